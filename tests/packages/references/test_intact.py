@@ -13,7 +13,10 @@ import yaml
 
 from effort import calls, scaled
 from krm_merge import MergedPackage, merge_packages
-from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.directory import Directory
+from krm_merge.packages.merge.trees import merge_trees
 from packages.references.breaches import CLASSES, Case, Texts, base, deployment, kustomization, made, renamed, text_of
 
 
@@ -231,3 +234,18 @@ def test_a_file_that_one_side_renamed_and_the_other_deleted_is_missing() -> None
     local = {"a/kustomization.yaml": "resources: [own.yaml] # ours\n", "a/own.yaml": gone}
     merged = merge(listing | {"a/cm.yaml": gone}, {"b.yaml": text_of(made("Secret", "b"))}, local)
     assert is_reported(merged) or "own.yaml" not in texts_of(merged).get("a/kustomization.yaml", "")
+
+
+def test_folders_on_disk_are_judged_as_files_in_memory_are(tmp_path: Path) -> None:
+    case = CLASSES["an object that upstream deleted"](random.Random(1))
+    sides = []
+    for name, side in (("original", case.original), ("upstream", case.upstream), ("local", case.local)):
+        lists = "resources: [../base/extra.yaml]\n"
+        texts = side | ({"mine/kustomization.yaml": lists} if name == "local" else {})
+        for path, text in texts.items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_text(text)
+        sides.append(Directory(tmp_path / name))
+    merged = merge_trees(*sides, PackageMerger(Policy()))
+    broken = [result.file for result in merged.results if result.severity == "warning"]
+    assert broken == ["mine/kustomization.yaml", "base/deployment.yaml"]

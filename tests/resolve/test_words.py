@@ -1,0 +1,35 @@
+"""What people read of a conflict."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.report.record import DecisionRecord, SideName
+from krm_merge.resolve.words import OF_GIT, OF_PACKAGES, SideLabels, choice_words, happened
+
+
+@pytest.mark.parametrize(
+    ("holder", "labels", "who"),
+    [("local", OF_PACKAGES, "upstream"), ("upstream", OF_PACKAGES, "you"), ("local", OF_GIT, "their side")],
+)
+def test_a_broken_reference_is_named_in_its_sentence(holder: SideName, labels: SideLabels, who: str) -> None:
+    record = DecisionRecord(
+        id="1",
+        file="kustomization.yaml",
+        resource=None,
+        path="",
+        rule="I",
+        nature="reference",
+        status="open",
+        settled_by="",
+        message="",
+        values={"original": "resources[0] names a.yaml", holder: "a.yaml"},
+        choices=("upstream", "local"),
+        chosen=None,
+        fingerprint="",
+        docs="",
+    )
+    assert happened(record, labels) == f"resources[0] names a.yaml, which {who} removed or changed."
+    words = {choice: choice_words(record, choice, labels) for choice in record.choices}
+    gone: SideName = "local" if holder == "upstream" else "upstream"
+    assert words == {holder: "Put it back", gone: "Accept that it is gone"}
