@@ -52,7 +52,8 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
     if not recorded and not results.errors:
         say(f"there is no {KIND}: nothing to do")
     opened: dict[str, tuple[Repository, RepositoryPullRequests]] = {}
-    for plan in recorded:
+    ended: set[str] = set()
+    for plan in sorted(recorded, key=lambda plan: not plan.number):
         url = plan.repository
         try:
             if url not in opened:
@@ -63,7 +64,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
             continue
         repository, pull_requests = opened[url]
         note(f"{plan.name} was carried out at least in part, and the next run completes it")
-        for step in apply_plan(plan, repository, pull_requests, ok_to_test=ok_to_test):
+        for step in apply_plan(plan, repository, pull_requests, ended, ok_to_test=ok_to_test):
             results.add(step)
     if form == "json":
         click.echo(json.dumps({"results": [result.to_value() for result in results]}, indent=2))

@@ -24,6 +24,7 @@ from krm_merge.components.plan.description import (
     NOTHING_LEFT,
     closed_description,
     is_described,
+    link,
     parse_description,
     with_block,
 )
@@ -48,14 +49,21 @@ class _PlanStoppedError(Exception):
 
 
 def apply_plan(
-    plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
+    plan: RecordedPlan,
+    repository: Repository,
+    pull_requests: RepositoryPullRequests,
+    ended: set[str],
+    *,
+    ok_to_test: bool = False,
 ) -> list[Result]:
     """Updates the branch and the pull request to the plan. Returns the steps, with the problem that stopped it.
 
+    `ended` are the pull requests that plans applied before have closed, as `link` names them; those of this one are
+    added. What they alone trigger is not opened, so plans of open pull requests come first.
     `ok_to_test` asks Pipelines as Code for a build: of some authors it builds pushes only on request.
     """
     base = plan.base or repository.remote.default_branch
-    run = _Run(replace(plan, base=base), repository, pull_requests, ok_to_test)
+    run = _Run(replace(plan, base=base), repository, pull_requests, ended, ok_to_test)
     try:
         run.apply()
     except _PlanStoppedError as stop:
@@ -69,11 +77,17 @@ class _Run:
     """One plan that is being applied."""
 
     def __init__(
-        self, plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, ok_to_test: bool
+        self,
+        plan: RecordedPlan,
+        repository: Repository,
+        pull_requests: RepositoryPullRequests,
+        ended: set[str],
+        ok_to_test: bool,
     ) -> None:
         self._plan = plan
         self._git = repository
         self._pulls = pull_requests
+        self._ended = ended
         self._ok_to_test = ok_to_test
         self.steps: list[Result] = []
         self._is_fit = True
@@ -99,6 +113,7 @@ class _Run:
             return
         if own is None:
             self._check_its_number()
+            self._check_triggers()
         base = self._git.branches.get(plan.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
@@ -158,6 +173,15 @@ class _Run:
         """Stops if the pull request that the plan names is no longer open. Raises _PlanStoppedError."""
         if self._plan.number and (one := self._pulls.find(self._plan.number)) is not None:
             self._stop_for(one)
+
+    def _check_triggers(self) -> None:
+        """Stops if all that triggered the plan was closed after it was made. Raises _PlanStoppedError."""
+        state = parse_description(self._plan.description)
+        if state is not None and state.triggers and not state.by_push and self._ended.issuperset(state.triggers):
+            names = " and ".join(state.triggers)
+            raise _PlanStoppedError(
+                "C4", f"{names} was closed after the plan was made; observe and plan again", "warning"
+            )
 
     def _check_not_ended(self) -> None:
         """Stops if the pull request was merged or closed after the plan was made. Raises _PlanStoppedError."""
@@ -355,6 +379,7 @@ class _Run:
 
     def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
         self._pulls.close(self._describe(own, own.title, description), f"Closed: {reason}.")
+        self._ended.add(link(self._plan.repository, own.number))
         self.report("info", "C4", f"closed #{own.number}: {reason}")
 
     def _settle(self, own: ForgePullRequest | None, branch: str) -> ForgePullRequest:

@@ -17,6 +17,7 @@ _BLOCK = re.compile(rf"{BEGIN}((?:(?!{BEGIN}).)*?){END}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")
+_PUSH = "- a push to "
 NOTHING_LEFT = "nothing is left to update"
 """The reason for closing a pull request whose target has its digests; the name of the branch follows."""
 _CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
@@ -35,7 +36,7 @@ class DescribedState:
     """The state in a description: digests by name of the dependency, states by trigger, heads by copied pull request.
 
     `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that the
-    reason was that the target had the digests.
+    reason was that the target had the digests, `by_push` that a push triggered it, too.
     """
 
     digests: Mapping[str, str]
@@ -44,6 +45,7 @@ class DescribedState:
     built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     closed: bool = False
     had: bool = False
+    by_push: bool = False
 
 
 def parse_description(description: str) -> DescribedState | None:
@@ -60,6 +62,7 @@ def parse_description(description: str) -> DescribedState | None:
         {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
         _CLOSED.search(text) is not None,
         _HAD.search(text) is not None,
+        f"\n{_PUSH}" in text,
     )
 
 
@@ -112,7 +115,7 @@ def description_of(
         head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
         built_as = ", ".join(f"`{one.component.name}`" for one in ones)
         lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
-    lines += [f"- a push to `{one.component.name}`" for one in triggers if one.pull_request is None]
+    lines += [f"{_PUSH}`{one.component.name}`" for one in triggers if one.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
@@ -128,9 +131,14 @@ def closed_description(description: str, reason: str) -> str:
     return "\n".join([BEGIN, *lines[1:], _closed(reason), END]) + "\n"
 
 
-def reference(one: PullRequest) -> str:
+def reference(pull_request: PullRequest) -> str:
     """A pull request as a forge links it: owner/name#number."""
-    return f"{'/'.join(same_repository(one.repository).rsplit('/', 2)[-2:])}#{one.number}"
+    return link(pull_request.repository, pull_request.number)
+
+
+def link(repository: str, number: int) -> str:
+    """A pull request of a repository as a forge links it: owner/name#number."""
+    return f"{'/'.join(same_repository(repository).rsplit('/', 2)[-2:])}#{number}"
 
 
 def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:

@@ -213,12 +213,19 @@ class Life:
         hosted.pulls[pull.number] = replace(
             hosted.current(pull), state="merged", draft=False, merge_commit=commit, merged_at=at
         )
-        # Until its trigger is merged, nothing corrects the digest of a draft.
-        self.excused[hosted.url] += pull.draft
+        # Until its trigger is merged, nothing corrects the digest of a draft, nor what depends on it.
+        self.excused.update([hosted.url, *self._below(hosted.url)] if pull.draft else [])
         if self.random.random() < 0.5:
             del hosted.branches[pull.source_branch]
         self._note(f"merge {hosted.url}#{pull.number} {pull.source_branch}")
         self._start_push_builds(hosted, pull.target_branch, commit, changed, pull.number if self.numbers else 0)
+
+    def _below(self, url: str) -> set[str]:
+        """The repositories of the Components that depend on those of one, by others, too."""
+        names, below = {name for name, one in self.components.items() if one.repository == url}, set[str]()
+        while more := {name for name, one in self.components.items() if names & set(one.depends_on)} - below:
+            names, below = more, below | more
+        return {self.components[name].repository for name in below} - {url}
 
     def close(self) -> None:
         """A person closes a pull request by hand."""
@@ -318,8 +325,9 @@ class Life:
         if not is_whole and self.random.random() < 0.3:
             self.strikes.after = self.random.randrange(4)
         with suppress(KilledError):
-            for one in plans:
-                self._apply(one)
+            ended = set[str]()
+            for one in sorted(plans, key=lambda one: one.own is None):
+                self._apply(one, ended)
         self.strikes.after = -1
         return plans
 
@@ -348,13 +356,13 @@ class Life:
         found = versioned.builds(History(builds, pulls, graph.components))
         return versioned, History(found, pulls, versioned.graph.components)
 
-    def _apply(self, one: Plan) -> None:
+    def _apply(self, one: Plan, ended: set[str]) -> None:
         url = one.target.repository
         hosted = self.forge.hosted[url]
         before = set(hosted.pulls)
         recorded = read_recorded_plan(plan_resource(one, DigestPolicy()))
         try:
-            steps = apply_plan(recorded, self.forge.opened(url), RepositoryPullRequests(self.forge, url))
+            steps = apply_plan(recorded, self.forge.opened(url), RepositoryPullRequests(self.forge, url), ended)
         finally:
             for number in hosted.pulls.keys() - before:
                 state = _state(hosted.pulls[number])
