@@ -313,11 +313,10 @@ class _Likeness:
         return self._lines[side][path]
 
     def _hold_the_same(self, old: str, new: str) -> bool:
-        """Whether most named resources are in both, or resources of the same kinds run the same containers."""
+        """Whether most of the named resources went along, or resources of the same kinds run the same containers."""
         before, after = self._held_in(0, old), self._held_in(1, new)
-        if 2 * len(before.names & after.names) > max(len(before.names), len(after.names)) or not (
-            before.names | after.names
-        ):
+        common = 2 * len(before.names & after.names)
+        if (common > len(before.names) and common >= len(after.names)) or not (before.names | after.names):
             return True
         return bool(before.containers) and before[1:] == after[1:]
 
