@@ -104,12 +104,14 @@ def _axes(sizes: Sequence[int]) -> Iterator[str]:
 def _line(name: str, points: Sequence[Point], sizes: Sequence[int]) -> Iterator[str]:
     color = f"var(--color, {COLORS[name]})"
     places = [(_x(point.resources, sizes), _y(point.seconds)) for point in points]
+    # Lines meet at the left: the numbers of the lower one are below it.
+    label = 22 if name == "krm-merge" else -12
     yield f'<g class="{name.replace(" ", "-")}">'
     path = " ".join(f"{x},{y}" for x, y in places)
     yield f'<polyline points="{path}" fill="none" stroke-width="2.5" style="stroke: {color}"/>'
     for (x, y), point in zip(places, points, strict=True):
         yield f'<circle cx="{x}" cy="{y}" r="4" style="fill: {color}"/>'
-        yield f'<text x="{x}" y="{y - 12}" text-anchor="middle">{point.seconds:.2g} s</text>'
+        yield f'<text x="{x}" y="{y + label}" text-anchor="middle">{point.seconds:.2g} s</text>'
     x, y = places[-1]
     yield f'<text x="{x + 14}" y="{y + 5}" style="fill: {color}; font-weight: 600">{name}</text>'
     yield "</g>"
