@@ -246,6 +246,6 @@ def test_folders_on_disk_are_judged_as_files_in_memory_are(tmp_path: Path) -> No
             (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name / path).write_text(text)
         sides.append(Directory(tmp_path / name))
-    merged = merge_trees(*sides, PackageMerger(Policy()))
+    merged = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
     broken = [result.file for result in merged.results if result.severity == "warning"]
     assert broken == ["mine/kustomization.yaml", "base/deployment.yaml"]
