@@ -30,13 +30,18 @@ def _checked_path_or_none(text: str) -> str:
 Path = Annotated[str, AfterValidator(_checked_path)]
 
 
-class RuleModel(StrictModel):
-    """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
+class _OfResources(StrictModel):
+    """Selects resources; fields that are left out match everything."""
 
     group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
     kind: str | None = Field(None, description="Kind of the resource.")
     namespace: str | None = Field(None, description="Namespace of the resource.")
     name: str | None = Field(None, description="Name of the resource.")
+
+
+class RuleModel(_OfResources):
+    """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
+
     path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
     onConflict: OnConflict | None = Field(None, description="Who wins where both sides changed a value.")
     onDelete: Literal["upstream", "local"] | None = Field(
@@ -44,13 +49,9 @@ class RuleModel(StrictModel):
     )
 
 
-class RedactionModel(StrictModel):
+class RedactionModel(_OfResources):
     """Hides values in all that is printed and reported; what only selects resources hides all of them."""
 
-    group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
-    kind: str | None = Field(None, description="Kind of the resource.")
-    namespace: str | None = Field(None, description="Namespace of the resource.")
-    name: str | None = Field(None, description="Name of the resource.")
     path: Path | None = Field(None, description="Field path; hides all below it. `*` matches one step.")
     field: Annotated[str, Field(min_length=1)] | None = Field(
         None,
