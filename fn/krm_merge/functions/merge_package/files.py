@@ -123,8 +123,7 @@ class PackageFiles:
         for path, file in list_new_files(self._there[1], before, changes, results).items():
             if file is not None and file != merged.get(path):
                 self._write(path, file, merged.documents.get(path, []))
-        breaches = (breach.decided(self._policy) for breach in intact.breaches)
-        decisions = [*followed.decisions(self._policy), *intact.followed, *breaches]
+        decisions = [*followed.decisions(self._policy), *intact.decisions(self._policy)]
         report_files(decisions, results)
         return decisions
 

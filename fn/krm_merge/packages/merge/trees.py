@@ -116,7 +116,7 @@ def merge_trees(
         changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
 
     def judged(policy: Policy) -> list[FileDecision]:
-        return [*followed.decisions(policy), *intact.followed, *(one.decided(policy) for one in intact.breaches)]
+        return [*followed.decisions(policy), *intact.decisions(policy)]
 
     files += (of_files := judged(merge.policy))
     report_files(of_files, results)

@@ -36,6 +36,10 @@ class Intact:
     followed: Sequence[FileDecision] = ()
     breaches: Sequence[Breach] = ()
 
+    def decisions(self, policy: Policy) -> list[FileDecision]:
+        """Those on the references that followed, and on the broken ones."""
+        return [*self.followed, *(breach.decided(policy) for breach in self.breaches)]
+
 
 def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results: Results) -> Intact:
     """Judges the references of the merged package; reads nothing where no side lost what others may name.
@@ -62,6 +66,8 @@ class _Judge:
         self._versions = versions
         self._merged = merged
         self._renamed = renamed_in(versions.outcomes)
+        pairs = [pair for of_name in self._renamed.values() for pair in of_name]
+        self._old_identities = {new: old for old, new in reversed(pairs)}
         # Where files of the sides were in the original, and are in the merged package.
         self._before = {name: {new: old for old, new in versions.moves[name].items()} for name in SIDES}
         self._now = {name: {old: new for new, old in versions.side(name).paths.items()} for name in SIDES}
@@ -106,8 +112,7 @@ class _Judge:
 
     def _before_renaming(self, side: PackageGraph, found: Found) -> Found | None:
         """This document of a side that calls it as the original does."""
-        pairs = (pair for pairs in self._renamed.values() for pair in pairs)
-        old = next((old for old, new in pairs if new == found.identity), None)
+        old = self._old_identities.get(found.identity)
         return None if old is None else side.same(replace(found, identity=old))
 
     def _report(

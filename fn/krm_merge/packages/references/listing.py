@@ -42,12 +42,12 @@ def _with_lists(local: Tree, changes: Changes, deleted: set[str], upstream: Tree
     for path in added:
         if (around := _around(path, lists)) is not None and around not in upstream:
             by_list.setdefault(around, []).append(path)
+    listed = {at: {_target(dirname(at), entry) for entry in lists[at][1].items} for at in by_list}
     for path in upstream if by_list else ():
-        if path in local and _is_listed(path) and (around := _around(path, lists)) in by_list:
-            listed = {_target(dirname(around), entry) for entry in lists[around][1].items}
-            if path not in listed:
-                # It lists what somebody chose.
-                del by_list[around]
+        around = _around(path, lists) if path in local and _is_listed(path) else None
+        if around is not None and path not in listed.get(around, (path,)):
+            # It lists what somebody chose.
+            by_list.pop(around, None)
     more = dict(changes)
     for path, (root, entries) in lists.items():
         edited = _edited(path, root, entries, by_list.get(path, []), deleted, results)
