@@ -40,9 +40,9 @@ test: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and co
 COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
   tests/resolve/test_session.py tests/test_limits.py
 
-coverage: $(STAMP) ## Measure the branches that tests take in the rooms that merge, patch and edit
+coverage: $(STAMP) ## Measure the branches that tests take in the layers that merge, patch and edit
 	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report= $(ARGS) $(COVERED)
-	$(BIN)/python tools/room_coverage.py
+	$(BIN)/python tools/layer_coverage.py
 
 FUZZ_SECONDS ?= 14400
 

@@ -23,8 +23,7 @@ import yaml
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import Directory
-from krm_merge.packages.files.tree import Changed, File, Tree, is_kptfile
+from krm_merge.packages.files.tree import Changed, Directory, File, Tree, is_kptfile
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories, update
 

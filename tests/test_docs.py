@@ -26,10 +26,15 @@ from pydantic import BaseModel
 from checkout import ROOT
 from e2e.hosts import SECONDS
 from krm_merge.functions import process
-from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
-from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchResources
-from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
-from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
+from krm_merge.functions.models import (
+    ConfigMapData,
+    MergePackage,
+    PatchConfigMapData,
+    PatchResources,
+    PlanComponentUpdates,
+    TransformConfigMapData,
+    TransformResources,
+)
 from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
 from krm_merge.merge.values.pairing import WEAK_KEYS
 from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
@@ -438,7 +443,7 @@ def split_step(step: str) -> tuple[str, str]:
 
 def command_options() -> Iterator[Any]:
     from krm_merge.cli.app import app
-    from krm_merge.cli.help.overview import COMMANDS as NAMES
+    from krm_merge.cli.help_pages import COMMANDS as NAMES
 
     for name in NAMES:
         command = app.get_command(None, name)  # type: ignore[arg-type]

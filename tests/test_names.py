@@ -16,7 +16,7 @@ import pytest
 from checkout import ROOT
 from e2e.hosts import git
 from krm_merge.cli.app import app
-from krm_merge.cli.commands.config import IMAGE
+from krm_merge.cli.commands.settings import IMAGE
 
 # The page that lists what the names will be; the history of changes.
 ABOUT_NAMES = {"docs/releasing.md", "CHANGELOG.md"}

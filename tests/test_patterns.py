@@ -23,13 +23,13 @@ import pytest
 
 import krm_merge
 from krm_merge import merge_packages
-from krm_merge.components.configure.nudged_files import regular_expression
+from krm_merge.components.configure.expressions import regular_expression
 from krm_merge.components.digests.references import _words
-from krm_merge.components.konflux.images import is_digest, is_tag
-from krm_merge.fleet.merging.failures import grouped_by
+from krm_merge.components.konflux.model import is_digest, is_tag
+from krm_merge.fleet.job import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
 from krm_merge.merge.package.narrow import _metadata, _name_at
-from krm_merge.vendored.naming import _put
+from krm_merge.vendored.layout import _put
 from worst_texts import LINE_ENDS, WORST
 
 SOURCES: Final = Path(krm_merge.__file__).parent
@@ -47,15 +47,15 @@ HANGS: Final = 30.0
 ATTEMPTS: Final = 5
 
 MADE: Final[dict[str, Callable[[str], object]]] = {
-    "components.configure.nudged_files.regular_expression": regular_expression,
+    "components.configure.expressions.regular_expression": regular_expression,
     "components.digests.references._words": lambda text: list(_words(text.encode(), {"a": "a"}, [])),
-    "components.konflux.images.is_digest": is_digest,
-    "components.konflux.images.is_tag": is_tag,
-    "fleet.merging.failures.grouped_by": lambda text: grouped_by(text, "/a/target"),
+    "components.konflux.model.is_digest": is_digest,
+    "components.konflux.model.is_tag": is_tag,
+    "fleet.job.grouped_by": lambda text: grouped_by(text, "/a/target"),
     "krm.resource.kind": lambda text: re.search(_KIND_LINE % (0, 0), text.encode(), re.MULTILINE),
     "merge.package.narrow._metadata": lambda text: list(_metadata(0).finditer(text.encode())),
     "merge.package.narrow._name_at": lambda text: list(_name_at(2).finditer(text.encode())),
-    "vendored.naming._put": lambda text: _put(text, "name", "name"),
+    "vendored.layout._put": lambda text: _put(text, "name", "name"),
 }
 """How to use expressions that are made of what the program is given."""
 

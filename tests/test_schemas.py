@@ -17,10 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from checkout import ROOT
 from e2e.hosts import SECONDS
-from krm_merge.functions.merge_package.models import MergePackage
-from krm_merge.functions.patch_resources.models import PatchResources
-from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
-from krm_merge.functions.transform_resources.models import TransformResources
+from krm_merge.functions.models import MergePackage, PatchResources, PlanComponentUpdates, TransformResources
 from pages import COMPONENTS, FUNCTIONS, MERGING, PATCHES, TRANSFORM, YAML_BLOCK
 
 

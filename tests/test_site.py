@@ -11,7 +11,7 @@ from mkdocs.config import load_config
 from mkdocs.structure.files import Files, get_files
 from tools import site_hooks
 
-from krm_merge.cli.help.overview import COMMANDS
+from krm_merge.cli.help_pages import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_merge.packages.files.directory import Directory
-from krm_merge.packages.files.tree import File
-from krm_merge.packages.files.write import write_tree
+from krm_merge.packages.files.disk import write_tree
+from krm_merge.packages.files.tree import Directory, File
 from krm_merge.temporary import temporary_directory
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krm_merge.components.konflux.reading import OWN_GROUP, OWN_VERSION
-from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
-from krm_merge.components.plan.records.schemas import PLAN_FIELDS, PULL_REQUEST_FIELDS
+from krm_merge.components.plan.records import KIND, PLAN_FIELDS, PULL_REQUEST, PULL_REQUEST_FIELDS
 
 Schema = dict[str, Any]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from krm_merge.cli.commands.config import IMAGE
-from krm_merge.krm.docs import Docs
+from krm_merge.cli.commands.settings import IMAGE
+from krm_merge.krm.program import Docs
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "functions"

@@ -18,9 +18,8 @@ from rule_index import PAGE as RULE_INDEX
 from rule_index import page as rule_index
 from transform_tables import tables as transform_tables
 
-from krm_merge.cli.commands.config import IMAGE
-from krm_merge.cli.schemas.from_models import JsonSchema, model_schema, rewritten
-from krm_merge.cli.schemas.kinds import KINDS, SchemaKind
+from krm_merge.cli.commands.settings import IMAGE
+from krm_merge.cli.schemas import KINDS, JsonSchema, SchemaKind, model_schema, rewritten
 
 ROOT = Path(__file__).resolve().parent.parent
 NULL = {"type": "null"}

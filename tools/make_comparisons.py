@@ -25,7 +25,7 @@ from typing import Any
 
 from krm_merge.krm.result import ResourceRef
 from krm_merge.report.comparison.difference import CAUSES, OF_BYTES, Comparison, Difference
-from krm_merge.report.comparison.forms.terminal import comparison_lines
+from krm_merge.report.forms.terminal import comparison_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "testdata" / "comparisons"

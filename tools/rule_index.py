@@ -33,8 +33,9 @@ REPORTING = (
 """Modules that show, describe or test what others decide."""
 CARRYING_OUT = (
     "fn/krm_merge/components/apply/",
-    "fn/krm_merge/components/draw/",
-    "fn/krm_merge/components/plan/records/",
+    "fn/krm_merge/components/drawing.py",
+    "fn/krm_merge/components/plan/records.py",
+    "fn/krm_merge/components/plan/plan_file.py",
     "fn/krm_merge/functions/",
     "fn/krm_merge/packages/",
 )

@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from krm_merge.cli.app import app
-from krm_merge.cli.help.overview import COMMANDS
+from krm_merge.cli.help_pages import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = "https://github.com/krm-merge/krm-merge"

@@ -10,7 +10,7 @@ import sys
 from krm_merge import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krm_merge.krm.docs import Docs
+    from krm_merge.krm.program import Docs
 
 _COMPLETION = "_KRM_MERGE_COMPLETE"
 """The environment variable by which a shell asks for completions; it then gives no arguments."""
@@ -97,8 +97,8 @@ def _docs() -> Docs:
     import os
     from pathlib import Path
 
-    from krm_merge.cli.help.overview import overview
-    from krm_merge.krm.docs import Docs
+    from krm_merge.cli.help_pages import overview
+    from krm_merge.krm.program import Docs
     from krm_merge.startup import replace
 
     # An image of one function has the docs of that function.

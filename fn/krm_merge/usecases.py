@@ -18,9 +18,8 @@ from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import OnConflict, OnDelete, Policy, Rule
 from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import PackageError, read_file
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, leads_out
-from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_changes
+from krm_merge.packages.files.tree import Changed, Changes, File, PackageError, Tree, leads_out, read_file
+from krm_merge.packages.merge.other_files import MARKER_SIZE, marked_changes
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.policy import (
     NO_POLICY,
@@ -178,7 +177,7 @@ class Outcome:
 
     def report(self, package: str, *, with_contexts: bool = False) -> MergeReport:
         """All of it, `package` by name; `with_contexts` reads the merged files for the lines around conflicts."""
-        from krm_merge.report.context import contexts_of
+        from krm_merge.report.reading import contexts_of
 
         records, tree = self.records(), self.tree
         conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []

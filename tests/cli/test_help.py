@@ -16,8 +16,7 @@ import pytest
 
 from e2e.hosts import SECONDS
 from krm_merge.cli.app import app, main
-from krm_merge.cli.help.overview import COMMANDS, FUNCTIONS, overview
-from krm_merge.cli.help.topics import PAGES_WITH_RULES, TOPICS, page_of
+from krm_merge.cli.help_pages import COMMANDS, FUNCTIONS, PAGES_WITH_RULES, TOPICS, overview, page_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -22,9 +22,8 @@ from krm_merge.cli.app import main
 from krm_merge.git import program as git_program
 from krm_merge.harmless import bare_address, line, without_credentials
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.tree import Directory, File
 from krm_merge.packages.git_cache import CACHE_VARIABLE
 from packages.repositories import config_map, kptfile, snapshot, write
 

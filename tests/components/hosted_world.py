@@ -16,8 +16,7 @@ from forges.connected import connected
 from forges.fake_forge import FakeForge, FakeRepository, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_merge import KRM_MERGE, How, LocalMerge
-from krm_merge.forges.local_repository import BareRepository
+from krm_merge.forges.local import KRM_MERGE, BareRepository, How, LocalMerge
 
 OWNER = "https://127.0.0.1/acme/"
 """Where the API is, the repositories are: GitHub Enterprise has both at one host."""

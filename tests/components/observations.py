@@ -10,11 +10,10 @@ from random import Random
 
 import yaml
 
-from krm_merge.components.graph.graph import build_graph
+from krm_merge.components.graph import build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.description import with_block
-from krm_merge.components.plan.model import Plan, PlanChoices
+from krm_merge.components.plan.model import Plan, PlanChoices, with_block
 from krm_merge.components.plan.planner import plan
 from krm_merge.functions import process
 from krm_merge.krm.result import Result

@@ -11,8 +11,7 @@ import yaml
 
 from krm_merge.cli.app import main
 from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_forge import LocalForge
-from krm_merge.forges.local_merge import How
+from krm_merge.forges.local import How, LocalForge
 
 
 def digest(letter: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krm_merge.fleet.campaign.campaign import Campaign, CampaignUpstream, Publishing
-from krm_merge.fleet.conflicts.groups import Group, groups_of
-from krm_merge.fleet.merging.job import TargetConflict
+from krm_merge.fleet.campaign import Campaign, CampaignUpstream, Publishing
+from krm_merge.fleet.conflicts import Group, groups_of
+from krm_merge.fleet.job import TargetConflict
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.resolution import Choice, fingerprint
 from krm_merge.report.record import SideName

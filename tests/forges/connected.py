@@ -11,12 +11,11 @@ from forges.fake_forge import TOKEN, FakeForge, Fault
 from forges.fake_forgejo import FakeForgejo
 from forges.fake_github import FakeGitHub
 from forges.fake_gitlab import FakeGitLab
-from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.answers import Connection
 from krm_merge.forges.hosted.forgejo import Forgejo
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.hosted.gitlab import GitLab
-from krm_merge.forges.hosted.pace import Pace, Patience
-from krm_merge.forges.interface import Forge, ForgePullRequest
+from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, Patience
 from krm_merge.forges.tokens import Token
 
 NOW = 1_767_323_045.0  # 2026-01-02 03:04:05Z

@@ -12,7 +12,7 @@ from forges.connected import HOSTED, Time, connected
 from forges.fake_forge import TOKEN, FakeRepository
 from forges.origins import Origin
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local import LocalForge
 
 
 class World(Protocol):

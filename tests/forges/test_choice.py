@@ -11,9 +11,8 @@ from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.hosted.forgejo import Forgejo
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.hosted.gitlab import GitLab
-from krm_merge.forges.hosted.pace import Pace
-from krm_merge.forges.interface import ForgeError
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.interface import ForgeError, Pace
+from krm_merge.forges.local import LocalForge
 
 VARIABLES = ("GITHUB_TOKEN", "GITLAB_TOKEN", "FORGEJO_TOKEN", "GITHUB_API_URL", "GITHUB_SERVER_URL", "CI_API_V4_URL")
 

@@ -14,16 +14,14 @@ import pytest
 from e2e.hosts import SECONDS, git
 from forges.origins import Origin
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
-from krm_merge.forges.local_forge import LocalForge
-from krm_merge.forges.local_merge import How
-from krm_merge.forges.local_records import PostedComment
+from krm_merge.forges.local import How, LocalForge, PostedComment
 from krm_merge.git.store import Person
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ALL_HOW: tuple[How, ...] = ("merge", "squash", "rebase")
 OPEN_SOME = """
 import sys
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local import LocalForge
 
 url, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):

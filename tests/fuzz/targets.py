@@ -16,7 +16,7 @@ from krm_merge.packages.files.tree import File, is_kptfile
 from krm_merge.packages.merge.side import path_of
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.patch.patches import Modes, read_patches
-from krm_merge.patch.strategic.directives import first_directive
+from krm_merge.patch.strategic.elements import first_directive
 from krm_merge.schema.builtin import builtin_schema
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor

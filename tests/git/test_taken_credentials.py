@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from krm_merge.fleet.merging.git_store import credentials_of
+from krm_merge.fleet.repository import credentials_of
 from krm_merge.git.credentials import take_credentials
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from e2e.hosts import git
-from krm_merge.git.working_tree import WorkingTree
+from krm_merge.git.program import WorkingTree
 from packages.repositories import Repository, write
 
 FAKE = {"HEAD": "ref: refs/heads/main\n", "objects/k": "", "refs/k": "", "config": "[core]\nbare = false\n"}

@@ -21,9 +21,9 @@ from random import Random
 
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
 from kills.scenes import MARK, Scene
-from krm_merge.forges.local_forge import LocalForge
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.forges.local import LocalForge
 from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import PackageError
 from packages.repositories import snapshot
 
 State = dict[str, bytes]

@@ -17,7 +17,7 @@ from checkout import ROOT
 from e2e.hosts import SECONDS
 from krm_merge import __version__
 from krm_merge.krm import InputError, ResourceList, process, run
-from krm_merge.krm.docs import Docs
+from krm_merge.krm.program import Docs
 from krm_merge.krm.result import ResourceRef
 
 SOURCES = ROOT / "fn"

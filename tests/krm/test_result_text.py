@@ -9,8 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from krm_merge.krm.result import ResourceRef, Result
-from krm_merge.krm.result_text import results_text
+from krm_merge.krm.result import ResourceRef, Result, results_text
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.reading.indents import Indents

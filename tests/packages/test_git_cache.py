@@ -10,7 +10,7 @@ import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT
 from e2e.in_process import krm_merge
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import PackageError
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.git_cache import CACHE_VARIABLE, GitCache
 from packages.repositories import Repository

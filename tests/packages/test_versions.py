@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.packages.versions import is_version, newer_versions, newest_version, same_major
+from krm_merge.packages.kptfile import is_version, newer_versions, newest_version, same_major
 
 TAGS = [
     "v1.9.0",

@@ -20,8 +20,8 @@ from krm_merge.patch import (
     create_three_way,
     have_conflicts,
 )
-from krm_merge.patch.json.merge_patch import only_nulls, without_nulls
-from krm_merge.patch.model.values import same
+from krm_merge.patch.json_patch import only_nulls, without_nulls
+from krm_merge.patch.model import same
 
 CASES = ROOT / "testdata" / "patch"
 TYPES = json.loads((CASES / "schema.json").read_text())

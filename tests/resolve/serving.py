@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from e2e.hosts import SECONDS
-from krm_merge.resolve.choices import ChoiceStep
+from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps, Step
 from krm_merge.resolve.interface import ConflictSession, Saved
-from krm_merge.resolve.kept import Kept, PolicySteps, Step
 from krm_merge.resolve.session import Session, Task
-from krm_merge.resolve.web.api import Api
-from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.web.api import Api, Host
 from krm_merge.resolve.web.server import Server
 from krm_merge.resolve.words import OF_PACKAGES, SideLabels
 

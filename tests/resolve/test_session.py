@@ -17,8 +17,7 @@ from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Tree
 from krm_merge.report.record import DecisionRecord
-from krm_merge.resolve.interface import NotSettledError
-from krm_merge.resolve.selectable import RefusedChoiceError
+from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
 from krm_merge.resolve.session import Session
 from krm_merge.resolve.words import OF_PACKAGES, choice_words
 from krm_merge.usecases import Mergeable, Outcome

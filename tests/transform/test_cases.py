@@ -27,12 +27,11 @@ from krm_merge.transform import (
     RunOutcome,
     serve,
 )
-from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.kubernetes.objects import has_status, is_pod_specable
-from krm_merge.transform.plugins.answers import read_answer
-from krm_merge.transform.plugins.process import Executable
+from krm_merge.transform.engine.locations import Tracked
+from krm_merge.transform.kubernetes import has_status, is_pod_specable
+from krm_merge.transform.plugins.process import Executable, read_answer
 from krm_merge.transform.plugins.serve import PluginFaultError
-from krm_merge.transform.protocol.operation import agree, read_pointer
+from krm_merge.transform.protocol import agree, read_pointer
 
 TABLES: Final = yaml.safe_load((ROOT / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8"))
 NEWEST: Final = TABLES["newest_2026"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import PackageError
 from vendored.versions import config_map, merged, service, stream
 
 # ---- R7: where local has it ------------------------------------------------------------------------------------------

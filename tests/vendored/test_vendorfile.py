@@ -7,7 +7,7 @@ import hashlib
 import pytest
 import yaml
 
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import PackageError
 from krm_merge.vendored.merging import vendored
 from krm_merge.vendored.vendorfile import ManifestSource
 from vendored.versions import config_map, given, merged, stream

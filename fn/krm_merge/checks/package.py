@@ -1,17 +1,196 @@
-"""All mistakes in one package."""
+"""Finds the mistakes in one package that its next update or kpt would stumble over, in Kptfile and MergePolicy."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from posixpath import dirname
+from dataclasses import dataclass
+from posixpath import dirname, normpath
 
-from krm_merge.checks.kptfile import kptfile_problems
-from krm_merge.checks.policy import policy_problems
-from krm_merge.checks.problem import PackageProblem
+from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.identity import KPTFILE, flaw_of, identity_of
+from krm_merge.krm.validation import check
+from krm_merge.merge.decisions.policy import Rule
+from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.merge.package.reach import children_at, reaches
+from krm_merge.merge.values.identity import PipelineFunction, read_functions
+from krm_merge.merge.values.kptfile import functions_at
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
-from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
+from krm_merge.packages.merge.other_files import lines_of_conflicts
+from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.references.graph import PackageGraph, is_naming
-from krm_merge.policy import PolicyError, find_policy
+from krm_merge.policy import PackagePolicy, PolicyError, find_policy
+from krm_merge.schema.kptfile import FUNCTION_LISTS
+from krm_merge.text.reading.nodes import MappingNode, Node, TextError, resolved
+from krm_merge.text.reading.reader import read, read_all
+from krm_merge.text.reading.values import Value, key_text, to_value
+
+
+@dataclass(frozen=True, slots=True)
+class PackageProblem:
+    """A mistake: `file` is its path in the package, `line` counts from 1 and is 0 where no line shows it."""
+
+    file: str
+    message: str
+    line: int = 0
+
+    def to_value(self) -> dict[str, Value]:
+        """As programs read it."""
+        place: dict[str, Value] = {"file": self.file, "line": self.line} if self.line else {"file": self.file}
+        return place | {"message": self.message}
+
+
+def line_of(root: MappingNode, path: str) -> int:
+    """The line of a field, from 1, or of the nearest one above it that is there; 0 where `path` is no path."""
+    try:
+        steps = parse_path(path)
+    except ValueError:
+        return 0
+    node: Node = root
+    for step in steps:
+        children = children_at(resolved(node), step)
+        if not children:
+            break
+        node = children[0]
+    return 0 if node.source is None else node.source.text.count("\n", 0, node.start) + 1
+
+
+_REFERENCE = ("apiVersion", "kind", "namespace", "name")
+
+
+def kptfile_problems(tree: Tree) -> Iterator[PackageProblem]:
+    """The mistakes in the Kptfile of a package; `tree` holds the package's own files."""
+    from krm_merge.packages.kptfile_model import Kptfile
+
+    try:
+        root = read(tree[KPTFILE].data.decode("utf-8"))
+    except TextError as error:
+        yield PackageProblem(KPTFILE, error.problem, error.line)
+        return
+    except UnicodeDecodeError:
+        yield PackageProblem(KPTFILE, "not UTF-8; save the file as UTF-8")
+        return
+    value = to_value(root)
+    if not isinstance(root, MappingNode) or not isinstance(value, dict):
+        yield PackageProblem(KPTFILE, "not a Kptfile: a mapping with apiVersion, kind and metadata is expected")
+        return
+    for path, message in check(Kptfile, value)[1]:
+        yield PackageProblem(KPTFILE, f"{path}{message}", line_of(root, path))
+    for functions_path in FUNCTION_LISTS:
+        yield from _function_problems(root, functions_path, tree)
+
+
+def _function_problems(root: MappingNode, path: FieldPath, tree: Tree) -> Iterator[PackageProblem]:
+    functions = read_functions(functions_at(root, path))
+    names = Counter(function.name for function in functions if function.name)
+    for position, function in enumerate(functions):
+        place = format_path((*path, position))
+        if names[function.name] > 1:
+            message = (
+                f"{place}.name: {names[function.name]} functions have the name {function.name}; rename all but one"
+            )
+            yield PackageProblem(KPTFILE, message, line_of(root, f"{place}.name"))
+        for field, message in _reference_problems(function, tree):
+            yield PackageProblem(KPTFILE, f"{place}.{field}: {message}", line_of(root, f"{place}.{field}"))
+
+
+def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tuple[str, str]]:
+    """The references of a function that lead nowhere: the field, and what is wrong with it."""
+    node = function.node
+    if not isinstance(node, MappingNode):
+        return
+    config_path, config_ref = node.get("configPath"), node.get("configRef")
+    if config_path is not None and (path := key_text(config_path)):
+        problem = _config_file_problem(path, tree)
+        if problem:
+            yield "configPath", problem
+    if isinstance(config_ref, MappingNode):
+        wanted = {field: key_text(value) for field in _REFERENCE if (value := config_ref.get(field)) is not None}
+        if wanted.keys() >= {"kind", "name"} and not _holds(tree, wanted):
+            yield "configRef", f"the package has no {wanted['kind']} {wanted['name']}"
+
+
+def _config_file_problem(given: str, tree: Tree) -> str:
+    path = normpath(given)
+    if path.startswith(("/", "../")) or path == "..":
+        return f"{given} is outside of the package; kpt reads functionConfigs inside of it only"
+    if path not in tree:
+        return f"the package has no file {given}"
+    try:
+        documents = [root for root in read_all(tree[path].data.decode("utf-8")) if root.canonical != ("null",)]
+    except (UnicodeDecodeError, TextError) as error:
+        return f"{given} cannot be read: {error}"
+    if len(documents) != 1:
+        return f"{given} holds {len(documents)} documents; a functionConfig is one resource"
+    flaw = flaw_of(documents[0])
+    return f"{given} {flaw}" if flaw else ""
+
+
+def _holds(tree: Tree, wanted: dict[str, str]) -> bool:
+    """Whether a resource of the package has these values."""
+    for path, file in tree.items():
+        if not holds_resources(path) or file.mode == "link":
+            continue
+        try:
+            roots = list(read_all(file.data.decode("utf-8")))
+        except (UnicodeDecodeError, TextError):
+            continue
+        for root in roots:
+            if isinstance(root, MappingNode) and _has(root, wanted):
+                return True
+    return False
+
+
+def _has(root: MappingNode, wanted: dict[str, str]) -> bool:
+    identity = identity_of(root)
+    version = root.get("apiVersion")
+    held = {"kind": identity.kind, "name": identity.name, "namespace": identity.namespace}
+    held["apiVersion"] = "" if version is None else key_text(version)
+    return all(held[field] == value for field, value in wanted.items())
+
+
+def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:
+    """What is wrong in a policy that can be read. Whether a choice fits an update, only the update shows (M5)."""
+    if policy.root is None:
+        return
+    members = PackageVersion("local", tree).members()
+    identities = {member.identity for member in members}
+    hides = [
+        Rule(one.group, one.kind, one.namespace, one.name, one.path, place=f"redact[{number}]")
+        for number, one in enumerate(policy.redactions)
+        # Without a resource, it may be about files that hold none.
+        if any(name is not None for name in (one.group, one.kind, one.namespace, one.name))
+    ]
+    for rule in (*policy.rules, *hides):
+        if not reaches(rule, members):
+            place = _in_file(rule.place, policy)
+            message = f"{place}: matches nothing in the package; check its kind, name and path"
+            yield PackageProblem(policy.file, message, line_of(policy.root, place))
+    for resolution in policy.resolutions.all:
+        # A choice between keeping and deleting a resource holds for one that is not there any more.
+        is_deletion = resolution.nature == "resource" and not resolution.path
+        if resolution.identity is not None and resolution.identity not in identities and not is_deletion:
+            place = _in_file(resolution.place, policy)
+            message = f"{place}: {place_of(resolution)}: the package has no such resource"
+            message += "; `krm-merge policy prune` removes it"
+            yield PackageProblem(policy.file, message, line_of(policy.root, place))
+    if "config.kubernetes.io/local-config" not in str(to_value(policy.root.get("metadata"))):
+        note = 'metadata.annotations: {config.kubernetes.io/local-config: "true"}'
+        yield PackageProblem(policy.file, f"add {note}, so that it is not applied to a cluster")
+
+
+def _in_file(place: str, policy: PackagePolicy) -> str:
+    return place.removeprefix(policy.file).strip()
+
+
+def place_of(resolution: Resolution) -> str:
+    """The conflict that a choice is for, as people name it."""
+    named = resolution.identity
+    about = "any resource"
+    if named is not None:
+        about = " ".join(part for part in (named.kind, named.namespace, named.name) if part)
+    path = format_path(resolution.path) if resolution.path else "as a whole"
+    return f"{about} {path} ({resolution.nature})"
 
 
 def package_problems(tree: Tree) -> list[PackageProblem]:

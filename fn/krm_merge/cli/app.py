@@ -14,17 +14,25 @@ import click
 from click.shell_completion import CompletionItem
 
 from krm_merge import interrupts, standard_output
-from krm_merge.cli.help.overview import COMMANDS
-from krm_merge.cli.json_errors import errors_printed, is_json_wanted, print_errors_as_json
-from krm_merge.cli.show import TYPED, say
+from krm_merge.cli.help_pages import COMMANDS
+from krm_merge.cli.output import TYPED, errors_printed, is_json_wanted, print_errors_as_json, say
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error, let_go
-from krm_merge.packages.files.directory import RefusedError
-from krm_merge.packages.files.written import noted
+from krm_merge.packages.files.disk import noted
+from krm_merge.packages.files.tree import RefusedError
 
 REFUSED = 1
 FAILED = 3
+_SHARED_MODULES = {
+    "cache": "settings",
+    "completion": "reference",
+    "config": "settings",
+    "help": "reference",
+    "names": "check",
+    "schema": "reference",
+}
+"""The modules of commands that share one; each other command has a module of its name."""
 
 
 class _BrokenPipeSeenError(Exception):
@@ -48,8 +56,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"krm_merge.cli.commands.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"krm_merge.cli.commands.{_SHARED_MODULES.get(name, name)}")
+        command: click.Command = getattr(module, f"{name}_command")
         return command
 
     def resolve_command(

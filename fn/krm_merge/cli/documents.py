@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemEditor, ItemFate, Summary, edits_of
-from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
+from krm_merge.functions.transform_resources.results import without_bookkeeping
 from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.program import Function
-from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource import Resource, ResourceError, report_rewriting
 from krm_merge.krm.resource_list import InputError, ResourceList
 from krm_merge.krm.result import Results
-from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.merge.package.schemas import CRD
-from krm_merge.packages.files.directory import PackageError, read_file
-from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, read_file
 from krm_merge.text.document import text_of, written
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read

@@ -1,8 +1,8 @@
-"""Options that several commands have."""
+"""Options and arguments that several commands have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.packages.files.tree import PackageError, packages_below
 from krm_merge.report.forms.by_suffix import FORMS
 
 if TYPE_CHECKING:
     from krm_merge.usecases import OnConflictOrMarkers
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -164,3 +167,37 @@ def merge_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (reports, form, quiet, function_identity, rules, on_conflict_or_markers, show_diff):
         command = option(command)
     return command
+
+
+def named_package(argument: str) -> tuple[Path, str]:
+    """The directory and the ref in `PKG[@REF]`; the ref is '' where none is named."""
+    directory, ref = (argument, "") if "@" not in argument or Path(argument).is_dir() else argument.rsplit("@", 1)
+    return Path(directory or "."), ref
+
+
+def refuse_missing(place: Path) -> None:
+    """Raises PackageError where there is no such directory."""
+    if not place.is_dir():
+        raise PackageError(f"{place}: there is no such directory")
+
+
+def packages_of(paths: Iterable[Path]) -> list[Path]:
+    """The packages below each directory, and the package that holds each file. Raises PackageError."""
+    return list(dict.fromkeys(package for path in paths for package in _packages_of(path)))
+
+
+def _packages_of(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield from _holder(path)
+    elif path.exists():
+        yield from packages_below(path)
+    else:
+        raise PackageError(f"{path}: there is no such file or directory")
+
+
+def _holder(file: Path) -> Iterator[Path]:
+    """The nearest directory above a file that has a Kptfile, if any."""
+    for folder in file.parents:
+        if (folder / KPTFILE).is_file():
+            yield folder
+            return

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from krm_merge.cli.show import say
+from krm_merge.cli.output import say
 from krm_merge.harmless import terminal_line
-from krm_merge.packages.files.directory import UnavailableError, reason
-from krm_merge.resolve.web.host import Host
+from krm_merge.packages.files.tree import UnavailableError, reason
+from krm_merge.resolve.web.api import Host
 from krm_merge.resolve.words import SideLabels
 
 in_terminal = click.option("--terminal", "in_terminal", is_flag=True, help="Ask one by one, as git add -p does.")

@@ -10,10 +10,9 @@ from typing import Final, TypeAlias
 
 import click
 
-from krm_merge.cli.show import opened_journal
-from krm_merge.packages.files.directory import Directory, PackageError, read_file
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree
-from krm_merge.packages.files.write import write_file, write_tree
+from krm_merge.cli.output import opened_journal
+from krm_merge.packages.files.disk import write_file, write_tree
+from krm_merge.packages.files.tree import Changed, Changes, Directory, File, PackageError, Tree, read_file
 from krm_merge.packages.merge.side import path_of
 from krm_merge.usecases import MergeSides
 from krm_merge.vendored.merging import FOR_ONE_FILE, Given, vendored

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
-from krm_merge.forges.addresses import host_of
-from krm_merge.forges.hosted.pace import Pace
-from krm_merge.forges.interface import Forge, ForgeError
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.interface import Forge, ForgeError, Pace, host_of
+from krm_merge.forges.local import LocalForge
 from krm_merge.forges.tokens import Token, token_for, variable_of
 
 Kind: TypeAlias = Literal["local", "github", "gitlab", "forgejo"]
@@ -114,7 +112,7 @@ class Forges:
         if found.kind == "local":
             return LocalForge()
         try:
-            from krm_merge.forges.hosted.connection import Connection
+            from krm_merge.forges.hosted.answers import Connection
             from krm_merge.forges.hosted.forgejo import Forgejo
             from krm_merge.forges.hosted.github import GitHub
             from krm_merge.forges.hosted.gitlab import GitLab

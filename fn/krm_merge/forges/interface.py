@@ -1,12 +1,55 @@
-"""The interface of forges that plans of components and fleets need."""
+"""The interface of forges that plans of components and fleets need: addresses, requests, their pace."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
 from typing import Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
+
+_SCHEME = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?", re.IGNORECASE)
+_SCP = re.compile(r"^[^/@:]+@([^/:]+):(?!\d+/)")
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
+_ALIASES = ("ssh.", "altssh.", "www.")
+"""Prefixes of the hosts on which GitHub and GitLab offer ssh on the port of https."""
+
+
+@lru_cache(maxsize=4096)
+def same_repository(url: str) -> str:
+    """A form of a git URL that is equal for all spellings of a repository: https, ssh, file, with and without .git."""
+    text = _SCP.sub(r"\1/", url.strip())
+    text = text.removeprefix("file://")
+    text = text if text.startswith("/") else _SCHEME.sub("", text)
+    text = text.rstrip("/").removesuffix(".git").rstrip("/")
+    host, slash, path = text.partition("/")
+    return f"{host.lower()}{slash}{path}" if host else text
+
+
+def host_of(url: str) -> str:
+    """The host in the address of a repository, without port and without what is only for ssh; '' for a path."""
+    place = same_repository(url).rpartition("@")[2].partition("/")[0].partition(":")[0]
+    return next((place.removeprefix(alias) for alias in _ALIASES if place.startswith(alias)), place)
+
+
+def path_on(host: str, url: str, *, nested: bool = False) -> str:
+    """The path of a repository of this host: `owner/name`, where groups are `nested` of any depth.
+
+    Raises ForgeError for another one's: we would write to a stranger's, who would learn the token.
+    """
+    address = same_repository(url).rpartition("@")[2]
+    path = address.partition("/")[2]
+    parts = path.split("/")
+    is_path = len(parts) >= 2 if nested else len(parts) == 2
+    if host_of(url) != host or not is_path or not all(_NAME.fullmatch(part) and part.strip(".") for part in parts):
+        raise ForgeError(
+            f"{address} is no repository of {host}; correct its address to be like https://{host}/OWNER/NAME"
+        )
+    return path
+
 
 PullRequestState: TypeAlias = Literal["open", "closed", "merged"]
 
@@ -146,3 +189,42 @@ class Forge(Protocol):
     def budget(self) -> Budget:
         """The remaining requests that the forge allows, by its last answer."""
         ...
+
+
+def one_by_one(
+    forge: Forge, repositories: Sequence[str], branch: str
+) -> dict[str, list[ForgePullRequest] | ForgeError]:
+    """The pull requests from a branch in each repository, or why it is not shown.
+
+    Raises ForgeError where the token is unknown, a limit is reached, or two in a row have no answer.
+    """
+    found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+    is_lost = False
+    for repository in repositories:
+        try:
+            found[repository] = forge.pull_requests_from(repository, branch)
+            is_lost = False
+        except ForgeError as error:
+            is_unknown = isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED
+            was_lost, is_lost = is_lost, isinstance(error, UnavailableForgeError)
+            if is_unknown or (is_lost and (was_lost or getattr(error, "until", None) is not None)):
+                raise
+            found[repository] = error
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The least time between two changing requests to one host, in seconds, and their maximum in an hour."""
+
+    seconds_between_changes: float = 1.0
+    changes_an_hour: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits for retries. `timeout` is for one answer, `limit` for all attempts, both in seconds."""
+
+    attempts: int = 5
+    limit: float = 300.0
+    timeout: float = 30.0

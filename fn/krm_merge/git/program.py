@@ -1,4 +1,4 @@
-"""Runs the program git and reports its errors: the one place from which git is started.
+"""Runs the program git and reports its errors (A1): the one place from which git is started.
 
 What a repository says in its settings can start programs. So git is never left to look for a repository around the
 current directory, which may be a package from upstream: each call names one, or none (A1). The settings of calls are in
@@ -22,6 +22,7 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.posix import require_process_groups
+from krm_merge.startup import frozen
 
 _ABOUT_A_REPOSITORY = frozenset(
     (
@@ -288,3 +289,43 @@ def _check_version() -> None:
 
 def _missing() -> GitError:
     return GitError("the program git is not on PATH; install it")
+
+
+@frozen
+class WorkingTree:
+    """The working tree of a repository."""
+
+    top: Path
+    """Its top directory, without symbolic links on the way."""
+    repository: Path
+    """The git directory of this working tree."""
+    common: Path
+    """The git directory that all working trees of the repository share."""
+
+    @classmethod
+    def around(cls, folder: Path) -> WorkingTree | None:
+        """The nearest working tree that a folder is in, None for none. Raises GitError.
+
+        Only a folder with a `.git` in it is the top of one. No package can bring such a folder along, while one with
+        `HEAD`, `objects` and `refs`, which git takes for a repository as well, may be part of any package (A1).
+        """
+        real = folder.resolve()
+        for top in (real, *real.parents):
+            if not os.path.lexists(top / ".git"):
+                continue
+            found = run_in_repository_at(
+                top, ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
+            )
+            if b"not a git repository" in found.stderr:
+                continue
+            if b"must be run in a work tree" in found.stderr:
+                return None
+            if found.returncode != 0:
+                raise GitError(complaint(found.stderr))
+            repository, common, named = (Path(os.fsdecode(line)) for line in found.stdout.splitlines())
+            return cls(named.resolve(), repository, common)
+        return None
+
+    def output(self, arguments: Sequence[str], data: bytes | None = None) -> bytes:
+        """The output of git, run at the top. Raises GitError."""
+        return output(arguments, self.repository, data, work_tree=self.top)

@@ -1,4 +1,4 @@
-"""One resource of a ResourceList: its bytes, read only when somebody asks, edited in its own text."""
+"""One resource of a ResourceList: its bytes, read only when needed, edited in its own text (rule W2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.identity import Identity
-from krm_merge.krm.result import ResourceRef
+from krm_merge.krm.result import ResourceRef, Results
 from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
 from krm_merge.text.editing.editor import Editor
@@ -19,6 +19,7 @@ from krm_merge.text.reading.values import Value, from_value, key_text, to_value
 if TYPE_CHECKING:
     from krm_merge.text.document import Rendered
     from krm_merge.text.editing.change import KeysOf
+
 
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
@@ -399,3 +400,15 @@ def _field_name(step: object, path: str) -> str:
     if not isinstance(step, str):
         raise KeyError(f"{path}: a mapping has no element {step}")
     return step
+
+
+def report_rewriting(resource: Resource, results: Results, file: str | None = None) -> None:
+    """Adds a warning where the edits of a resource could not be made in its text, after that was written."""
+    if resource.used_fallback:
+        lost = "comments and layout of this resource may have changed"
+        results.warning(
+            f"{resource.ref}: edited beyond what can be done in its text; {lost}",
+            resource=resource.ref,
+            file=file or resource.file,
+            rule="W2",
+        )

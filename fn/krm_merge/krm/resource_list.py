@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
-from krm_merge.krm.resource import Resource
+from krm_merge.krm.resource import Resource, report_rewriting
 from krm_merge.krm.result import Results
-from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.cut import Cut, cut
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.values import Value, to_value
@@ -126,7 +125,7 @@ class ResourceList:
         return pieces
 
     def _results(self) -> bytes:
-        from krm_merge.krm.result_text import results_text
+        from krm_merge.krm.result import results_text
 
         return results_text(self.results, self._parts.newline.decode()).encode()
 

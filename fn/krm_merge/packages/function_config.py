@@ -5,8 +5,7 @@ from __future__ import annotations
 from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import INDEX, PATH, Resource
 from krm_merge.krm.result import Results
-from krm_merge.packages.files.directory import PackageError
-from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.text.document import written
 from krm_merge.text.reading.layout import NO_COMMENTS

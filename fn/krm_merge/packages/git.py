@@ -1,4 +1,4 @@
-"""Upstream packages from git repositories, with the `git` program. Only the commits that are asked for are fetched."""
+"""Upstream packages from git repositories, of which only the asked commits are fetched, and committed packages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,58 @@ from typing import NamedTuple
 
 from krm_merge.git import program
 from krm_merge.git.objects import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
-from krm_merge.git.program import GitError, GitTimeoutError
-from krm_merge.git.working_tree import WorkingTree
+from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
 from krm_merge.harmless import quoted, without_credentials
-from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
-from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
+from krm_merge.packages.files.tree import (
+    File,
+    Mode,
+    PackageError,
+    Tree,
+    UnavailableError,
+    belongs,
+    leads_out,
+    read_file,
+)
 from krm_merge.packages.git_cache import GitCache
-from krm_merge.packages.versions import nearest, newest_version
+from krm_merge.packages.kptfile import nearest, newest_version
 from krm_merge.temporary import temporary_directory
+
+
+class CommittedFiles:
+    """The files of directories as the commit that is checked out has them."""
+
+    def __init__(self, working_tree: Path) -> None:
+        """Reads the working tree with this top directory. Raises PackageError if it is not one."""
+        try:
+            found = WorkingTree.around(working_tree)
+        except GitError as error:
+            raise PackageError(f"{working_tree}: {error}") from None
+        if found is None:
+            raise PackageError(f"{working_tree}: not a git repository")
+        self._objects = GitObjects(found.repository)
+        self._working_tree = working_tree
+
+    def tree(self, directory: str) -> Tree:
+        """The files of a directory, none where nothing of it is committed. Raises PackageError."""
+        folder = normpath(f"/{directory}").lstrip("/")
+        try:
+            (root,) = self._objects.read([f"HEAD:{folder}"])
+            if root is None or root.kind != "tree":
+                return {}
+            entries = [
+                entry
+                for entry in self._objects.files(root)
+                if entry.mode in MODES and all(map(belongs, entry.path.split("/")))
+            ]
+            names = list(dict.fromkeys(entry.name for entry in entries))
+            blobs = dict(zip(names, self._objects.read(names), strict=True))
+        except GitError as error:
+            raise PackageError(f"{self._working_tree}: {error}") from None
+        contents = {name: blob.data for name, blob in blobs.items() if blob is not None}
+        return {
+            entry.path: File(contents[entry.name], MODES[entry.mode]) for entry in entries if entry.name in contents
+        }
+
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 """The package's modes of tree entries, by git's mode; directories and submodules are left out."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from krm_merge.harmless import bare_address
 from krm_merge.limits import CACHE_MB
-from krm_merge.packages.files.directory import PackageError, reason
+from krm_merge.packages.files.tree import PackageError, reason
 from krm_merge.posix import file_locks, is_own
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"

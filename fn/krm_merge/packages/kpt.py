@@ -14,9 +14,8 @@ from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
 from krm_merge.harmless import without_credentials
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.directory import Directory, PackageError, reason
-from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.files.write import write_new
+from krm_merge.packages.files.disk import write_new
+from krm_merge.packages.files.tree import Directory, File, PackageError, Tree, reason
 from krm_merge.temporary import temporary_directory
 
 _INSTALL = "install it: https://kpt.dev/installation"

@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING
 from krm_merge.startup import lazy_face
 
 if TYPE_CHECKING:
-    from krm_merge.patch.json.json_patch import JsonPatch
-    from krm_merge.patch.json.merge_patch import apply_merge, create_merge, create_merge_three_way
-    from krm_merge.patch.model.errors import PatchConflictError, PatchError
-    from krm_merge.patch.model.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
+    from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_merge, create_merge_three_way
+    from krm_merge.patch.model import AnyShape, Field, PatchConflictError, PatchError, SchemaShape, Shape, TypeShape
     from krm_merge.patch.strategic.apply import apply
-    from krm_merge.patch.strategic.combine import merge_patches
-    from krm_merge.patch.strategic.conflicts import have_conflicts
+    from krm_merge.patch.strategic.combine import have_conflicts, merge_patches
     from krm_merge.patch.strategic.create import create, create_three_way
-    from krm_merge.patch.strategic.keys import MergeKeys
-    from krm_merge.patch.strategic.moves import Moved
-    from krm_merge.patch.strategic.order import ListOrder
+    from krm_merge.patch.strategic.elements import ListOrder, MergeKeys, Moved
 
 __all__ = [
     "AnyShape",
@@ -47,16 +42,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_face(
     __name__,
     {
-        "krm_merge.patch.json.json_patch": "JsonPatch",
-        "krm_merge.patch.json.merge_patch": "apply_merge create_merge create_merge_three_way",
-        "krm_merge.patch.model.errors": "PatchConflictError PatchError",
-        "krm_merge.patch.model.shape": "AnyShape Field SchemaShape Shape TypeShape",
+        "krm_merge.patch.json_patch": "JsonPatch apply_merge create_merge create_merge_three_way",
+        "krm_merge.patch.model": "AnyShape Field PatchConflictError PatchError SchemaShape Shape TypeShape",
         "krm_merge.patch.strategic.apply": "apply",
-        "krm_merge.patch.strategic.combine": "merge_patches",
-        "krm_merge.patch.strategic.conflicts": "have_conflicts",
+        "krm_merge.patch.strategic.combine": "have_conflicts merge_patches",
         "krm_merge.patch.strategic.create": "create create_three_way",
-        "krm_merge.patch.strategic.keys": "MergeKeys",
-        "krm_merge.patch.strategic.moves": "Moved",
-        "krm_merge.patch.strategic.order": "ListOrder",
+        "krm_merge.patch.strategic.elements": "ListOrder MergeKeys Moved",
     },
 )

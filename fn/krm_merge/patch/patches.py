@@ -9,15 +9,10 @@ from typing import Literal, TypeAlias
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.selector import Target
 from krm_merge.limits import Copies
-from krm_merge.patch.json.json_patch import JsonPatch
-from krm_merge.patch.json.merge_patch import apply_merge, without_nulls
-from krm_merge.patch.model.errors import PatchError
-from krm_merge.patch.model.shape import Shape
+from krm_merge.patch.json_patch import JsonPatch, apply_merge, without_nulls
+from krm_merge.patch.model import PatchError, Shape
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.directives import PATCH, first_directive, is_directive
-from krm_merge.patch.strategic.keys import MergeKeys
-from krm_merge.patch.strategic.moves import Moved
-from krm_merge.patch.strategic.order import ListOrder
+from krm_merge.patch.strategic.elements import PATCH, ListOrder, MergeKeys, Moved, first_directive, is_directive
 from krm_merge.schema.secrecy import hidden_in
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read_all

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.git.program import GitError
-from krm_merge.git.working_tree import WorkingTree
+from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm.fieldpath import Step as PathStep
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import Identity
@@ -22,16 +21,9 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Rule
-from krm_merge.merge.decisions.resolution import (
-    NO_RESOLUTIONS,
-    Resolution,
-    Resolutions,
-    is_of_place,
-    without_positions,
-)
-from krm_merge.packages.files.directory import read_file
-from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.files.write import write_file
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions, is_of_place, without_positions
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import File, Tree, read_file
 from krm_merge.policy.package_policy import KIND, PackagePolicy, is_policy, read_policy_files
 from krm_merge.posix import is_own
 from krm_merge.report.record import resource_value

@@ -91,7 +91,7 @@ def find_policy(package: Tree) -> PackagePolicy:
 def find_policy_around(file: Path) -> PackagePolicy:
     """The MergePolicy of the package that a file of the working directory is in. Raises KrmMergeError."""
     # The function, which has no files, does not pay for this import.
-    from krm_merge.packages.files.directory import read_file
+    from krm_merge.packages.files.tree import read_file
 
     if file.is_absolute() or ".." in file.parts:
         return NO_POLICY

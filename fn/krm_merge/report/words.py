@@ -1,13 +1,116 @@
-"""The words of reports: natures, statuses and choices are always called the same."""
+"""The words of reports and the form of values: the same in each of them."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Final, TypeVar
 
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import Status
+from krm_merge.text.document import written
+from krm_merge.text.reading.nodes import MappingNode
+from krm_merge.text.reading.values import Value, from_value, same
+
+Name = TypeVar("Name", bound=str)
+
+LONGEST_COMPARED = 4_000
+"""Characters of a value up to which words are compared."""
+
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+
+def yaml_text(value: Value) -> str:
+    """A value as it is written in YAML; a text is shown as it is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and value:
+        root = from_value(value)
+        assert isinstance(root, MappingNode)
+        return written(root).rstrip("\n")
+    root = from_value({"value": value})
+    assert isinstance(root, MappingNode)
+    return written(root).removeprefix("value:").strip(" \n")
+
+
+def flow_text(value: Value) -> str:
+    """A value on one line: a text or number as it is, a list or mapping as YAML in flow style."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {flow_text(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow_text, value))}]"
+    return yaml_text(value).rstrip("\n").replace("\n", "\\n")
+
+
+def differing_part(values: Mapping[Name, Value]) -> Mapping[Name, Value]:
+    """The part of some values in which they differ; what all have alike is left out, and `…` in a list or text.
+
+    Fields that name an element stay. Values of different kinds are returned as they are.
+    """
+    known = list(values.values())
+    if len(known) < 2 or all(same(known[0], value) for value in known):
+        return values
+    mappings = {name: value for name, value in values.items() if isinstance(value, dict)}
+    lists = {name: value for name, value in values.items() if isinstance(value, list)}
+    lines = {name: value.split("\n") for name, value in values.items() if isinstance(value, str) and "\n" in value}
+    if len(mappings) == len(known):
+        return _of_mappings(mappings)
+    if len(lists) == len(known):
+        return _between(lists)
+    if len(lines) == len(known):
+        between = _between({name: [*map(str, of)] for name, of in lines.items()})
+        return {name: "\n".join(map(str, of)) if isinstance(of, list) else of for name, of in between.items()}
+    return values
+
+
+def _of_mappings(mappings: Mapping[Name, dict[str, Value]]) -> Mapping[Name, Value]:
+    found: dict[Name, dict[str, Value]] = {name: {} for name in mappings}
+    for key in dict.fromkeys(key for value in mappings.values() for key in value):
+        having = {name: value[key] for name, value in mappings.items() if key in value}
+        first = next(iter(having.values()))
+        if key == "name" or len(having) < len(mappings) or not all(same(first, value) for value in having.values()):
+            for name, part in differing_part(having).items():
+                found[name][key] = part
+    return {**found}
+
+
+def _between(lists: Mapping[Name, list[Value]]) -> Mapping[Name, Value]:
+    """What is between the elements with which all begin and those with which all end."""
+    shortest = min(map(len, lists.values()))
+    first = next(iter(lists.values()))
+
+    def alike(at: int) -> bool:
+        return all(same(first[at], items[at]) for items in lists.values())
+
+    start = next((at for at in range(shortest) if not alike(at)), shortest)
+    end = next((at for at in range(shortest - start) if not alike(-1 - at)), shortest - start)
+    middle = {name: items[start : len(items) - end] for name, items in lists.items()}
+    if all(len(items) == 1 for items in middle.values()):
+        parts = differing_part({name: items[0] for name, items in middle.items()})
+        middle = {name: [part] for name, part in parts.items()}
+    around: tuple[list[Value], list[Value]] = ["…"] if start else [], ["…"] if end else []
+    return {name: [*around[0], *items, *around[1]] for name, items in middle.items()}
+
+
+def shortened(text: str, longest: int) -> str:
+    """The start of a long text, and how much of it is left out."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}… ({len(text) - longest:,} more characters)"
+
+
+def words_changed(before: str, after: str) -> Iterator[tuple[str, bool]]:
+    """The pieces of `after`, each with whether `before` lacks it."""
+    if before == after or max(len(before), len(after)) > LONGEST_COMPARED:
+        yield after, False
+        return
+    ours, theirs = _WORD.findall(before), _WORD.findall(after)
+    for kind, _, _, start, stop in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if start < stop:
+            yield "".join(theirs[start:stop]), kind != "equal"
+
 
 NATURES: Final[dict[Nature, str]] = {
     "value": "Value",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.report.forms.shown import yaml_text
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.resolve.selectable import RefusedChoiceError
-from krm_merge.resolve.web.host import Host
+from krm_merge.report.words import yaml_text
+from krm_merge.resolve.interface import RefusedChoiceError
+from krm_merge.resolve.web.api import Host
 from krm_merge.resolve.words import SideLabels, choice_words, happened
 
 KEYS: Final[dict[str, Choice]] = {

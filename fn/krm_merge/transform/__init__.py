@@ -12,18 +12,19 @@ from krm_merge.startup import lazy_face
 
 if TYPE_CHECKING:
     from krm_merge.text.reading.values import Object
-    from krm_merge.transform.engine.settle import Agreed, Ignored, Settlement, Skipped
-    from krm_merge.transform.engine.units import Keep
-    from krm_merge.transform.kubernetes.plugin import KubernetesPlugin
+    from krm_merge.transform.engine.settle import Agreed, Ignored, Keep, Settlement, Skipped
+    from krm_merge.transform.kubernetes import KubernetesPlugin
     from krm_merge.transform.plugins.serve import serve
-    from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation
-    from krm_merge.transform.protocol.plugin import (
+    from krm_merge.transform.protocol import (
         Metadata,
+        Operation,
+        OperationError,
         OptionalField,
         Options,
         Patch,
         Plugin,
         PluginError,
+        PluginOperation,
         Response,
     )
     from krm_merge.transform.runner import Detect, Failure, NewResource, Runner, RunOutcome, Whiteout
@@ -59,12 +60,11 @@ __getattr__, __dir__ = lazy_face(
     __name__,
     {
         "krm_merge.text.reading.values": "Object",
-        "krm_merge.transform.engine.settle": "Agreed Ignored Settlement Skipped",
-        "krm_merge.transform.engine.units": "Keep",
-        "krm_merge.transform.kubernetes.plugin": "KubernetesPlugin",
+        "krm_merge.transform.engine.settle": "Agreed Ignored Keep Settlement Skipped",
+        "krm_merge.transform.kubernetes": "KubernetesPlugin",
         "krm_merge.transform.plugins.serve": "serve",
-        "krm_merge.transform.protocol.operation": "Operation OperationError PluginOperation",
-        "krm_merge.transform.protocol.plugin": "Metadata OptionalField Options Patch Plugin PluginError Response",
+        "krm_merge.transform.protocol": "Metadata Operation OperationError OptionalField Options Patch Plugin "
+        "PluginError PluginOperation Response",
         "krm_merge.transform.runner": "Detect Failure NewResource RunOutcome Runner Whiteout",
     },
 )

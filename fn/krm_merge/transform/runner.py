@@ -1,30 +1,72 @@
-"""Runs plugins on a resource and settles their conflicts."""
+"""Runs plugins on a resource and settles their conflicts; the files of crane's stages.
+
+Source: crane's internal/file, 2022.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from posixpath import dirname, join
 from typing import Literal, TypeAlias
 
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, copied
 from krm_merge.transform.engine.by_path import settle_by_path
+from krm_merge.transform.engine.locations import Tracked
 from krm_merge.transform.engine.settle import (
     Ignored,
+    Keep,
     Proposal,
     RefusedOperationsError,
     Settlement,
     run_on_copy,
     settle,
+    units,
     with_values,
 )
-from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.engine.units import Keep, units
-from krm_merge.transform.plugins.secrets import Secrets
-from krm_merge.transform.protocol.json_value import flaw_of_value
-from krm_merge.transform.protocol.operation import PluginOperation
-from krm_merge.transform.protocol.plugin import Options, Plugin, PluginError, Response, close, only_reads
+from krm_merge.transform.plugins.process import Secrets
+from krm_merge.transform.protocol import (
+    Options,
+    Plugin,
+    PluginError,
+    PluginOperation,
+    Response,
+    close,
+    flaw_of_value,
+    only_reads,
+)
+
+
+def transform_path(path: str) -> str:
+    """The JSON patch of the accepted operations."""
+    return _beside(path, "transform-")
+
+
+def whiteout_path(path: str) -> str:
+    """An empty file: the resource is not applied."""
+    return _beside(path, ".wh.")
+
+
+def ignored_path(path: str) -> str:
+    """The operations that were ignored, with their plugins."""
+    return _beside(path, "ignored-")
+
+
+def new_path(path: str) -> str:
+    """A new resource of plugins; the versions of crane that have this directory do not write it."""
+    return _beside(path, "new-")
+
+
+def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
+    """The format in which crane writes them."""
+    return [{"PluginName": one.plugin, "Operation": one.operation.to_value()} for one in operations]
+
+
+def _beside(path: str, prefix: str) -> str:
+    return join(dirname(path), prefix + path[len(dirname(path)) :].lstrip("/"))
+
 
 Detect: TypeAlias = Literal["effect", "path"]
 """How conflicts are found: by the effects of operations, or by the text of their paths."""

@@ -9,18 +9,37 @@ import hashlib
 import re
 from dataclasses import dataclass
 from posixpath import join
-from typing import Final
+from typing import Any, Final, Literal
+
+from pydantic import Field
 
 from krm_merge.harmless import without_credentials
 from krm_merge.krm.resource import Resource
-from krm_merge.krm.validation import check
-from krm_merge.packages.files.directory import PackageError
-from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
+from krm_merge.krm.validation import StrictModel, check
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, leads_out
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Object, from_value, to_value
-from krm_merge.vendored.models import Vendorfile
+
+
+class Vendorfile(StrictModel):
+    """Where the manifests of a directory come from, so that the next update knows its original."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["Vendorfile"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    source: str | None = Field(None, description="Where upstream's manifests come from: a URL, a file, a command.")
+    version: str | None = Field(None, description="The version of upstream that was merged last.")
+    digest: str = Field(
+        pattern="^sha256:[0-9a-f]{64}$", description="The SHA-256 digest of upstream's manifests at that version."
+    )
+    original: str = Field(
+        "Vendorfile.original",
+        min_length=1,
+        description="The file in this directory with upstream's manifests at that version, as they came.",
+    )
+
 
 FILE: Final = "Vendorfile"
 """Its path in the directory."""

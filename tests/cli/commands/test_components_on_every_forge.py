@@ -10,8 +10,8 @@ import pytest
 from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Pull
-from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.git.remote import Remote
+from krm_merge.components.apply.repository import RepositoryPullRequests
+from krm_merge.git.store import Remote
 
 
 class Killed(BaseException):

@@ -112,5 +112,5 @@ def test_what_follows_the_names(tmp_path: Path, arguments: list[str], code: int,
 
 
 def test_help_has_the_documented_lines() -> None:
-    assert f"'krm-merge {DRIVERS['documented']}'" in (merge_driver.command.help or "")
-    assert '\'krm-merge mergetool -- "$BASE"' in (mergetool.command.help or "")
+    assert f"'krm-merge {DRIVERS['documented']}'" in (merge_driver.merge_driver_command.help or "")
+    assert '\'krm-merge mergetool -- "$BASE"' in (mergetool.mergetool_command.help or "")

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from checkout import ROOT
 from e2e.hosts import SECONDS
 from krm_merge.cli.app import app
-from krm_merge.cli.schemas.kinds import KINDS
+from krm_merge.cli.schemas import KINDS
 from krm_merge.packages.kptfile_model import Kptfile
 
 SCHEMA_LINE = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.cli.terminal.layout import fitted
+from krm_merge.cli.terminal import fitted
 
 LONG = 'a.yaml: metadata.annotations["example.com/some-long-name"]: upstream changed it'
 

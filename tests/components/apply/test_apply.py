@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from components.world import World, digest
-from krm_merge.components.plan.description import BEGIN, END
+from krm_merge.components.plan.model import BEGIN, END
 from krm_merge.forges.interface import ForgeError
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local import LocalForge
 
 
 @pytest.fixture

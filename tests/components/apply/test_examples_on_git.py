@@ -15,7 +15,7 @@ import yaml
 from checkout import ROOT
 from components.world import World, digest
 from krm_merge.cli.app import main
-from krm_merge.forges.local_merge import How
+from krm_merge.forges.local import How
 
 EXAMPLES = ROOT / "examples"
 URL = re.compile(r"https://github\.com/acme/([a-z-]+)")

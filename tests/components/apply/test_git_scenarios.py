@@ -8,8 +8,8 @@ import pytest
 
 from components.world import World, digest
 from krm_merge.components.apply.repository import Repository
-from krm_merge.forges.local_forge import LocalForge
-from krm_merge.git.remote import Remote
+from krm_merge.forges.local import LocalForge
+from krm_merge.git.store import Remote
 
 BUNDLE = {
     "bundle/csv.yaml": f"image: quay.io/o/controller@{digest('0')}  # the controller\n",

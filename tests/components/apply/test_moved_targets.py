@@ -8,7 +8,7 @@ import pytest
 
 from components.world import World, digest
 from krm_merge.cli.app import main
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local import LocalForge
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from components.observations import Observations, digest, key
 from components.world import World
-from krm_merge.components.digests.image_identity import ImageIdentity
+from krm_merge.components.digests.references import ImageIdentity
 from krm_merge.components.digests.replacement import ReplacementPolicy, replace_digests
 
 BASE = "quay.io/o/base"

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.components.configure.cel_tokens import CelError, check
-from krm_merge.components.configure.release_expressions import released, theirs_of
-from krm_merge.components.configure.trigger_expressions import TriggerEvent, expression, guarded
+from krm_merge.components.configure.expressions import (
+    CelError,
+    TriggerEvent,
+    check,
+    expression,
+    guarded,
+    released,
+    theirs_of,
+)
 
 # --- Writing ---------------------------------------------------------------------------------------------------------
 

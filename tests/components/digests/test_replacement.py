@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from checkout import ROOT
 from krm_merge.components.digests import replacement
-from krm_merge.components.digests.image_identity import ImageIdentity
+from krm_merge.components.digests.references import ImageIdentity
 from krm_merge.components.digests.replacement import (
     EditedFile,
     ImageReference,
@@ -24,7 +24,7 @@ from krm_merge.components.digests.replacement import (
     ReplacementPolicy,
     references,
 )
-from krm_merge.components.konflux.images import spellings
+from krm_merge.components.konflux.model import spellings
 
 DATA: Final = ROOT / "testdata" / "components" / "digests"
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from krm_merge.components.digests.image_identity import ImageIdentity
+from krm_merge.components.digests.references import ImageIdentity
 from krm_merge.components.digests.replacement import EditedFile, ReplacementPolicy, TagPolicy, replace_digests
 
 APP: Final = "quay.io/org/app"

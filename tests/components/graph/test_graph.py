@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.observations import component, run
-from krm_merge.components.graph.graph import Edge, Role, build_graph
+from krm_merge.components.graph import Edge, Role, build_graph
 from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
 
 Edges = set[tuple[str, str]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.components.graph.groups import BranchNames, branch_for, group_label, resource_name
+from krm_merge.components.graph import BranchNames, branch_for, group_label, resource_name
 
 OURS = BranchNames(dependants={"bundle", "op"})
 BOTH = BranchNames(("/", "@"), dependants={"bundle"})

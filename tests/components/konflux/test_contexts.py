@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.components.konflux.contexts import common, normalised, touches
+from krm_merge.components.konflux.model import common, normalised, touches
 
 SEGMENTS = st.sampled_from(["foo", "foobar", "bar", "a b", ".tekton", "x\\y", "..."])
 PATHS = st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join)

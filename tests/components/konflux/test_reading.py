@@ -10,12 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.observations import digest
-from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.images import digest_of, image_name
-from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
-from krm_merge.components.konflux.reading import read_build, read_component, read_nudges, read_pull_request
-from krm_merge.forges.addresses import same_repository
+from krm_merge.components.konflux.model import (
+    Build,
+    Component,
+    ComponentKey,
+    ComponentVersion,
+    Nudge,
+    digest_of,
+    image_name,
+)
+from krm_merge.components.konflux.reading import (
+    UnreadableError,
+    read_build,
+    read_component,
+    read_nudges,
+    read_pull_request,
+)
+from krm_merge.forges.interface import same_repository
 from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results

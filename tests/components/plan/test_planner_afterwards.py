@@ -9,7 +9,7 @@ import pytest
 
 from components.observations import Observations, brief, digest
 from components.plan.scenes import only, started
-from krm_merge.components.graph.findings import component_of
+from krm_merge.components.graph import component_of
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.plan.model import PlanChoices
 

@@ -8,9 +8,8 @@ import pytest
 
 from components.observations import Observations, brief, digest, run
 from components.plan.scenes import monorepo, only, operator, parent, started
-from krm_merge.components.graph.groups import BranchNames
-from krm_merge.components.plan.description import parse_description
-from krm_merge.components.plan.model import PlanChoices
+from krm_merge.components.graph import BranchNames
+from krm_merge.components.plan.model import PlanChoices, parse_description
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,11 @@ from random import Random
 import pytest
 
 from components.world import digest
-from krm_merge.components.graph.graph import Graph, Role, build_graph
+from krm_merge.components.graph import Graph, Role, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.description import BEGIN, END
-from krm_merge.components.plan.model import PlanChoices
+from krm_merge.components.plan.model import BEGIN, END, PlanChoices, Planning
 from krm_merge.components.plan.planner import plan
-from krm_merge.components.plan.planning import Planning
 from krm_merge.components.plan.simulation import BuildFate, Simulation, Snapshot, SnapshotPart, World, fate, simulate
 
 YES, NO = True, False

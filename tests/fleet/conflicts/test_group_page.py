@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from fleet.groups import campaign, conflict, groups, teams
-from krm_merge.fleet.conflicts.session import GroupSession
-from krm_merge.fleet.conflicts.steps import GroupSteps
-from krm_merge.resolve.kept import Kept
+from krm_merge.fleet.conflicts import GroupSession, GroupSteps
+from krm_merge.resolve.choices import Kept
 from krm_merge.resolve.words import OF_FLEET
 from resolve.browsing import card, count, faults, opened, window
 from resolve.serving import Client, served_session

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from fleet.groups import campaign, conflict, groups, teams
-from krm_merge.fleet.conflicts.session import GroupSession
-from krm_merge.fleet.conflicts.steps import GroupSteps
-from krm_merge.resolve.interface import NotSettledError
-from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.selectable import RefusedChoiceError
-from krm_merge.resolve.web.host import Host
+from krm_merge.fleet.conflicts import GroupSession, GroupSteps
+from krm_merge.resolve.choices import Kept
+from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
+from krm_merge.resolve.web.api import Host
 
 REPLICAS = conflict()
 IMAGE = conflict("spec.image", "own")

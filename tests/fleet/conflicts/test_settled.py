@@ -121,7 +121,7 @@ def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: 
     own = [{"secret.yaml": secret("own")}]
     tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, own)
     # As if the choice were written for another resource.
-    written = "krm_merge.fleet.conflicts.choices.resource_value"
+    written = "krm_merge.fleet.conflicts.resource_value"
     monkeypatch.setattr(written, lambda one: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
     assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout

@@ -16,7 +16,7 @@ import pytest
 from forges.connected import LIMITED, REFUSED, URL, Time, connected, opened
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from forges.fake_github import FakeGitHub
-from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.answers import Connection
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.tokens import Token

@@ -9,7 +9,7 @@ import pytest
 from forges.connected import HOSTED, Time, connected
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository
 from krm_merge.forges.interface import ForgeError, RefusedRequestError
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local import LocalForge
 
 
 @pytest.mark.parametrize("kind", list(HOSTED))

@@ -6,8 +6,7 @@ import pytest
 
 from forges.connected import HOSTED, NOW, Time, connected
 from forges.fake_forge import FakeForge, FakeRepository, Fault
-from krm_merge.forges.hosted.pace import Pace
-from krm_merge.forges.interface import Budget, UnavailableForgeError
+from krm_merge.forges.interface import Budget, Pace, UnavailableForgeError
 
 
 @pytest.fixture(params=[*HOSTED])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.functions import process
-from krm_merge.functions.merge_package import config
-from krm_merge.functions.merge_package.config import MergeSettings, read_settings
+from krm_merge.functions.merge_package import sides as config
+from krm_merge.functions.merge_package.sides import MergeSettings, read_settings
 from krm_merge.krm import ResourceList, parse_path
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys

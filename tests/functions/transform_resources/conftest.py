@@ -10,8 +10,9 @@ import pytest
 
 from e2e.hosts import SECONDS
 from functions.transform_resources.plugins import Point, Points, Programs, children
-from krm_merge.transform.plugins import entry_points, own_limits
-from krm_merge.transform.plugins.directory import VARIABLE
+from krm_merge.transform.plugins import limits as own_limits
+from krm_merge.transform.plugins import sources as entry_points
+from krm_merge.transform.plugins.sources import VARIABLE
 
 
 @pytest.fixture

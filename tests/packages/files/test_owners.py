@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import File
-from krm_merge.packages.files.write import write_file
+from krm_merge.packages.files.tree import Directory, File, PackageError
 from krm_merge.posix import keep_owner
 from packages.repositories import snapshot, write
 

@@ -15,8 +15,7 @@ from generated.written import Texts
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.merge.conflict_markers import marked
-from krm_merge.packages.merge.line_ends import is_yaml
+from krm_merge.packages.merge.other_files import is_yaml, marked
 from krm_merge.packages.merge.trees import merge_trees
 
 SEED = st.integers(0, 2**48)

@@ -13,7 +13,7 @@ from generated.packages import Package, edited, package
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.merge.conflict_markers import marked
+from krm_merge.packages.merge.other_files import marked
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
 
 FOLDERS = ["", "", "sub/", "sub/deep/", "plain/"]

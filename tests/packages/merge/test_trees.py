@@ -12,12 +12,10 @@ import yaml
 from e2e.hosts import GIT_ENVIRONMENT
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import PackageError
-from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.files.tree import Changed, File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version
 from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.packages.strategies import BY_NAME
-from krm_merge.packages.update import update
+from krm_merge.packages.update import BY_NAME, update
 
 Texts = dict[str, str]
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n"

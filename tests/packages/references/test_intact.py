@@ -15,7 +15,7 @@ from effort import calls, scaled
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import Directory
+from krm_merge.packages.files.tree import Directory
 from krm_merge.packages.merge.trees import merge_trees
 from packages.references.breaches import CLASSES, Case, Texts, base, deployment, kustomization, made, renamed, text_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krm_merge.patch.model.values import identity, is_deeper, text_of
+from krm_merge.patch.model import identity, is_deeper, text_of
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from generated.objects import (
     without_some_keys,
 )
 from krm_merge.patch import PatchError, SchemaShape, apply
-from krm_merge.patch.model.values import same
+from krm_merge.patch.model import same
 from krm_merge.schema.builtin import builtin_schema
 
 pytestmark = pytest.mark.kubectl
@@ -52,9 +52,9 @@ T = TypeVar("T")
 def kubectl(directory: Path, documents: list[Data], patch: Data) -> tuple[dict[str, Data], str]:
     """What kubectl makes of those documents that it can patch, by name, and what it says of the others."""
     (directory / "documents.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
-    (directory / "patch.json").write_text(json.dumps(patch))
+    (directory / "patch.json_patch").write_text(json.dumps(patch))
     command = ["kubectl", "patch", "--local", "--type=strategic", "--output=json"]
-    command += ["--filename=documents.json", "--patch-file=patch.json"]
+    command += ["--filename=documents.json", "--patch-file=patch.json_patch"]
     run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=SECONDS)
     return {item["metadata"]["name"]: item for item in json_texts(run.stdout)}, run.stderr
 

@@ -28,8 +28,8 @@ from krm_merge.patch import (
     create_three_way,
     merge_patches,
 )
-from krm_merge.patch.model.values import same
-from krm_merge.patch.strategic.order import by_patch_list
+from krm_merge.patch.model import same
+from krm_merge.patch.strategic.elements import by_patch_list
 from krm_merge.schema.builtin import builtin_schema
 
 RANDOMS: Final = st.randoms(use_true_random=False)

@@ -16,7 +16,7 @@ from krm_merge.patch import (
     create_merge_three_way,
     merge_patches,
 )
-from krm_merge.patch.model.values import text_of
+from krm_merge.patch.model import text_of
 
 Data = dict[str, Any]
 

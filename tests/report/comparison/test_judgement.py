@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.report.comparison.difference import Comparison, Difference, FindingName
+from krm_merge.report.comparison.difference import GRAVITY, HEADINGS, Comparison, Difference, FindingName, summary
 from krm_merge.report.comparison.judgement import JudgedPlace, judged
-from krm_merge.report.comparison.words import GRAVITY, HEADINGS, summary
 
 CASES: list[tuple[str, FindingName, str]] = [
     # original, upstream, local, kpt, krm-merge; - is nothing

@@ -11,9 +11,9 @@ import pytest
 
 from checkout import ROOT
 from krm_merge.packages.files.tree import File
-from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
-from krm_merge.report.comparison.forms.terminal import comparison_lines
-from krm_merge.report.comparison.words import HEADINGS
+from krm_merge.report.comparison.difference import HEADINGS
+from krm_merge.report.forms.by_suffix import FORMS, as_json, rendered
+from krm_merge.report.forms.terminal import comparison_lines
 from report.comparison.packages import Package, followed
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))

@@ -14,12 +14,11 @@ import pytest
 
 from checkout import ROOT
 from krm_merge import merge_packages
-from krm_merge.report.context import contexts_of
 from krm_merge.report.forms.by_suffix import FORMS, rendered
-from krm_merge.report.forms.markup import html, tag
-from krm_merge.report.forms.shown import words_changed, yaml_text
+from krm_merge.report.forms.html import html, tag
+from krm_merge.report.reading import contexts_of
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
-from krm_merge.report.words import RULES, anchor_of
+from krm_merge.report.words import RULES, anchor_of, words_changed, yaml_text
 from krm_merge.schema.secrecy import Redaction
 from report.conflicts import CASES, SCHEMA, merged_case
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tools.make_pictures import make_pictures
 
 from checkout import ROOT
-from krm_merge.resolve.kept import Kept, PolicySteps
+from krm_merge.resolve.choices import Kept, PolicySteps
 from report.conflicts import SECRETS
 from resolve.browsing import MILLISECONDS, card, count, faults, opened, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of

@@ -13,10 +13,9 @@ import jsonschema
 import pytest
 
 from e2e.hosts import SECONDS, wait_until
-from krm_merge.resolve.choices import ChoiceStep
-from krm_merge.resolve.kept import Kept, PolicySteps
+from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps
 from krm_merge.resolve.web import server as server_module
-from krm_merge.resolve.web.guard import LONGEST_BODY
+from krm_merge.resolve.web.server import LONGEST_BODY
 from report.conflicts import SCHEMA, SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served

@@ -14,17 +14,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
-from krm_merge.transform import (
-    Detect,
-    Keep,
-    Operation,
-    Options,
-    Patch,
-    PluginOperation,
-    Response,
-    Runner,
-    Settlement,
-)
+from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
 
 Data = dict[str, Any]
 Keys = Mapping[tuple[str, ...], tuple[str, ...]]

@@ -8,10 +8,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
-from krm_merge.transform import (
-    Detect,
-    Keep,
-)
+from krm_merge.transform import Detect, Keep
 from transform.engine.plugins import DETECTS, Data, Keys, ignored, named, op, run, wants
 
 # ---- one plugin by itself --------------------------------------------------------------------------------------------

@@ -18,21 +18,10 @@ from hypothesis import strategies as st
 
 from krm_merge.limits import Copies
 from krm_merge.text.reading.values import same
-from krm_merge.transform import (
-    Detect,
-    Keep,
-    Operation,
-    Options,
-    Patch,
-    PluginOperation,
-    Response,
-    Runner,
-    Settlement,
-)
+from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
 from krm_merge.transform.engine.apply import carry_out
-from krm_merge.transform.engine.locations import Location, overlap
-from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.protocol.operation import OperationError, pointer_text, read_pointer
+from krm_merge.transform.engine.locations import Location, Tracked, overlap
+from krm_merge.transform.protocol import OperationError, pointer_text, read_pointer
 
 Data = dict[str, Any]
 RANDOMS: Final = st.randoms(use_true_random=False)

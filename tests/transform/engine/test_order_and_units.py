@@ -10,14 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from krm_merge.transform import (
-    Detect,
-    Keep,
-    Patch,
-    Response,
-    Runner,
-    RunOutcome,
-)
+from krm_merge.transform import Detect, Keep, Patch, Response, Runner, RunOutcome
 from transform.engine.plugins import DETECTS, Data, Says, ignored, named, op, run, wants
 
 # ---- the order -------------------------------------------------------------------------------------------------------

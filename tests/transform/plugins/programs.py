@@ -13,7 +13,7 @@ import pytest
 
 from e2e.hosts import SECONDS, wait_until
 from krm_merge.transform import PluginError
-from krm_merge.transform.plugins import running
+from krm_merge.transform.plugins import process as running
 from krm_merge.transform.plugins.process import Executable, Protocol
 
 Data = dict[str, Any]

@@ -16,11 +16,10 @@ import pytest
 
 from e2e.hosts import SECONDS
 from krm_merge.text.reading.values import Object
-from krm_merge.transform.plugins import own_limits
-from krm_merge.transform.plugins.entry_points import Installed
-from krm_merge.transform.plugins.own_limits import limited
-from krm_merge.transform.plugins.watch import children
-from krm_merge.transform.protocol.plugin import Metadata, Options, PluginError, Response
+from krm_merge.transform.plugins import limits as own_limits
+from krm_merge.transform.plugins.limits import children, limited
+from krm_merge.transform.plugins.sources import Installed
+from krm_merge.transform.protocol import Metadata, Options, PluginError, Response
 
 MEBIBYTE = 1 << 20
 

@@ -9,27 +9,25 @@ from posixpath import join
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.package_argument import named_package, refuse_missing
-from krm_merge.cli.show import COLORS
-from krm_merge.cli.terminal.layout import fitted, width_of
-from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
+from krm_merge.cli.options import named_package, refuse_missing
+from krm_merge.cli.output import COLORS
+from krm_merge.cli.terminal import StagedRepositories, counted_files, fitted, stages, width_of
 from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.packages.files.directory import Directory, RefusedError
+from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.files.write import write_file
+from krm_merge.packages.files.tree import Directory, File, RefusedError, Tree
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kpt import fetched_by_kpt, updated_by_kpt
 from krm_merge.packages.kptfile import STRATEGIES
-from krm_merge.packages.merge.differences import differences
 from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.packages.merge.trees import differences
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import find_policy
 from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
 from krm_merge.report.comparison.difference import Comparison, VersionName
-from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
-from krm_merge.report.comparison.forms.terminal import comparison_lines
 from krm_merge.report.comparison.versions import ComparedVersion
+from krm_merge.report.forms.by_suffix import FORMS, as_json, rendered
+from krm_merge.report.forms.terminal import comparison_lines
 from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
 
@@ -42,7 +40,7 @@ from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
 @options.function_identity
 @options.form
 @options.reports_in(FORMS)
-def command(
+def compare_command(
     package: str,
     strategy: str | None,
     on_conflict: OnConflict | None,

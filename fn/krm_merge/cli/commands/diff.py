@@ -8,19 +8,17 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.reports import errors_as_json, write_reports
-from krm_merge.cli.show import COLORS
-from krm_merge.packages.files.directory import Directory, PackageError, read_file
-from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.merge.differences import ALL_TAKEN, differences
+from krm_merge.cli.output import COLORS, errors_as_json, write_reports
+from krm_merge.packages.files.tree import Directory, File, PackageError, Tree, read_file
 from krm_merge.packages.merge.side import path_of
+from krm_merge.packages.merge.trees import ALL_TAKEN, differences
 from krm_merge.policy import collect_redactions
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.forms.terminal import changed_lines
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
 from krm_merge.startup import replace
-from krm_merge.vendored.comparing import laid_out_alike
+from krm_merge.vendored.merging import laid_out_alike
 
 _STDIN = Path("-")
 _OF_GIT = (7, 9)
@@ -43,7 +41,7 @@ For git:  git difftool -x 'krm-merge diff'
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
 @options.form
 @options.reports
-def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
+def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
     """Runs the command."""
     name = ""
     if len(places) in _OF_GIT:

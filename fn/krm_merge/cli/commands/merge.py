@@ -8,13 +8,21 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
-from krm_merge.cli.reports import errors_as_json, shows_contexts, write_reports
-from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, show_stop, summary
+from krm_merge.cli.output import (
+    ALL_IN,
+    errors_as_json,
+    say,
+    show_conflicts_left,
+    show_diff,
+    show_results,
+    show_stop,
+    shows_contexts,
+    summary,
+    write_reports,
+)
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
-from krm_merge.cli.terminal.recap import recap
-from krm_merge.cli.terminal.stages import counted_files, stages
+from krm_merge.cli.terminal import counted_files, recap, stages
 from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
@@ -32,7 +40,7 @@ from krm_merge.vendored.vendorfile import FILE, ManifestSource
 @version
 @source
 @merge_options
-def command(
+def merge_command(
     places: tuple[Path, ...],
     target: Path | None,
     in_place: bool,

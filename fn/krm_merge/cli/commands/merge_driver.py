@@ -9,12 +9,11 @@ from typing import Literal
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.show import say, show_results
+from krm_merge.cli.output import say, show_results
 from krm_merge.krm.result import Results
-from krm_merge.packages.files.directory import read_file
-from krm_merge.packages.files.tree import File
-from krm_merge.packages.files.write import write_file
-from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import File, read_file
+from krm_merge.packages.merge.other_files import MARKER_SIZE
 from krm_merge.packages.merge.side import path_of
 from krm_merge.policy import NO_POLICY, find_policy_around, memory_path, recall
 from krm_merge.startup import replace
@@ -46,7 +45,7 @@ What both branches changed is left between git's conflict markers, and the exit 
 )
 @options.rules
 @click.option("--marker-size", type=click.IntRange(min=1), default=MARKER_SIZE, show_default=True, help="git's %L.")
-def command(
+def merge_driver_command(
     base: Path,
     ours: Path,
     theirs: Path,

@@ -8,19 +8,18 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
+from krm_merge.cli.output import say
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
-from krm_merge.cli.show import say
-from krm_merge.packages.files.directory import PackageError, read_file
-from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.files.write import write_file
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import Changed, File, PackageError, Tree, read_file
 from krm_merge.packages.merge.side import path_of
 from krm_merge.policy import find_policy_around, memory_path, recall, remember
+from krm_merge.resolve.choices import Kept, PolicySteps
 from krm_merge.resolve.interface import Saved
-from krm_merge.resolve.kept import Kept, PolicySteps
 from krm_merge.resolve.session import Session, Task
-from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.web.api import Host
 from krm_merge.resolve.words import OF_GIT
 from krm_merge.usecases import MergeChoices, MergeSides
 
@@ -44,7 +43,7 @@ where the file is saved without conflicts, else 1; then MERGED is as it was.
 @click.argument("merged", type=click.Path(path_type=Path))
 @terminal_option
 @no_browser_option
-def command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
+def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
     """Runs the command."""
     # git gives no BASE, or an empty one, where both sides added the file.
     files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]

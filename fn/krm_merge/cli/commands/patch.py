@@ -9,21 +9,19 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.documents import Documents
-from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.options import gathered, output, quiet
-from krm_merge.cli.show import show_results
-from krm_merge.functions.one_identity import report_renames
+from krm_merge.cli.output import show_diff, show_results
+from krm_merge.functions.identities import report_renames
+from krm_merge.functions.patch_resources.function import IS_LIST, Patcher, check_copies, is_list, report
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
-from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, check_copies, is_list, report
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target, Targets
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.schemas import CRD, Schemas
-from krm_merge.packages.files.directory import PackageError, RefusedError, read_file
-from krm_merge.packages.files.tree import File
-from krm_merge.packages.files.write import write_file
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import File, PackageError, RefusedError, read_file
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -60,7 +58,7 @@ _file = click.Path(path_type=Path, allow_dash=True)
 
 
 @click.group("patch")
-def command() -> None:
+def patch_command() -> None:
     """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902)."""
 
 
@@ -77,7 +75,7 @@ class ApplyOptions:
     quiet: bool
 
 
-@command.command("apply")
+@patch_command.command("apply")
 @click.argument("file", type=_file)
 @click.argument("patch", type=_file)
 @click.option(
@@ -169,7 +167,7 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
     return jobs
 
 
-@command.command("create")
+@patch_command.command("create")
 @click.argument("old", type=_file)
 @click.argument("new", type=_file)
 @click.option(

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import click
 
-from krm_merge.checks.policy import place_of, policy_problems
+from krm_merge.checks.package import place_of, policy_problems
 from krm_merge.cli import options
-from krm_merge.cli.reports import errors_as_json
-from krm_merge.cli.show import opened_journal
+from krm_merge.cli.output import errors_as_json, opened_journal
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.merge.decisions.resolution import Resolution
-from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
-from krm_merge.packages.files.tree import Tree
+from krm_merge.packages.files.tree import Directory, PackageError, RefusedError, Tree
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import KIND, PackagePolicy, PolicyError, find_policy, prune_policy, stale_resolutions
@@ -27,11 +25,11 @@ _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Pa
 
 
 @click.group("policy")
-def command() -> None:
+def policy_command() -> None:
     """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled."""
 
 
-@command.command("show")
+@policy_command.command("show")
 @_PACKAGE
 @options.form
 def show(package: Path, form: str) -> None:
@@ -64,7 +62,7 @@ def show(package: Path, form: str) -> None:
         click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
 
 
-@command.command("check")
+@policy_command.command("check")
 @_PACKAGE
 @options.form
 def check(package: Path, form: str) -> None:
@@ -90,7 +88,7 @@ def check(package: Path, form: str) -> None:
         sys.exit(1)
 
 
-@command.command("prune")
+@policy_command.command("prune")
 @click.argument("package", metavar="[PKG[@REF]]", default=".")
 @click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
 @click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")

@@ -11,22 +11,21 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import refuse_uncommitted
-from krm_merge.cli.package_argument import named_package, refuse_missing
+from krm_merge.cli.options import named_package, refuse_missing
+from krm_merge.cli.output import opened_journal, say, show_results, summary
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
-from krm_merge.cli.show import opened_journal, say, show_results, summary
 from krm_merge.cli.sides import destination, read_sides, record_upstream
-from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
-from krm_merge.packages.files.directory import Directory
+from krm_merge.cli.terminal import StagedRepositories, counted_files, stages
+from krm_merge.packages.files.tree import Directory
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import find_policy, memory_path, recall
-from krm_merge.resolve.choices import ChoiceStep
+from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps, kept_beside
 from krm_merge.resolve.interface import Saved
-from krm_merge.resolve.kept import Kept, PolicySteps, kept_beside
 from krm_merge.resolve.session import Session, Task
-from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.web.api import Host
 from krm_merge.resolve.words import OF_PACKAGES
 from krm_merge.usecases import MergeChoices, PackageUpdate
 from krm_merge.vendored.vendorfile import ManifestSource
@@ -41,7 +40,7 @@ from krm_merge.vendored.vendorfile import ManifestSource
 @options.record
 @options.version
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
-def command(
+def resolve_command(
     places: tuple[str, ...],
     in_terminal: bool,
     no_browser: bool,

@@ -11,11 +11,10 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.directory import Directory, PackageError, packages_below
+from krm_merge.packages.files.tree import Directory, PackageError, packages_below
 from krm_merge.packages.git import GitRepositories, uncommitted
-from krm_merge.packages.kptfile import KptfileText
-from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
-from krm_merge.packages.versions import newer_versions
+from krm_merge.packages.kptfile import KptfileText, newer_versions
+from krm_merge.packages.merge.other_files import lines_of_conflicts
 from krm_merge.text.reading.values import Value
 
 
@@ -76,7 +75,7 @@ class _Package:
 @click.argument("directories", metavar="[DIR...]", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
 @options.form
-def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
+def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
     """Say of each package in DIR, or below it, which version it is at, and what needs attention.
 
     That is: its upstream has a newer version or its ref another commit, files are not committed, conflicts are between

@@ -8,19 +8,26 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.options import MergeOptions, merge_options
-from krm_merge.cli.package_argument import named_package, refuse_missing
-from krm_merge.cli.reports import errors_as_json, shows_contexts, write_reports
-from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, show_stop, summary
-from krm_merge.cli.terminal.recap import recap, what_next
-from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
+from krm_merge.cli.options import MergeOptions, merge_options, named_package, refuse_missing
+from krm_merge.cli.output import (
+    ALL_IN,
+    errors_as_json,
+    opened_journal,
+    say,
+    show_conflicts_left,
+    show_diff,
+    show_results,
+    show_stop,
+    shows_contexts,
+    summary,
+    write_reports,
+)
+from krm_merge.cli.terminal import StagedRepositories, counted_files, recap, stages, what_next
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
+from krm_merge.packages.files.tree import Directory, PackageError, RefusedError
 from krm_merge.packages.git import GitRepositories, uncommitted
-from krm_merge.packages.kptfile import STRATEGIES, KptfileText
+from krm_merge.packages.kptfile import STRATEGIES, KptfileText, is_version, newer_versions, same_major
 from krm_merge.packages.update import RememberedRepositories
-from krm_merge.packages.versions import is_version, newer_versions, same_major
 from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
@@ -37,7 +44,7 @@ _SHOWN = 5
 @click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
 @merge_options
-def command(
+def update_command(
     package: str,
     latest: bool,
     to_latest_minor: bool,

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.components.apply.repository import TRAILER, Repository
-from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
-from krm_merge.components.digests.image_identity import ImageIdentity
-from krm_merge.components.digests.replacement import (
-    is_candidate,
-    references,
-    replace_digests,
-    selected,
+from krm_merge.components.apply.repository import (
+    TRAILER,
+    CopyConflictError,
+    Repository,
+    RepositoryPullRequests,
+    copied_before,
+    with_copy,
+    without_copy,
 )
-from krm_merge.components.graph.groups import branch_names, is_possible
-from krm_merge.components.plan.description import (
+from krm_merge.components.digests.references import ImageIdentity
+from krm_merge.components.digests.replacement import is_candidate, references, replace_digests, selected
+from krm_merge.components.graph import branch_names, is_possible
+from krm_merge.components.plan.model import (
     NOTHING_LEFT,
     closed_description,
     is_described,
@@ -28,7 +29,7 @@ from krm_merge.components.plan.description import (
     parse_description,
     with_block,
 )
-from krm_merge.components.plan.records.plan_file import PlannedEdit, RecordedPlan
+from krm_merge.components.plan.plan_file import PlannedEdit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git.objects import TreeEntry
 from krm_merge.git.program import GitError

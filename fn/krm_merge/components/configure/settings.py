@@ -11,20 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from krm_merge.components.configure.cel_tokens import CelError
-from krm_merge.components.configure.nudged_files import (
+from krm_merge.components.configure.expressions import (
+    CelError,
+    TriggerEvent,
     below,
     default_patterns,
+    expression,
+    guarded,
     is_file,
     nudge_file_pattern,
     regular_expression,
+    released,
+    theirs_of,
 )
-from krm_merge.components.configure.release_expressions import released, theirs_of
-from krm_merge.components.configure.trigger_expressions import TriggerEvent, expression, guarded
-from krm_merge.components.graph.graph import Graph
-from krm_merge.components.konflux.contexts import common, normalised
-from krm_merge.components.konflux.model import Component, ComponentKey
-from krm_merge.forges.addresses import same_repository
+from krm_merge.components.graph import Graph
+from krm_merge.components.konflux.model import Component, ComponentKey, common, normalised
+from krm_merge.forges.interface import same_repository
 
 ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
 """Contexts in which a scenario tests every component."""

@@ -1,4 +1,4 @@
-"""Finds the references to an image that carry a digest, in any text and in the fields of YAML that hold one in pieces.
+"""Finds the references to an image that carry a digest, and the components that references of one name belong to.
 
 In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
 own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
@@ -9,13 +9,38 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.components.konflux.images import DIGEST_PATTERN, TAG_PATTERN, image_name, spellings, tag_of
+from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, image_name, spellings, tag_of
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.reader import BOM, read_all
 from krm_merge.text.reading.values import key_text
+
+
+@dataclass(frozen=True, slots=True)
+class ImageIdentity:
+    """Digests and tags of a component's image, and those of other components whose images have the same name."""
+
+    digests: frozenset[str]
+    tags: frozenset[str] = frozenset()
+    other_digests: frozenset[str] = frozenset()
+    other_tags: frozenset[str] = frozenset()
+
+    def matches(self, reference: ImageReference) -> bool | None:
+        """Whether a reference is to the component's image; None if tag and digest are unknown, or disagree."""
+        if not self.other_digests and not self.other_tags:
+            return True
+        signs = {
+            _sign(reference.tag, self.tags, self.other_tags),
+            _sign(reference.digest, self.digests, self.other_digests),
+        } - {None}
+        return signs.pop() if len(signs) == 1 else None
+
+
+def _sign(text: str, own: Collection[str], others: Collection[str]) -> bool | None:
+    """Whether only `own` has the text (True) or only `others` (False); None if neither or both have it."""
+    return None if (text in own) == (text in others) else text in own
 
 
 @dataclass(frozen=True, slots=True)

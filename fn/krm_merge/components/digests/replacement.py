@@ -11,9 +11,8 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Literal, TypeAlias
 
-from krm_merge.components.digests.image_identity import ImageIdentity
-from krm_merge.components.digests.references import HEX_LENGTH, ImageReference, references
-from krm_merge.components.konflux.images import is_digest
+from krm_merge.components.digests.references import HEX_LENGTH, ImageIdentity, ImageReference, references
+from krm_merge.components.konflux.model import is_digest
 from krm_merge.krm.result import Result, Severity
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, PullRequest, is_label_of
-from krm_merge.forges.addresses import same_repository
+from krm_merge.forges.interface import same_repository
 
 _LASTING = {"open": 0, "closed": 1, "merged": 2}
 PullRequestId = tuple[str, int]

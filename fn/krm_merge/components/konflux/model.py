@@ -1,13 +1,98 @@
-"""The input of plans: Components, their builds and their pull requests, as observed."""
+"""The input of plans as values (rules R12, R13, I7).
+
+Components with the directories that they are built from, builds, images and pull requests.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from krm_merge.forges.addresses import same_repository
-from krm_merge.forges.interface import PullRequestState
+from krm_merge.forges.interface import PullRequestState, same_repository
+
+DIGEST_PATTERN: Final = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
+TAG_PATTERN: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
+_HUB: Final = ("docker.io", "index.docker.io")
+
+
+def image_name(reference: str) -> str:
+    """The name of an image without tag and digest; a port belongs to the name."""
+    name = reference.partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return head if colon and "/" not in tag else name
+
+
+def tag_of(reference: str) -> str:
+    """The tag of an image reference, '' where it has none."""
+    return reference.partition("@")[0][len(image_name(reference)) + 1 :]
+
+
+def is_tag(text: str) -> bool:
+    """Whether the whole text is a tag."""
+    return re.fullmatch(TAG_PATTERN, text) is not None
+
+
+def digest_of(reference: str) -> str:
+    """The digest of an image reference, '' where it has none."""
+    return reference.partition("@")[2]
+
+
+def is_digest(text: str) -> bool:
+    """Whether the whole text is a digest."""
+    return re.fullmatch(DIGEST_PATTERN, text) is not None
+
+
+def spellings(repository: str) -> tuple[str, ...]:
+    """All names of an image repository that always mean the same.
+
+    Docker Hub has several: with `library/` or without, and with its two hosts. A short name (`x`, `org/x`) does not
+    belong to them, since each machine resolves it by its own configuration: only the same short name matches it.
+    """
+    host, _, path = repository.partition("/")
+    if host not in _HUB or not path:
+        return (repository,)
+    name = path.removeprefix("library/")
+    paths = (path,) if "/" in name else (name, f"library/{name}")
+    return tuple(f"{hub}/{each}" for hub in _HUB for each in paths)
+
+
+def normalised(context: str) -> str:
+    """The normal spelling of a directory, '.' for the whole repository.
+
+    Raises:
+        ValueError: The directory is outside the repository.
+    """
+    segments: list[str] = []
+    for segment in context.split("/"):
+        if segment == "..":
+            if not segments:
+                raise ValueError(f"the context {context!r} leaves the repository; name a directory inside it")
+            segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return "/".join(segments) or "."
+
+
+def touches(context: str, files: Iterable[str]) -> bool:
+    """Whether a change of these files concerns a directory; of a renamed file both names are given (R12)."""
+    directory = normalised(context)
+    # A Component of the whole repository is built for every event, even for a commit without changes.
+    return directory == "." or any(file.startswith(f"{directory}/") for file in files)
+
+
+def common(contexts: Iterable[str]) -> str:
+    """The deepest directory that holds all these, '.' where they share none (I7)."""
+    paths = [[] if context == "." else context.split("/") for context in map(normalised, contexts)]
+    shared: list[str] = []
+    # The shortest path ends the comparison.
+    for level in zip(*paths, strict=False):
+        if len(set(level)) > 1:
+            break
+        shared.append(level[0])
+    return "/".join(shared) or "."
+
 
 BuildEvent: TypeAlias = Literal["pull_request", "push", "merge_queue"]
 """Why a build ran. A merge queue builds what may be merged: it counts as not merged yet."""

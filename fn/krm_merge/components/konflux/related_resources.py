@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from krm_merge.components.konflux.fields import Fields, at, items
-from krm_merge.components.konflux.images import digest_of, image_name, tag_of
-from krm_merge.components.konflux.model import Component, ComponentKey
+from krm_merge.components.konflux.model import Component, ComponentKey, digest_of, image_name, tag_of
+from krm_merge.components.konflux.reading import Fields, at, items
 from krm_merge.text.reading.values import Value
 
 MOST_NUDGES: Final = 360

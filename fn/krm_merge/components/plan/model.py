@@ -1,12 +1,18 @@
-"""A plan as data: pull requests for dependants, and the user's choices for all of them."""
+"""A plan as data, the description that the next plan parses, the user's choices, and the input of all plans."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
-from krm_merge.components.graph.groups import BranchNames
-from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest
+from krm_merge.components.graph import BranchNames, Graph, finding
+from krm_merge.components.konflux.history import History, PullRequestId
+from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest, spellings
+from krm_merge.forges.interface import same_repository
+from krm_merge.krm.result import Result
 
 OnClosed: TypeAlias = Literal["revert", "keep"]
 Suffix: TypeAlias = Literal["component", "repository"]
@@ -139,3 +145,280 @@ class Plan:
     def state(self) -> Literal["open", "closed"]:
         """The desired state of the pull request."""
         return "closed" if self.closed else "open"
+
+
+BEGIN = "<!-- krm-merge components: begin -->"
+END = "<!-- krm-merge components: end -->"
+# No second beginning inside: from each, the search would read on to the end.
+_BLOCK = re.compile(rf"{BEGIN}((?:(?!{BEGIN}).)*?){END}", re.DOTALL)
+_DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
+_TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
+_NAME = re.compile(r"`([^`]+)`")
+_PUSH = "- a push to "
+NOTHING_LEFT = "nothing is left to update"
+"""The reason for closing a pull request whose target has its digests; the name of the branch follows."""
+_CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
+_HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
+_SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
+_WORDS = {
+    "open": "not merged yet",
+    "waiting": "merged, its build is not finished",
+    "done": "merged and built",
+    "closed": "closed without a merge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedState:
+    """The state in a description: digests by name of the dependency, states by trigger, heads by copied pull request.
+
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that the
+    reason was that the target had the digests, `by_push` that a push triggered it, too.
+    """
+
+    digests: Mapping[str, str]
+    triggers: Mapping[str, str]
+    synthetic: Mapping[str, str]
+    built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    closed: bool = False
+    had: bool = False
+    by_push: bool = False
+
+
+def parse_description(description: str) -> DescribedState | None:
+    """Parses our block in a description; None if it has none, so that the pull request is not ours."""
+    block = _BLOCK.search(_lines(description))
+    if block is None:
+        return None
+    text = block[1]
+    triggers = _TRIGGER.findall(text)
+    return DescribedState(
+        dict(_DIGEST.findall(text)),
+        {name: state for name, state, _ in triggers},
+        dict(_SYNTHETIC.findall(text)),
+        {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
+        _CLOSED.search(text) is not None,
+        _HAD.search(text) is not None,
+        f"\n{_PUSH}" in text,
+    )
+
+
+def with_block(existing: str, description: str) -> str:
+    """`existing` with its block replaced by that of `description`; the text around it is kept."""
+    block, existing = _BLOCK.search(description), _lines(existing)
+    assert block is not None
+    if _BLOCK.search(existing) is None:
+        return f"{existing.rstrip()}\n\n{block[0]}\n" if existing.strip() else description
+    return _BLOCK.sub(lambda _: block[0], existing, count=1)
+
+
+def is_described(existing: str, description: str) -> bool:
+    """Whether both descriptions have the same block; the text around it does not matter."""
+    return with_block(existing, description) == _lines(existing)
+
+
+def _lines(text: str) -> str:
+    """Normalises line ends, which forges may change."""
+    return text.replace("\r\n", "\n")
+
+
+def description_of(
+    target: PlanTarget,
+    group: str,
+    triggers: Sequence[Trigger],
+    digests: Sequence[DigestEdit],
+    waiting: Sequence[Waiting],
+    synthetic: Sequence[Synthetic],
+    closed: str = "",
+    *,
+    kept: bool = False,
+) -> tuple[str, str]:
+    """Title and description of a pull request.
+
+    `closed` is why it is closed; `kept` says that it keeps digests of pull requests that will not be merged.
+    """
+    names = ", ".join(edit.component.name for edit in digests) or "nothing"
+    to = ", ".join(one.key.name for one in target.dependants)
+    whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
+    lines = [BEGIN, f"This updates images in {whom}, for the group `{group}`.", ""]
+    for edit in digests:
+        image = edit.repositories[0] if edit.repositories else edit.component.name
+        lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
+    if triggers:
+        lines += ["", "It was triggered by:", ""]
+    for name, ones in _by_pull_request(triggers).items():
+        # If it is built as several components, the last of them counts.
+        state = next((one.state for one in ones if one.state == "waiting"), ones[0].state)
+        head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
+        built_as = ", ".join(f"`{one.component.name}`" for one in ones)
+        lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
+    lines += [f"{_PUSH}`{one.component.name}`" for one in triggers if one.pull_request is None]
+    if synthetic:
+        lines += ["", "It holds the changes to this directory of:", ""]
+        lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
+    lines += ["", _closed(closed) if closed else _order(waiting, bool(digests), kept=kept), END]
+    return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
+
+
+def closed_description(description: str, reason: str) -> str:
+    """A description whose block ends with why it is closed instead of what it waits for."""
+    block = _BLOCK.search(description)
+    assert block is not None
+    lines = block[1].rstrip("\n").split("\n")[:-1]
+    return "\n".join([BEGIN, *lines[1:], _closed(reason), END]) + "\n"
+
+
+def reference(pull_request: PullRequest) -> str:
+    """A pull request as a forge links it: owner/name#number."""
+    return link(pull_request.repository, pull_request.number)
+
+
+def link(repository: str, number: int) -> str:
+    """A pull request of a repository as a forge links it: owner/name#number."""
+    return f"{'/'.join(same_repository(repository).rsplit('/', 2)[-2:])}#{number}"
+
+
+def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
+    found: dict[str, list[Trigger]] = {}
+    for one in triggers:
+        if one.pull_request is not None:
+            found.setdefault(reference(one.pull_request), []).append(one)
+    return found
+
+
+def _closed(reason: str) -> str:
+    return f"Closed: {reason}."
+
+
+def _order(waiting: Sequence[Waiting], updates: bool, *, kept: bool) -> str:
+    if kept:
+        return "Some of its triggers were closed without a merge; check the digests before you merge it."
+    if not updates:
+        return "It updates nothing any more: its triggers will not be merged."
+    if not waiting:
+        return "It can be merged."
+    names = {one: reference(one.pull_request) for one in waiting if one.pull_request is not None}
+    unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
+    if unmerged:
+        return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
+    if not names:
+        untested = ", ".join(one.component.name for one in waiting)
+        return f"Merge it when the tests of {untested} have passed: until then it stays a draft."
+    unbuilt = ", ".join(dict.fromkeys(names.values()))
+    return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."
+
+
+class Planning:
+    """The observation, the user's choices, and the findings so far.
+
+    `targets` are in the order of the graph, `rank` is that order, `deleted_targets` are those whose Components are
+    deleted. `closing` are the pull requests that plans close.
+    """
+
+    def __init__(self, graph: Graph, history: History, choices: PlanChoices) -> None:
+        """Starts with the findings about targets."""
+        self.graph = graph
+        self.history = history
+        self.rank = {key: at for at, key in enumerate(graph.order)}
+        self.findings: list[Result] = []
+        self.closing: set[PullRequestId] = set()
+        living = self._targets([graph.components[key] for key in graph.order], choices)
+        self.targets = list(_with_distinct_suffixes(living))
+        taken = {_place(one) for one in self.targets}
+        over = self._targets(graph.deleted.values(), choices)
+        self.deleted_targets = [one for one in over if _place(one) not in taken]
+        suffixes = {one.suffix for one in (*self.targets, *self.deleted_targets) if self._has_branches(one)}
+        self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
+        self._groups: dict[str, str] = {}
+        self._by_place = {_place(one): one for one in self.targets}
+
+    def group(self, branch: str) -> str:
+        """The group of a branch."""
+        if branch not in self._groups:
+            self._groups[branch] = self.choices.branches.group(branch)
+        return self._groups[branch]
+
+    def target_of(self, one: PullRequest) -> PlanTarget | None:
+        """The target whose digests a pull request updates, None if no plan opened it."""
+        suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
+        found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
+        return found if found is not None and parse_description(one.description) is not None else None
+
+    def sharing(self, key: ComponentKey) -> list[ComponentKey]:
+        """Other Components of the namespace whose images have a name of this one's."""
+        found = {
+            one for name in self.history.image_names(key) for one in self._by_image[key.namespace, spellings(name)]
+        }
+        return sorted(found - {key})
+
+    @cached_property
+    def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[ComponentKey]]:
+        found: dict[tuple[str, tuple[str, ...]], list[ComponentKey]] = {}
+        for key in self.graph.components:
+            for name in self.history.image_names(key):
+                found.setdefault((key.namespace, spellings(name)), []).append(key)
+        return found
+
+    def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
+        """Records a finding about a Component."""
+        self.findings.append(finding(severity, rule, message, key))
+
+    def _has_branches(self, target: PlanTarget) -> bool:
+        """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
+        return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
+            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
+            and parse_description(one.description)
+            for one in self.history.of_repository(target.repository)
+        )
+
+    def _targets(self, components: Iterable[Component], choices: PlanChoices) -> Iterator[PlanTarget]:
+        sharing: dict[tuple[str, ...], list[Component]] = {}
+        for one in components:
+            place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
+            is_shared = choices.suffix == "repository" or self._has_simple_branch(one)
+            sharing.setdefault((*place, "" if is_shared and one.repository else one.key.name), []).append(one)
+        for (*_, alone), ones in sharing.items():
+            dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
+            if alone or self._is_chained(dependants):
+                yield from (PlanTarget((one,), one.key.name) for one in dependants)
+            else:
+                name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
+                branch = ones[0].branch.replace("/", "-")
+                yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
+
+    def _has_simple_branch(self, one: Component) -> bool:
+        """Whether a dependency of this Component asks for one pull request per repository (C10)."""
+        return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(one.key))
+
+    def _is_chained(self, dependants: Sequence[Component]) -> bool:
+        """Whether one of them depends on another: one branch cannot be on both sides of a merge."""
+        keys = {one.key for one in dependants}
+        above, level = set[ComponentKey](), keys
+        while level:
+            level = {key for one in level for key in self.graph.dependencies(one)} - above
+            above |= level
+        if not above & keys:
+            return False
+        names = ", ".join(one.key.name for one in dependants)
+        message = f"{names} share a repository, but depend on each other: each gets separate branches"
+        self.report("info", "I17", message, dependants[0].key)
+        return True
+
+
+def _with_distinct_suffixes(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:
+    """Changes the suffixes if two namespaces build Components of the same name from one repository."""
+    taken = set[tuple[str, str]]()
+    for one in targets:
+        if _place(one) in taken:
+            one = replace(one, suffix=f"{one.suffix}-{one.key.namespace}")
+        taken.add(_place(one))
+        yield one
+
+
+def _place(one: PlanTarget) -> tuple[str, str]:
+    return same_repository(one.repository), one.suffix
+
+
+def named(one: PullRequest) -> str:
+    """The name of a pull request in findings."""
+    return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"

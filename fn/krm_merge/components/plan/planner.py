@@ -1,4 +1,4 @@
-"""Plans a pull request for each dependant and each group, as data.
+"""Plans a pull request for each dependant and each group, as data, and the actions that an observed one lacks.
 
 A plan follows from the current observation: the descriptions of pull requests are its only memory.
 """
@@ -8,22 +8,166 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from krm_merge.components.graph.graph import Edge, Graph
-from krm_merge.components.graph.groups import branch_for
-from krm_merge.components.graph.incomplete_components import incomplete_components
-from krm_merge.components.konflux.contexts import touches
-from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import ComponentKey, PullRequest
-from krm_merge.components.plan.actions import actions, report_reasons
-from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
-from krm_merge.components.plan.description import description_of
-from krm_merge.components.plan.lifecycle import closed_as_unneeded, end_of, is_worth_opening, unsettled
-from krm_merge.components.plan.model import Plan, PlanChoices, PlanTarget, Synthetic, Trigger, Waiting
-from krm_merge.components.plan.our_pull_requests import OurPullRequests, TrackedPullRequest
-from krm_merge.components.plan.planning import Planning, named
+from krm_merge.components.graph import Edge, Graph, branch_for, branch_names, incomplete_components
+from krm_merge.components.konflux.history import History, is_usable, latest
+from krm_merge.components.konflux.model import ComponentKey, PullRequest, touches
+from krm_merge.components.plan.model import (
+    Action,
+    DescribedState,
+    DigestEdit,
+    Plan,
+    PlanChoices,
+    Planning,
+    PlanTarget,
+    Synthetic,
+    Trigger,
+    Waiting,
+    description_of,
+    is_described,
+    named,
+    parse_description,
+)
+from krm_merge.components.plan.pull_requests import (
+    OurPullRequests,
+    TrackedPullRequest,
+    closed_as_unneeded,
+    end_of,
+    is_worth_opening,
+    unsettled,
+)
 from krm_merge.components.plan.triggers import triggers_by_group
-from krm_merge.forges.addresses import same_repository
+from krm_merge.forges.interface import same_repository
 from krm_merge.krm.result import Result
+
+_STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done")))
+
+
+def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
+    """The actions that update the pull request to the plan. Marking it ready starts builds, without a comment (I18)."""
+    own = made.own
+    if own is None:
+        yield "create"
+        return
+    planned = parse_description(made.description)
+    assert planned is not None
+    before = carried or DescribedState({}, {}, {})
+    # R23: a trigger was merged or built since.
+    merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in planned.triggers.items())
+    if planned.synthetic != before.synthetic or before.digests.keys() - planned.digests.keys():
+        # A further commit cannot remove what earlier commits added.
+        yield "regenerate"
+    elif planned.digests != before.digests:
+        yield "addCommit"
+    if merged_since and planned.synthetic == before.synthetic:
+        yield "rebase"
+    if own.title != made.title or not is_described(own.description, made.description):
+        yield "describe"
+    # I9: the planned pull request becomes ready, not the one that triggered it.
+    if own.draft != made.draft:
+        yield "draft" if made.draft else "undraft"
+
+
+def report_reasons(planning: Planning, made: Plan) -> None:
+    """Reports the digests of a pull request, and what it waits for."""
+    key, of_whom = made.target.key, made.target
+    what = f"{named(made.own)}" if made.own is not None else f"a pull request from {made.branch}"
+    updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
+    planning.report("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} updates {updates}", key)
+    if made.waiting:
+        waits = ", ".join(dict.fromkeys(_waits(one) for one in made.waiting))
+        planning.report("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
+    elif made.own is not None and made.own.draft and not made.draft:
+        planning.report("info", "R30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
+    if made.own is None and made.branch == branch_names(made.group, "")[1] + made.target.suffix:
+        message = f"{of_whom}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
+        planning.report("info", "I5", message, key)
+
+
+def _waits(one: Waiting) -> str:
+    what = named(one.pull_request) if one.pull_request is not None else str(one.component)
+    return f"{what} is merged" if one.until == "merged" else f"the merge of {what} is built as {one.component.name}"
+
+
+def desired_digests(
+    planning: Planning, triggers: Sequence[Trigger], last: TrackedPullRequest | None
+) -> dict[ComponentKey, str]:
+    """The digest of each dependency for the branch; `last` is the last pull request of the group."""
+    desired: dict[ComponentKey, str] = {}
+    for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
+        of_key = [one for one in triggers if one.component == key]
+        found = _chosen(planning, key, of_key)
+        if found is None and last is not None and key.name in last.described.digests:
+            # S7: the digest of a closed pull request is replaced by the promoted one.
+            found = planning.history.promoted_digest(key)
+        if found:
+            desired[key] = found
+    return desired
+
+
+def _chosen(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> str | None:
+    """The digest of one dependency; None if all its triggers are closed pull requests."""
+    for state in ("open", "waiting", "done"):
+        found = [one for one in triggers if one.state == state and one.digest]
+        if not found:
+            continue
+        # I13: within one group, prefer builds that hold the digests of the group; then the newest build.
+        ours = [one for one in found if one.pull_request and planning.target_of(one.pull_request) is not None]
+        return _newest(planning, key, ours or found).digest
+    if planning.choices.on_closed == "keep":
+        return next((one.digest for one in reversed(triggers) if one.digest), None)
+    return None
+
+
+def _newest(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> Trigger:
+    def started(one: Trigger) -> str:
+        build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
+        return build.started if build is not None else ""
+
+    return max(triggers, key=started)
+
+
+def digest_edit(
+    planning: Planning,
+    target: PlanTarget,
+    key: ComponentKey,
+    desired: Mapping[ComponentKey, str],
+    group: str,
+    own: OurPullRequests,
+) -> DigestEdit:
+    """The edit that sets a digest, with those it may replace: the digests that this or another plan set before."""
+    component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
+    before = (ours.last, own.holder(key.name))
+    known = {component.digest, *(one.described.digests.get(key.name, "") for one in before if one is not None)}
+    for build in planning.history.by_component.get(key, ()):
+        if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
+            known.add(build.digest)
+    manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
+    tags, others, other_tags = set(component.tags), set[str](), set[str]()
+    # C5: digests of another Component are kept, although its image has the same name.
+    sharing = planning.sharing(key)
+    for other in sharing:
+        is_meant = any(other in planning.graph.dependencies(one.key) for one in target.dependants)
+        others |= _all_digests(planning, other, desired, own) - (set() if is_meant else {*known, digest})
+        other_tags |= set(planning.graph.components[other].tags)
+    return DigestEdit(
+        key,
+        planning.history.image_names(key),
+        tuple(sorted(known - {"", digest})),
+        digest,
+        tuple(sorted(manifests - {digest})),
+        tuple(sorted(tags - other_tags)) if sharing else (),
+        tuple(sorted(others)),
+        tuple(sorted(other_tags - tags)),
+        next((one.tag for one in reversed(planning.history.by_component.get(key, ())) if one.digest == digest), ""),
+    )
+
+
+def _all_digests(
+    planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], own: OurPullRequests
+) -> set[str]:
+    """All digests that are known to be of a Component, of any group."""
+    built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
+    return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}
 
 
 def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Result]]:

@@ -10,14 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.components.graph.findings import finding
-from krm_merge.components.graph.graph import Role
+from krm_merge.components.graph import Role, finding
 from krm_merge.components.konflux.history import latest
-from krm_merge.components.konflux.images import digest_of
-from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, ComponentKey, PullRequest
-from krm_merge.components.plan.description import reference
-from krm_merge.components.plan.model import Plan
-from krm_merge.components.plan.planning import Planning
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, ComponentKey, PullRequest, digest_of
+from krm_merge.components.plan.model import Plan, Planning, reference
 from krm_merge.krm.result import Result
 
 SnapshotType: TypeAlias = Literal["component", "group"]

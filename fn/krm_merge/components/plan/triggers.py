@@ -7,10 +7,16 @@ from dataclasses import replace
 
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.model import Build, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.description import DescribedState, reference
-from krm_merge.components.plan.model import PlanTarget, Trigger, TriggerState
-from krm_merge.components.plan.our_pull_requests import GroupHistory, OurPullRequests
-from krm_merge.components.plan.planning import Planning, named
+from krm_merge.components.plan.model import (
+    DescribedState,
+    Planning,
+    PlanTarget,
+    Trigger,
+    TriggerState,
+    named,
+    reference,
+)
+from krm_merge.components.plan.pull_requests import GroupHistory, OurPullRequests
 
 _NOTHING = DescribedState({}, {}, {})
 _OF_PUSHES = "component-update-"

@@ -1,18 +1,54 @@
-"""Shared by the clients of forges: checked answers, drafts marked by titles, opening a pull request only once."""
+"""Shared by the clients of forges: how to reach one, checked answers, owners, opening a pull request only once."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NoReturn
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import requests
 
-from krm_merge.forges.hosted.transport import Transport
-from krm_merge.forges.interface import ForgeError, ForgePullRequest, RefusedRequestError
+from krm_merge.forges.hosted.transport import Dialect, Transport, about
+from krm_merge.forges.interface import ForgeError, ForgePullRequest, Pace, Patience, RefusedRequestError, path_on
+from krm_merge.forges.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The settings of a client of a forge.
+
+    `host` is the one in the addresses of repositories; `api` the address of its REST interface, where that does not
+    follow from the host. `clock` gives the seconds since 1970.
+    """
+
+    host: str
+    token: Token
+    api: str = ""
+    patience: Patience = field(default_factory=Patience)
+    pace: Pace = field(default_factory=Pace)
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.time
+
+    def git_token(self, repository: str, *, nested: bool = False) -> str:
+        """The token, '' for a repository of another host, so that no other host gets it.
+
+        `nested` is for forges whose groups are nested.
+        """
+        try:
+            path_on(self.host, repository, nested=nested)
+        except ForgeError:
+            return ""
+        return self.token.secret
+
+    def transport(self, dialect: Dialect, usual_api: str) -> Transport:
+        """The transport for the requests. Raises ForgeError if the token or the address is invalid."""
+        api = (self.api or usual_api).rstrip("/")
+        return Transport(dialect, api, self.token, self.patience, self.pace, self.sleep, self.clock)
+
 
 _IN_THE_WAY = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
 
@@ -114,3 +150,36 @@ def opened_once(
             return found
         look = f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
         raise RefusedRequestError(refused.said, refused.status, refused.remedy or look) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Where a forge lists them: the paths in its API, of which one is the owner's, and the fields of each.
+
+    `address` is the field with the address to clone from, `query` what is asked for with every page.
+    """
+
+    paths: tuple[str, ...]
+    address: str
+    query: Mapping[str, str]
+
+
+def owned_repositories(transport: Transport, owned: Owned, owner: str, topic: str) -> list[str]:
+    """The addresses of the repositories of an owner that are not archived, those with a topic where one is named.
+
+    Raises ForgeError.
+    """
+    with about(f"{owner}: listing the repositories"):
+        for number, path in enumerate(owned.paths, 1):
+            url = f"{transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
+            try:
+                found = list(pages(transport.session(), url, owned.query))
+            except RefusedRequestError as refused:
+                if refused.status != HTTPStatus.NOT_FOUND or number == len(owned.paths):
+                    raise
+                continue
+            kept = [one for one in found if not one.get("archived")]
+            if topic:
+                kept = [one for one in kept if topic in (one.get("topics") or ())]
+            return sorted({text_at(one, owned.address) for one in kept})
+    raise AssertionError("there is at least one path")

@@ -8,22 +8,21 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
 
-from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import (
+    Connection,
     DraftTitles,
+    Owned,
     none_if_missing,
     number_at,
     object_at,
     object_of,
     opened_once,
+    owned_repositories,
     pages,
     text_at,
 )
-from krm_merge.forges.hosted.connection import Connection
-from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
-from krm_merge.forges.one_by_one import one_by_one
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, one_by_one, path_on
 
 _PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100

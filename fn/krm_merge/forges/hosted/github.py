@@ -1,8 +1,8 @@
-"""Pull requests on GitHub and GitHub Enterprise, by PyGithub."""
+"""Pull requests on GitHub and GitHub Enterprise, by PyGithub; of many repositories in one query of GraphQL."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -12,11 +12,17 @@ from github.GithubException import GithubException
 from github.Repository import Repository
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
-from krm_merge.forges.addresses import path_on
-from krm_merge.forges.hosted.answers import none_if_missing, opened_once
-from krm_merge.forges.hosted.connection import Connection
-from krm_merge.forges.hosted.github_lists import latest_pull_requests, shown_by_graphql
-from krm_merge.forges.hosted.owned import Owned, owned_repositories
+from krm_merge.forges.hosted.answers import (
+    Connection,
+    Owned,
+    none_if_missing,
+    number_at,
+    object_at,
+    object_of,
+    opened_once,
+    owned_repositories,
+    text_at,
+)
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import (
     Budget,
@@ -26,8 +32,58 @@ from krm_merge.forges.interface import (
     PullRequestState,
     RefusedRequestError,
     UnavailableForgeError,
+    one_by_one,
+    path_on,
 )
-from krm_merge.forges.one_by_one import one_by_one
+
+_FIELDS: Final = """
+fragment pulls on Repository {
+  pullRequests(headRefName: $branch, first: 5, orderBy: {field: CREATED_AT, direction: DESC}) {
+    nodes {
+      number title body isDraft state isCrossRepository headRefName headRefOid baseRefName mergedAt
+      mergeCommit { oid } author { login }
+    }
+  }
+}
+"""
+_STATES: Final[Mapping[str, PullRequestState]] = {"OPEN": "open", "CLOSED": "closed", "MERGED": "merged"}
+
+
+def latest_pull_requests(names: Mapping[str, str]) -> str:
+    """The query for the latest pull requests from the branch `$branch` of repositories, by alias."""
+    asked = []
+    for alias, name in names.items():
+        owner, _, repository = name.partition("/")
+        asked.append(f'{alias}: repository(owner: "{owner}", name: "{repository}") {{ ...pulls }}')
+    return "query($branch: String!) { " + " ".join(asked) + " }" + _FIELDS
+
+
+def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullRequest]:
+    """The pull requests of one repository in an answer, by number. Raises ForgeError."""
+    repository = object_at(object_of(answer.get("data")), alias)
+    nodes = object_of(object_of(repository).get("pullRequests")).get("nodes")
+    if not isinstance(nodes, list):
+        raise ForgeError("the answer is not what GitHub documents; correct the address of the API")
+    shown = [_request_of_node(node) for node in map(object_of, nodes) if not node.get("isCrossRepository")]
+    return sorted(shown, key=lambda pull: pull.number)
+
+
+def _request_of_node(node: Mapping[str, Any]) -> ForgePullRequest:
+    author, merge = object_at(node, "author"), object_at(node, "mergeCommit")
+    return ForgePullRequest(
+        number=number_at(node, "number"),
+        source_branch=text_at(node, "headRefName"),
+        target_branch=text_at(node, "baseRefName"),
+        title=text_at(node, "title"),
+        body=text_at(node, "body"),
+        draft=bool(node.get("isDraft")),
+        state=_STATES.get(text_at(node, "state"), "open"),
+        head=text_at(node, "headRefOid"),
+        merge_commit=text_at(merge, "oid") if merge is not None else "",
+        author=text_at(author, "login") if author is not None else "",
+        merged_at=text_at(node, "mergedAt"),
+    )
+
 
 _PAGE: Final = 100
 _ASKED_AT_ONCE: Final = 50
@@ -92,7 +148,7 @@ class GitHub:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as (_, at):
-            return none_if_missing(lambda: _shown(at.get_pull(number)))
+            return none_if_missing(lambda: _request_of(at.get_pull(number)))
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
@@ -120,7 +176,7 @@ class GitHub:
         with self._asking(repository, what) as (owner, at):
 
             def opened() -> ForgePullRequest:
-                return _shown(at.create_pull(target_branch, source_branch, title=title, body=body, draft=draft))
+                return _request_of(at.create_pull(target_branch, source_branch, title=title, body=body, draft=draft))
 
             def open_ones() -> list[ForgePullRequest]:
                 return _listed(at, state="open", head=f"{owner}:{source_branch}", base=target_branch)
@@ -218,11 +274,11 @@ def _requester(api: str, session: requests.Session) -> Requester:
 
 def _listed(at: Repository, **query: str) -> list[ForgePullRequest]:
     # Sorted so that new ones are last, and pages do not shift while they are read.
-    found = [_shown(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
+    found = [_request_of(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
     return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
 
 
-def _shown(pull: Any) -> ForgePullRequest:
+def _request_of(pull: Any) -> ForgePullRequest:
     # A deleted repository is null, contrary to PyGithub's types.
     is_merged = pull.merged_at is not None
     state: PullRequestState = "merged" if is_merged else "closed" if pull.state == "closed" else "open"

@@ -11,20 +11,20 @@ from gitlab import Gitlab
 from gitlab.exceptions import GitlabError
 from gitlab.v4.objects import Project
 
-from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import (
+    Connection,
     DraftTitles,
+    Owned,
     none_if_missing,
     number_at,
     object_at,
     object_of,
     opened_once,
+    owned_repositories,
     text_at,
 )
-from krm_merge.forges.hosted.connection import Connection
-from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, path_on
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")

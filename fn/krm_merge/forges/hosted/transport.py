@@ -1,9 +1,11 @@
-"""Requests to a forge, with their repetitions, its limits, our pace, and a token that is sent only to one origin."""
+"""Requests to a forge: repetitions, its limits, our pace, replies, and a token that is sent only to one origin."""
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from http import HTTPStatus
 from http.client import responses
 from io import BytesIO
 from itertools import count
+from threading import Lock
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -20,10 +23,121 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from krm_merge import __version__
-from krm_merge.forges.hosted.pace import Pace, Patience, Throttle
-from krm_merge.forges.hosted.replies import ForgeReply, messages_in
-from krm_merge.forges.interface import Budget, ForgeError, RefusedRequestError, UnavailableForgeError
+from krm_merge.forges.interface import Budget, ForgeError, Pace, Patience, RefusedRequestError, UnavailableForgeError
 from krm_merge.forges.tokens import Token
+
+_HOUR = 3600.0
+
+
+class Throttle:
+    """The changing requests to one host in the last hour. Several threads may share it."""
+
+    def __init__(self, pace: Pace, limit: float, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
+        """Waits at most `limit` seconds at a time."""
+        self._pace = pace
+        self._limit = limit
+        self._sleep = sleep
+        self._clock = clock
+        self._changes: deque[float] = deque()
+        self._lock = Lock()
+
+    def wait(self) -> None:
+        """Waits until the next changing request is allowed. Raises UnavailableForgeError if that takes too long."""
+        with self._lock:
+            if self._left() == 0:
+                until = self._changes[0] + _HOUR
+                if until - self._clock() > self._limit:
+                    when = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M:%SZ}"
+                    used = f"all {self._pace.changes_an_hour} changes of this hour are used up until {when}"
+                    raise UnavailableForgeError(f"{used}; run it again then, or allow more an hour", until)
+                self._sleep(until - self._clock())
+            if self._changes:
+                pause = self._changes[-1] + self._pace.seconds_between_changes - self._clock()
+                if pause > 0:
+                    self._sleep(pause)
+            self._changes.append(self._clock())
+
+    @property
+    def left(self) -> int:
+        """How many changing requests are left in this hour."""
+        with self._lock:
+            return self._left()
+
+    def _left(self) -> int:
+        while self._changes and self._changes[0] + _HOUR <= self._clock():
+            self._changes.popleft()
+        return max(self._pace.changes_an_hour - len(self._changes), 0)
+
+
+_OF_GRAPHQL: Final = {
+    "FORBIDDEN": HTTPStatus.FORBIDDEN,
+    "INSUFFICIENT_SCOPES": HTTPStatus.FORBIDDEN,
+    "NOT_FOUND": HTTPStatus.NOT_FOUND,
+    "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeReply:
+    """A reply, successful or not. `flaw` says why its body is not JSON."""
+
+    status: int
+    headers: Mapping[str, str]
+    value: Any
+    flaw: str = ""
+
+    @classmethod
+    def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> ForgeReply:
+        """Parses a body."""
+        try:
+            return cls(status, headers, json.loads(body))
+        except RecursionError:
+            return cls(status, headers, None, "nested too deeply")
+        except ValueError as error:
+            return cls(status, headers, None, str(error))
+
+    @property
+    def errors(self) -> list[Any]:
+        """The errors of GraphQL, which come with the status of a success."""
+        errors = self.value.get("errors") if isinstance(self.value, dict) else None
+        return errors if isinstance(errors, list) else []
+
+    @property
+    def meaning(self) -> int:
+        """The status; for an error of GraphQL the status that REST would have."""
+        if self.status != HTTPStatus.OK:
+            return self.status
+        kinds = [each.get("type") for each in self.errors if isinstance(each, dict)]
+        return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
+
+    def seconds(self, header: str) -> float | None:
+        """The number in a header, None if it is missing."""
+        given = self.headers.get(header, "")
+        return float(given) if re.fullmatch("[0-9]{1,10}", given) else None
+
+
+def messages_in(value: object) -> Iterator[str]:
+    """The messages in an answer: texts, lists of them, or by field as GitLab has them."""
+    found = value if isinstance(value, dict) else {"errors": value}
+    for each in [*_flat(found.get("message")), found.get("error"), *_flat(found.get("errors"))]:
+        text = each
+        if isinstance(each, dict):
+            field, code = each.get("field"), each.get("code")
+            text = each.get("message", f"{field}: {code}" if isinstance(field, str) and isinstance(code, str) else None)
+        if isinstance(text, str):
+            yield text
+
+
+def _flat(found: object) -> Iterator[object]:
+    """One message or many, in lists, or by the names of fields (`{"base": ["is missing"]}`)."""
+    if isinstance(found, list):
+        yield from found
+    elif isinstance(found, dict):
+        for name, problems in found.items():
+            yield from (f"{name}: {problem}" for problem in _flat(problems))
+    else:
+        yield found
+
 
 _SIZE_LIMIT: Final = 32 * 1024 * 1024
 _REDIRECTS: Final = 5

@@ -20,11 +20,9 @@ from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.merge.moved import Moves, Relocated, follow
 from krm_merge.packages.merge.side import read_graph
-from krm_merge.packages.references.breach import SIDES, SideName
+from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.packages.references.intact import keep_intact
-from krm_merge.packages.references.listing import list_new_files
-from krm_merge.packages.references.lost import MergedVersions
+from krm_merge.packages.references.intact import SIDES, MergedVersions, SideName, keep_intact
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.startup import frozen
 from krm_merge.text.document import text_of

@@ -1,25 +1,180 @@
-"""`kind: MergePackage`: three-way merge of a package.
+"""`kind: MergePackage`: three-way merge of a package; outcomes become items, each with its index (rules R2, L4).
 
 Original and upstream come from the functionConfig, local is the items.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from posixpath import join
 from typing import TYPE_CHECKING
 
-from krm_merge.functions.merge_package.config import MergeSettings, read_settings
-from krm_merge.functions.merge_package.merged_items import write_outcomes
-from krm_merge.functions.merge_package.sides import FORMS, PackageSides, has_tagged_items, read_sides
-from krm_merge.functions.places import place_of, root_package
-from krm_merge.krm.resource import PACKAGE_PATH
+from krm_merge.functions.merge_package.sides import (
+    FORMS,
+    MergeSettings,
+    PackageSides,
+    has_tagged_items,
+    read_settings,
+    read_sides,
+)
+from krm_merge.functions.places import FreeIndexes, new_resource, place_of, root_package
+from krm_merge.krm.parallel import in_parallel
+from krm_merge.krm.resource import INDEX, LEGACY_INDEX, PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.krm.result import Result, Results
+from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.report import report
 from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.merge.package.narrow import Document
 from krm_merge.merge.package.reach import reaches
+from krm_merge.merge.values.order import merge_order
+from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.schema.secrecy import Redaction
+from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:
     from krm_merge.policy import PackagePolicy
+
+
+class DocumentIndexes:
+    """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
+
+    def __init__(self, free: FreeIndexes, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
+        """Reads the files that get new items; `free` are the indexes that the items of the list leave free."""
+        self._free = free
+        self._sides = sides
+        self._placed: dict[int, int] = {}
+        added: dict[str, list[ResourceOutcome]] = {}
+        for outcome in outcomes:
+            if outcome.fate == "added":
+                added.setdefault(outcome.member.place, []).append(outcome)
+        gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
+        for place, new in added.items():
+            if self._free.is_known(join(sides.folder, place)):
+                self._place(place, new, outcomes, gone)
+
+    def of(self, outcome: ResourceOutcome) -> int:
+        """The index of an added item."""
+        known = self._placed.get(id(outcome))
+        return self._free.take(join(self._sides.folder, outcome.member.place)) if known is None else known
+
+    def _place(
+        self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
+    ) -> None:
+        sides = [_in_file(side.others, place) for side in self._sides]
+        rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
+        orders = [[(member, _key(member, rows)) for member in side] for side in sides]
+        known = {key: member for member, key in orders[2] if id(member) not in gone}
+        new = {_key(outcome.member, rows): outcome for outcome in added}
+        survivors = set(known) | set(new)
+        if any(len({key for _, key in side}) < len(side) for side in orders):
+            return
+        original, upstream, local = ([key for _, key in side] for side in orders)
+        order = merge_order(original, upstream, local, survivors)
+        index = -1
+        for key in order.keys:
+            if key in new:
+                index += 1
+                self._placed[id(new[key])] = index
+            else:
+                index = self._moved_behind(known[key], index)
+
+    def _moved_behind(self, member: Member, index: int) -> int:
+        """The index of a local item, increased if an added item before it has the same index."""
+        if member.index > index:
+            return member.index
+        resource = self._sides.resource(member)
+        for name in (INDEX, LEGACY_INDEX):
+            if name in resource.annotations:
+                resource.set(f'metadata.annotations["{name}"]', str(index + 1))
+        return index + 1
+
+
+def _in_file(documents: Iterable[Document], place: str) -> list[Member]:
+    """The resources of a file in their order."""
+    name = place.rpartition("/")[2].encode()
+    members = (document.member() for document in documents if name in document.data)
+    return sorted((m for m in members if m is not None and m.place == place), key=lambda member: member.index)
+
+
+def _key(member: Member, rows: dict[int, int]) -> Hashable:
+    """The identity of a resource on all sides."""
+    if (row := rows.get(id(member))) is not None:
+        return row
+    return member.identity, member.generate_name
+
+
+_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
+
+
+@frozen
+class MergedItem:
+    """The new bytes of an item, None if it is unchanged or cannot be written, and its results."""
+
+    data: bytes | None
+    results: list[Result]
+
+
+def write_outcomes(
+    resource_list: ResourceList,
+    sides: PackageSides,
+    outcomes: Sequence[ResourceOutcome],
+    redactions: Sequence[Redaction] = (),
+) -> None:
+    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them.
+
+    `redactions` say what reports hide (M6).
+    """
+    refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
+    free = FreeIndexes(resource_list, sides.root_package) if added else None
+    indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
+    merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
+    merged = dict(zip(map(id, merging), _merged_items(sides, merging, redactions), strict=True))
+    for outcome in outcomes:
+        member = outcome.member
+        resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+        if id(outcome) in merged:
+            item = merged[id(outcome)]
+            if item.data is not None:
+                resource.settle(item.data)
+            for result in item.results:
+                resource_list.results.add(result)
+            continue
+        if outcome.fate == "added" and indexes is not None:
+            resource = new_resource(member, join(sides.folder, member.place), indexes.of(outcome))
+            resource_list.items.append(resource)
+        elif outcome.fate == "deleted" and not refused:
+            resource_list.items.remove(resource)
+        report(outcome, resource, resource_list.results, redactions, refused=refused)
+
+
+def _merged_items(
+    sides: PackageSides, outcomes: Sequence[ResourceOutcome], redactions: Sequence[Redaction]
+) -> list[MergedItem]:
+    """Applies each outcome and returns the written items; the given items are not changed."""
+    parts = in_parallel(lambda part: [_merged(sides, outcome, redactions) for outcome in part], outcomes)
+    return [item for part in parts for item in part]
+
+
+def _merged(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
+    assert outcome.local is not None
+    resource, results = sides.resource(outcome.local), Results()
+    carry_out(resource, outcome, results, redactions, fit=partial(_fitted, resource.column))
+    report(outcome, resource, results, redactions, refused=False)
+    data = resource.data() if resource.is_changed and not results.errors else None
+    resource.forget()
+    return MergedItem(data, list(results))
+
+
+def _fitted(column: int, document: str) -> str:
+    """The text of a document in the lines of an item, indented to the column of the item's fields."""
+    text = _SEPARATORS.sub("", document, count=1)
+    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
+    return "\n".join(lines) + "\n"
+
 
 _MERGE_POLICY = b"MergePolicy"
 

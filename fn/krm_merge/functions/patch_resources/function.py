@@ -1,14 +1,297 @@
-"""`kind: PatchResources`: patches the resources of a package."""
+"""`kind: PatchResources`: patches resources as edits of their texts (rule P5), and reports each patch."""
 
 from __future__ import annotations
 
-from krm_merge.functions.edit_items import edit_items
-from krm_merge.functions.one_identity import report_renames
-from krm_merge.functions.patch_resources.jobs import read_jobs
-from krm_merge.functions.patch_resources.patching import Patcher, check_copies, report
-from krm_merge.functions.shapes import definitions_of
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    REMOVED,
+    SAME,
+    Definitions,
+    ItemFate,
+    Shapes,
+    definitions_of,
+    edit_items,
+)
+from krm_merge.functions.identities import Renamed, renamed, report_renames
+from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob, format_problem, read_jobs
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import flaw_of
+from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.krm.selector import Targets
+from krm_merge.krm.result import Results
+from krm_merge.krm.selector import TargetNames, Targets
+from krm_merge.limits import CopiedInAll, Copies
+from krm_merge.patch import Moved, PatchError
+from krm_merge.patch.model import hiding_values, same
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.schema.secrecy import hidden_in
+from krm_merge.schema.secret_names import is_secret_kind
+from krm_merge.text.reading.values import Object, to_value
+
+
+def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
+    """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
+
+    Raises PatchError if the result is not a Kubernetes object.
+    """
+    result = after
+    for name in ("apiVersion", "kind"):
+        result = _set(result, name, before) if keeps_kind else result
+        if not isinstance(result.get(name), str):
+            raise PatchError("a text is expected", (name,))
+    had = _map(before, "metadata", ())
+    metadata = _map(result, "metadata", ())
+    for name in ("name", "namespace"):
+        metadata = _set(metadata, name, had) if keeps_name else metadata
+        if not _is_text(metadata, name) and _is_text(had, name):
+            raise PatchError("a text is expected", ("metadata", name))
+    metadata = _with_books(metadata, had)
+    if metadata is result.get("metadata") or not metadata:
+        return result
+    return {**result, "metadata": metadata}
+
+
+def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
+    """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
+    found = {}
+    for name in ("apiVersion", "kind") if keeps_kind else ():
+        if _changes(after, before, name):
+            found[name] = "allowKindChange"
+    metadata, had = after.get("metadata"), before.get("metadata")
+    if keeps_name and isinstance(metadata, dict) and isinstance(had, dict):
+        for name in ("name", "namespace"):
+            if _changes(metadata, had, name):
+                found[f"metadata.{name}"] = "allowNameChange"
+    return found
+
+
+def _changes(after: Object, before: Object, name: str) -> bool:
+    return name in after and not (name in before and same(after[name], before[name]))
+
+
+def _with_books(metadata: Object, had: Object) -> Object:
+    """The metadata with kpt's original bookkeeping annotations.
+
+    P5: without its path kpt would treat the object as new, with another path it would move its file.
+    """
+    annotations = _map(metadata, "annotations", ("metadata",))
+    books = {name: text for name, text in _map(had, "annotations", ("metadata",)).items() if is_bookkeeping(name)}
+    kept = {name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)} | books
+    if same(kept, annotations):
+        return metadata
+    if not kept and "annotations" not in had:
+        return {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**metadata, "annotations": kept}
+
+
+def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
+    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
+    found = value.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise PatchError("a map is expected", (*path, name))
+    return found
+
+
+def _is_text(metadata: Object, name: str) -> bool:
+    """Whether the field is a text; a namespace may be absent."""
+    return isinstance(metadata.get(name), str) or (name == "namespace" and name not in metadata)
+
+
+def _set(value: Object, name: str, before: Object) -> Object:
+    """The map with the original value of a field."""
+    if name in value and name in before and same(value[name], before[name]):
+        return value
+    if name not in value and name not in before:
+        return value
+    if name in before:
+        return {**value, name: before[name]}
+    return {key: inner for key, inner in value.items() if key != name}
+
+
+_SHOWN = 5
+IS_LIST = "patches do not change objects inside a List; make each item a separate document"
+
+
+@dataclass(slots=True)
+class Tally:
+    """The result of one patch.
+
+    `unstable` says that a second run would change more; `fails_again` is the error of a second run, with its resource.
+    `kept` are the identity fields that it must not change, with the options that would allow it; `copied` counts nodes.
+    """
+
+    matched: int = 0
+    changed: list[str] = field(default_factory=list)
+    unstable: bool = False
+    fails_again: str = ""
+    kept: dict[str, str] = field(default_factory=dict)
+    renamed: list[Renamed] = field(default_factory=list)
+    copied: int = 0
+
+
+class Patcher:
+    """Applies the patches of a configuration; has a tally for each patch, and the results about single resources."""
+
+    def __init__(self, config: Jobs, definitions: Definitions) -> None:
+        """`definitions` returns the CRDs of the package when one is needed."""
+        self.results = Results()
+        self.tallies = [Tally() for _ in config.jobs]
+        self._config = config
+        self._shapes = Shapes(definitions, config.list_keys)
+        self._targets = Targets([job.target for job in config.jobs])
+        self._copied = CopiedInAll()
+
+    def finish(self) -> list[Tally]:
+        """The tallies."""
+        return self.tallies
+
+    @staticmethod
+    def _kind(item: Resource) -> str:
+        try:
+            return item.kind
+        except ResourceError:
+            return ""  # reported if it has to be read
+
+    def edit(self, item: Resource) -> ItemFate:
+        """Applies the patches that are for a resource, as edits of its text; reports problems."""
+        if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
+            return SAME
+        try:
+            root = item.root
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return SAME
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return SAME
+        if is_list(item):
+            # P4: its objects would be unchanged, and the List would get their fields.
+            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, rule="P4")
+            return SAME
+        before = to_value(root)
+        assert isinstance(before, dict)
+        now, identity = before, TargetNames.of(before)
+        copies = Copies(self._copied)
+        following = 0
+        while (number := self._targets.next(following, identity.name)) is not None:
+            job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
+            if not job.target.selects(now, identity):
+                continue
+            tally.matched += 1
+            try:
+                with hiding_values(partial(_is_secret, item, job, now)):
+                    after = self._applied(job, tally, now, item, copies)
+            except PatchError as error:
+                self._refuse(item, job, error, secret=_is_secret(item, job, now))
+                return SAME
+            if after is None:
+                tally.changed.append(str(item.ref))
+                self.results.info(
+                    f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
+                )
+                return REMOVED
+            if after is not now and not same(after, now):
+                tally.changed.append(str(item.ref))
+                if change := renamed(str(item.ref), now, after, job.label):
+                    tally.renamed.append(change)
+                now, identity = after, TargetNames.of(after)
+        if now is before:
+            return SAME
+        item.change(before, now, self._shapes.of(item).keys_at)
+        return CHANGED
+
+    def _refuse(self, item: Resource, job: PatchJob, error: PatchError, *, secret: bool) -> None:
+        problem = format_problem(error, job.patch, secret=secret)
+        message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
+        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+
+    def _applied(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
+        """The object after one patch, None where the patch removes it."""
+        moved: list[Moved] = []
+        copied = self._copied.nodes
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved, copies)
+        if job.patch.removes:
+            return None
+        if job.keeps_name or job.keeps_kind:
+            tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+        after = _settled(after, now, job)
+        if job.patch.operations is not None and not tally.fails_again:
+            # P6: a pipeline runs the function at every render.
+            try:
+                again = _settled(job.patch.operations.apply(after, copies.afresh()), after, job)
+                tally.unstable = tally.unstable or not same(again, after)
+            except PatchError as error:
+                problem = format_problem(error, job.patch, secret=_is_secret(item, job, after))
+                tally.fails_again = f"{item.ref}: {problem}"
+        tally.copied += self._copied.nodes - copied
+        for move in moved:
+            path = format_path(move.path)
+            why = "elements that the patch does not name come first, the others follow in its order"
+            self.results.info(
+                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
+                resource=item.ref,
+                file=item.file,
+                path=path,
+                rule="P2",
+            )
+        return after
+
+
+def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
+    """Whether messages about a patch of a resource must not show values (M6)."""
+    return is_secret_kind(item.kind) or job.patch.is_secret or next(hidden_in(now), None) is not None
+
+
+def check_copies(parts: Iterable[Sequence[Tally]]) -> None:
+    """Raises KrmMergeError if the parts of a run copy too many nodes together."""
+    CopiedInAll(sum(tally.copied for part in parts for tally in part))
+
+
+def is_list(item: Resource) -> bool:
+    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize split it into its objects."""
+    return item.kind == "List" and item.api_version == "v1"
+
+
+def _settled(after: Object, before: Object, job: PatchJob) -> Object:
+    return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+
+
+def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
+    """Reports the matches and changes of a patch; `tallies` are those of all parts of the package.
+
+    Messages begin with the prefix, and say `where` the resources are.
+    """
+    matched = sum(tally.matched for tally in tallies)
+    changed = [name for tally in tallies for name in tally.changed]
+    if not matched:
+        # P4: report it, since the target may be misspelt.
+        message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
+        results.warning(message, path=job.field, rule="P4")
+        return
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    resources = "1 resource" if matched == 1 else f"{matched} resources"
+    message = f"{prefix}{job.label} matches {resources}, {names}"
+    results.info(message, path=job.field, rule="P4")
+    for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
+        # P9: kustomize does so without a report.
+        message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
+        results.warning(message, path=job.field, rule="P9")
+    fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
+    if fails or any(tally.unstable for tally in tallies):
+        what = f"fails: {fails}" if fails else "would change more"
+        results.warning(
+            f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
+            "strategic merge patch, or operations that give the same result again",
+            path=job.field,
+            rule="P6",
+        )
 
 
 def patch_resources(resource_list: ResourceList) -> None:

@@ -1,7 +1,8 @@
-"""The patches of a PatchResources functionConfig, each with its target."""
+"""The patches of a PatchResources functionConfig, each with its target, and messages for their errors."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
@@ -16,6 +17,30 @@ from krm_merge.patch.patches import Modes, ParsedPatch, PatchType, patches_of, r
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Object, Value, to_value
+
+_OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
+_OTHER_VALUE = " is not equal to tested value "
+# The library's messages may quote the document; these messages name only places.
+_PLACES = re.compile(
+    r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
+    r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
+    r"|copies make more than .*|the value that it copies is nested deeper than [0-9]+ levels"
+)
+
+
+def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
+    """The message of an error.
+
+    For a `secret` values were hidden already: only messages of the JSON patch library may quote any.
+    """
+    match = _OPERATION.fullmatch(error.problem) if secret and patch.operations is not None else None
+    if match is None:
+        return str(error)
+    operation, words = match.groups()
+    known = _PLACES.match(words)
+    why = known.group() if known else "it cannot be applied"
+    return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"
+
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
@@ -111,7 +136,7 @@ def _plain_entry(value: Value) -> _Entry | None:
 
 def _validated(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; reports all problems."""
-    from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchModel, PatchResources
+    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.krm.validation import validated
     from krm_merge.policy.models import list_keys_of
 

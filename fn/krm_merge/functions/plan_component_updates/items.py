@@ -1,15 +1,19 @@
-"""The items of a package that describe components."""
+"""The items of a package that describe components: read, edited as values in their text (C8), and generated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from posixpath import join
 
-from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, Nudge, PullRequest
 from krm_merge.components.konflux.reading import (
+    EXPECTED_DIGEST,
     GROUPS,
     OWN_GROUP,
+    UnreadableError,
+    items,
     misspelt,
     read_build,
     read_component,
@@ -17,6 +21,7 @@ from krm_merge.components.konflux.reading import (
     read_passed,
     read_pull_request,
     strange_digest,
+    text,
 )
 from krm_merge.components.konflux.related_resources import (
     MOST_NUDGES,
@@ -29,12 +34,21 @@ from krm_merge.components.konflux.related_resources import (
     released_as,
     with_promotions,
 )
-from krm_merge.components.plan.description import parse_description
-from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
-from krm_merge.krm.identity import flaw_of
-from krm_merge.krm.resource import Resource, ResourceError
-from krm_merge.krm.result import Results
-from krm_merge.text.reading.nodes import MappingNode, SequenceNode
+from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.records import KIND, PULL_REQUEST
+from krm_merge.functions.places import FreeIndexes, root_package
+from krm_merge.functions.transform_resources.results import without_bookkeeping
+from krm_merge.krm.identity import flaw_of, identity_of
+from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PATH, Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.document import written
+from krm_merge.text.reading.layout import block_scalar_header, content_end, is_block_scalar, source_of
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.scalars import quoted
+from krm_merge.text.reading.values import Value, from_value, key_text, same
 
 _OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
 _GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
@@ -101,7 +115,7 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             if flaw := flaw_of(item.root):
                 results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
                 continue
-            _read(item, found, results)
+            _read_item(item, found, results)
         except ResourceError as error:
             results.error(str(error), file=error.file)
         except UnreadableError as error:
@@ -131,7 +145,7 @@ def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[
                 yield one
 
 
-def _read(item: Resource, found: ComponentItems, results: Results) -> None:
+def _read_item(item: Resource, found: ComponentItems, results: Results) -> None:
     group, value = item.api_version.rpartition("/")[0], item.value
     match item.kind:
         case "Component" if group in GROUPS:
@@ -190,3 +204,218 @@ def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey,
 def _place(item: Resource) -> str:
     """The place of an item in messages."""
     return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"
+
+
+def in_style_of(before: Node, text: str) -> Scalar | None:
+    """The text in the style of another value, None if no spelling in that style means this text.
+
+    Without a previous text, a value with double quotes in it is written in single ones. A block ends
+    with a newline where it did before.
+    """
+    for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():
+        found = _read_scalar(spelling)
+        if found is not None and found.canonical in (text, f"{text}\n"):
+            return found
+    return None
+
+
+def _spellings(before: Scalar, text: str) -> Iterator[str]:
+    in_single_quotes = text.replace("'", "''")
+    if before.source is None:
+        if '"' in text:
+            yield f"'{in_single_quotes}'"
+    elif is_block_scalar(before):
+        chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
+        if before.style == ">":
+            yield _block(f">{chomping}", _laid_out(text, before))
+        yield _block(f"|{chomping}", text.split("\n"))
+    elif before.style == '"':
+        yield f'"{_continued(_laid_out(quoted(text)[1:-1], before))}"'
+    else:
+        if not before.style:
+            yield _continued(_laid_out(text, before))
+        yield f"'{_continued(_laid_out(in_single_quotes, before))}'"
+
+
+def _laid_out(text: str, before: Scalar) -> list[str]:
+    """A text on the lines of another one: equal lines are kept, then each condition (`&&`) begins a line."""
+    lines = _lines(before)
+    if len(lines) < 2 and not is_block_scalar(before):
+        return [text]
+    kept: list[str] = []
+    for line in lines:
+        if f"{text} ".startswith(f"{line} "):
+            kept.append(line)
+            text = text[len(line) + 1 :]
+        else:
+            break
+    return [*kept, *re.split(r" (?=&& )", text)] if text else kept
+
+
+def _lines(node: Scalar) -> list[str]:
+    source = source_of(node)
+    if is_block_scalar(node):
+        body = source.text[source.line_end(node.start) : content_end(node)]
+    else:
+        body = source.text[node.start + len(node.style) : node.end - len(node.style)]
+    return [line.strip() for line in body.strip().split("\n")]
+
+
+def _continued(lines: Sequence[str]) -> str:
+    return "\n  ".join(lines)
+
+
+def _block(header: str, lines: Sequence[str]) -> str:
+    return "\n  ".join([header, *lines])
+
+
+def _read_scalar(spelling: str) -> Scalar | None:
+    try:
+        root = read(f"text: {spelling}\n")
+    except TextError:
+        return None
+    node = root.get("text") if isinstance(root, MappingNode) else None
+    return node if isinstance(node, Scalar) else None
+
+
+Object = dict[str, Value]
+
+# Merge keys of lists that no schema knows.
+_KEYS: dict[tuple[str, ...], tuple[str, ...]] = {("spec", "contexts"): ("name",), ("spec", "nudges"): ("from", "to")}
+ANNOTATIONS = ("metadata", "annotations")
+
+
+class ValueEdits:
+    """The values of items with the edits made so far, and the reports about them."""
+
+    def __init__(self, results: Results, is_read_only: Callable[[Resource], bool] = lambda item: False) -> None:
+        """Starts without edits. An edit of a read-only item is reported instead."""
+        self.results = results
+        self._is_read_only = is_read_only
+        self._edited: dict[int, tuple[Resource, Object, Object]] = {}
+        self._texts: dict[tuple[int, tuple[str, ...]], str] = {}
+
+    def value(self, item: Resource) -> Object:
+        """An item's value with its edits."""
+        return self._of(item)[2]
+
+    def set(self, item: Resource, path: tuple[str, ...], value: Value) -> None:
+        """Sets a field; missing maps on the way are created."""
+        _, before, now = self._of(item)
+        self._edited[id(item)] = item, before, _with(now, path, value)
+
+    def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
+        """Sets a text in the style of the previous one; a new text with double quotes is written in single ones."""
+        self.set(item, path, value)
+        self._texts[id(item), path] = value
+
+    def remove(self, item: Resource, path: tuple[str, ...]) -> None:
+        """Removes a field; with the last annotation, removes the empty map, too."""
+        holder: Value = self.value(item)
+        for name in path[:-1]:
+            holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and path[-1] in holder:
+            left = {name: value for name, value in holder.items() if name != path[-1]}
+            if left or path[:-1] != ANNOTATIONS:
+                self.set(item, path[:-1], left)
+            else:
+                self.remove(item, ANNOTATIONS)
+
+    def report(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
+        """Reports something about an item."""
+        self.results.add(Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, rule=rule))
+
+    def carry_out(self) -> None:
+        """Edits the texts."""
+        for item, before, now in self._edited.values():
+            if now is not before and self._is_read_only(item):
+                self.report(item, "warning", "C10", "it is in a List, which is not edited; make it a separate document")
+            elif now is not before:
+                item.change(before, now, lambda path: _KEYS.get(path, ()))
+        for (of, path), edited in self._texts.items():
+            item = self._edited[of][0]
+            if self._is_read_only(item):
+                continue
+            entry = _entry(item, path)
+            if entry is not None and (written := in_style_of(entry.value, edited)) is not None:
+                item.editor.replace(entry, written)
+
+    def _of(self, item: Resource) -> tuple[Resource, Object, Object]:
+        if id(item) not in self._edited:
+            value = item.value
+            assert isinstance(value, dict)
+            self._edited[id(item)] = item, value, value
+        return self._edited[id(item)]
+
+
+def _with(holder: Object, path: tuple[str, ...], value: Value) -> Object:
+    name, *rest = path
+    if not rest:
+        return {**holder, name: value}
+    inner = holder.get(name)
+    return {**holder, name: _with(inner if isinstance(inner, dict) else {}, tuple(rest), value)}
+
+
+def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
+    """A field of an item with its edits."""
+    node, entry = resolved(item.root), None
+    for name in path:
+        children = item.editor.children(node) if isinstance(node, MappingNode) else []
+        entry = next((one for one in children if isinstance(one, Entry) and key_text(one.key) == name), None)
+        if entry is None:
+            return None
+        node = resolved(item.editor.value(entry))
+    return entry
+
+
+def write_items(
+    resource_list: ResourceList, existing: Sequence[Resource], wanted: Iterable[Object], folder: str
+) -> None:
+    """Makes the existing items of a kind the wanted ones, by namespace and name; new ones get a file in the folder."""
+    known = {(item.namespace, item.name): item for item in existing}
+    root = root_package(resource_list)
+    free: FreeIndexes | None = None
+    for value in wanted:
+        tree = from_value(value)
+        assert isinstance(tree, MappingNode)
+        identity = identity_of(tree)
+        item = known.pop((identity.namespace, identity.name), None)
+        if item is not None:
+            _change(item, value)
+            continue
+        free = free or FreeIndexes(resource_list, root)
+        path = join(folder, f"{identity.name}.yaml")
+        resource_list.items.append(_new(value, path, free.take(path)))
+    over = {id(item) for item in known.values()}
+    resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
+
+
+def _new(value: Object, path: str, index: int) -> Resource:
+    """An item as the document `index` of the file `path`."""
+    place: Object = {PATH: path, INDEX: str(index), LEGACY_PATH: path, LEGACY_INDEX: str(index)}
+    tree = from_value(_annotated(value, place))
+    assert isinstance(tree, MappingNode)
+    return Resource.from_document(written(tree))
+
+
+def _annotated(value: Object, more: Object) -> Object:
+    """A value with additional annotations."""
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    own = metadata.get("annotations")
+    return {**value, "metadata": {**metadata, "annotations": {**(own if isinstance(own, dict) else {}), **more}}}
+
+
+def _change(item: Resource, value: Object) -> None:
+    """Sets the value of an item; the host's annotations are kept."""
+    before = item.value
+    assert isinstance(before, dict)
+    if "status" in before:
+        # The status belongs to controllers.
+        value = {**value, "status": before["status"]}
+    if same(without_bookkeeping(before), value):
+        return
+    metadata = before.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    hidden = {k: v for k, v in annotations.items() if is_bookkeeping(k)} if isinstance(annotations, dict) else {}
+    item.change(before, _annotated(value, hidden))

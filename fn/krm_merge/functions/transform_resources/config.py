@@ -3,23 +3,108 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias
 
-from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
-from krm_merge.functions.transform_resources.plugins import all_plugins, named_plugins, read_plugins
+from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformConfigMapData, TransformResources
+from krm_merge.functions.patch_resources.jobs import read_target
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results, Severity
+from krm_merge.krm.selector import Target
 from krm_merge.krm.validation import validated
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.policy.models import list_keys_of
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, to_value
-from krm_merge.transform.engine.units import Keep
-from krm_merge.transform.plugins.directory import PluginDirectory
-from krm_merge.transform.protocol.plugin import Plugin, PluginError, WithOptions, metadata_of
+from krm_merge.transform.engine.settle import Keep
+from krm_merge.transform.kubernetes import NAME as KUBERNETES
+from krm_merge.transform.kubernetes import KubernetesPlugin
+from krm_merge.transform.plugins.process import Executable
+from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch, installed
+from krm_merge.transform.protocol import Operation, OperationError, Patch, Plugin, PluginError, WithOptions, metadata_of
 from krm_merge.transform.runner import Detect, Runner
+
+
+def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, results: Results) -> Iterator[Plugin]:
+    """The plugins, in order; reports all problems."""
+    for at, model in enumerate(models):
+        path = f"plugins[{at}]"
+        try:
+            plugin = _plugin(model, directory)
+            # Reading the metadata of a program runs it for the first time.
+            metadata_of(plugin)
+        except (PluginError, ValueError) as error:
+            results.error(f"functionConfig: {path}: {error}", path=path)
+            continue
+        yield WithOptions(plugin, model.options) if model.options else plugin
+
+
+def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plugin]:
+    """The built-in plugin by its name, programs by their files, entry points by theirs. Raises PluginError."""
+    if not names:
+        message = f"names no plugin; omit it to run {KUBERNETES} and all programs in the plugin directory"
+        raise PluginError(message)
+    return [_named(name, directory) for name in names]
+
+
+def all_plugins(directory: PluginDirectory) -> list[Plugin]:
+    """The built-in plugin and all programs in the directory, as crane runs them. Raises PluginError."""
+    return [KubernetesPlugin(), *map(_program, directory.all())]
+
+
+def _named(name: str, directory: PluginDirectory) -> Plugin:
+    if name == KUBERNETES:
+        return KubernetesPlugin()
+    return _program(directory.executable(name)) if directory.holds(name) else installed(name)
+
+
+def _program(file: Path) -> Plugin:
+    # T11: without a configured name, the metadata name it.
+    plugin = Executable(file)
+    try:
+        metadata_of(plugin)  # refuses a plugin that does not answer
+    except PluginError as error:
+        raise PluginError(f"{file}: {error}") from None
+    return plugin
+
+
+def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
+    """The plugin of a model. Raises PluginError or ValueError."""
+    sources = [model.builtin, model.exec, model.entryPoint, model.patches]
+    if sum(source is not None for source in sources) != 1:
+        raise ValueError("give exactly one of builtin, exec, entryPoint and patches")
+    if model.builtin is not None:
+        return KubernetesPlugin(model.name or KUBERNETES)
+    if model.exec is not None:
+        file = directory.executable(model.exec.file)
+        return Executable(
+            file,
+            model.name or "",
+            model.exec.protocol,
+            model.exec.timeoutSeconds,
+            memory_limit=model.exec.memoryMiB << 20,
+            process_limit=model.exec.processes,
+        )
+    if model.entryPoint is not None:
+        return installed(model.entryPoint, model.name or "")
+    if model.name is None:
+        raise ValueError("name is missing: priorities and results name the patches by it")
+    assert model.patches is not None
+    return InlinePlugin(model.name, tuple(_patch(patch, at) for at, patch in enumerate(model.patches)))
+
+
+def _patch(model: InlinePatchModel, at: int) -> TargetedPatch:
+    operations = []
+    for number, operation in enumerate(model.ops):
+        try:
+            operations.append(Operation.read(operation.model_dump(by_alias=True, exclude_unset=True)))
+        except OperationError as error:
+            raise ValueError(f"patches[{at}].ops[{number}]: {error}") from None
+    target = Target() if model.target is None else read_target(model.target.model_dump())
+    return TargetedPatch(target, Patch(tuple(operations), skips=model.onTestFailure == "skip"))
+
 
 WhiteoutAction: TypeAlias = Literal["annotate", "drop", "error"]
 """The effect of a whiteout: the resource is marked as local-config, removed, or refused."""

@@ -1,21 +1,359 @@
-"""`kind: TransformResources`: runs plugins over a package and settles their conflicts by priorities."""
+"""`kind: TransformResources`: transforms resources by plugins as edits of their texts (rules T7, T10)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from posixpath import basename, dirname, join
+from typing import TypeAlias
 
-from krm_merge.functions.edit_items import edit_items
-from krm_merge.functions.one_identity import report_renames
-from krm_merge.functions.shapes import definitions_of
-from krm_merge.functions.transform_resources.config import read_transformation
-from krm_merge.functions.transform_resources.new_resources import add_new
-from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    REMOVED,
+    SAME,
+    Definitions,
+    ItemFate,
+    Shapes,
+    definitions_of,
+    edit_items,
+)
+from krm_merge.functions.identities import Renamed, renamed, report_renames
+from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
+from krm_merge.functions.transform_resources.config import Transformation, read_transformation
+from krm_merge.functions.transform_resources.results import (
+    ProtectedChange,
+    TransformReporter,
+    annotations_of,
+    take_protected_changes,
+    with_bookkeeping,
+    without_bookkeeping,
+)
+from krm_merge.krm.identity import KPTFILE, Identity, flaw_of, identity_of
+from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.krm.result import Results
+from krm_merge.krm.result import ResourceRef, Result, Results, Severity
 from krm_merge.limits import CopiedInAll
-from krm_merge.transform.plugins.directory import PluginDirectory
-from krm_merge.transform.plugins.inline import InlinePlugin
-from krm_merge.transform.runner import Runner
+from krm_merge.merge.decisions.member import Member
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.nodes import MappingNode
+from krm_merge.text.reading.values import Object, from_value, same, to_value
+from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
+from krm_merge.transform.protocol import equal, pointer_text
+from krm_merge.transform.runner import Runner, RunOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedResource:
+    """A new resource with its tree."""
+
+    created: Created
+    tree: MappingNode
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that proposed it."""
+        return self.created.plugin
+
+    @property
+    def identity(self) -> Identity:
+        """Its identity."""
+        return identity_of(self.tree)
+
+    @property
+    def ref(self) -> ResourceRef:
+        """Its name in results."""
+        return Resource.from_tree(self.tree).ref
+
+    def path_beside(self, place: str | None) -> str:
+        """The file that kpt would give it, in the folder of another resource."""
+        return join(dirname(place or ""), basename(default_place(self.identity)))
+
+
+def add_new(
+    resource_list: ResourceList,
+    created: Iterable[Created],
+    whited_out: Container[ItemKey],
+    runner: Runner,
+    on_conflict: Severity,
+    copied: CopiedInAll,
+) -> None:
+    """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
+    results = resource_list.results
+    strongest = strongest_of(created, runner, on_conflict, results)
+    existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
+    root = root_package(resource_list)
+    free = FreeIndexes(resource_list, root)
+    for new in strongest:
+        if (item := existing.get(new.identity)) is not None:
+            report_existing(new, item, results)
+            continue
+        path = new.path_beside(place_of(new.created.annotations, root))
+        resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
+        report_added(new, path, runner, results, copied)
+    runner.close()
+
+
+def strongest_of(
+    created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results
+) -> list[ProposedResource]:
+    """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
+    unlisted = max(runner.priorities.values(), default=0) + 1
+    found: dict[Identity, ProposedResource] = {}
+    # T11: names may repeat, declarations do not.
+    for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
+        tree = from_value(one.resource)
+        assert isinstance(tree, MappingNode)
+        new = ProposedResource(one, tree)
+        winner = found.setdefault(new.identity, new)
+        if not equal(winner.created.resource, one.resource):
+            tags = {"event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
+            message = f"{new.ref}: {one.plugin} proposes other contents than {winner.plugin}, which has priority"
+            results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
+    return list(found.values())
+
+
+def report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
+    """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
+    tags = {"event": "created", "plugin": new.plugin}
+    message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
+    results.info(message, resource=new.ref, file=path, rule="T7", tags=tags)
+    for plugin, problem in second_run(runner, new.created.resource, copied):
+        tags = {"event": "not-idempotent", "plugin": plugin}
+        message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
+        results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
+
+
+def report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
+    """Reports a resource that the package already has with other contents."""
+    value = item.value
+    assert isinstance(value, dict)
+    if not equal(without_bookkeeping(value), new.created.resource):
+        tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
+        message = f"{new.ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
+        results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
+
+
+def existing_in(
+    items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
+) -> dict[Identity, Resource]:
+    """The resources of these kinds; a whited-out one may be replaced."""
+    found: dict[Identity, Resource] = {}
+    for item in items:
+        try:
+            if item.kind in kinds and key_of(item) not in whited_out:
+                found[item.identity] = item
+        except ResourceError:
+            continue  # reported when it was transformed
+    return found
+
+
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
+"""Identity of a resource in the package: its names, and its place."""
+
+
+def key_of(item: Resource) -> ItemKey:
+    """The key of a resource."""
+    return item.ref, item.file, item.index
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A resource that a plugin wants added, and the one that it is for, with its file and annotations.
+
+    `declared` is the plugin's place in the order of declaration.
+    """
+
+    plugin: str
+    declared: int
+    resource: Object
+    source: ResourceRef
+    file: str | None
+    annotations: dict[str, str]
+
+
+@dataclass(slots=True)
+class TransformSummary:
+    """The summary of many resources.
+
+    `created` and `renamed` are new and renamed resources, `whited_out` are keys. `failures` have plugin and problem,
+    with the resources concerned; `busy` are the plugins that proposed changes. `copied` counts nodes.
+    """
+
+    created: list[Created] = field(default_factory=list)
+    whited_out: set[ItemKey] = field(default_factory=set)
+    failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    renamed: list[Renamed] = field(default_factory=list)
+    copied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedTransform:
+    """The decision about a resource with the value `before`; `protected_changes` are ignored."""
+
+    before: Object
+    outcome: RunOutcome
+    protected_changes: list[ProtectedChange]
+    keys_of: KeysOf
+    reporter: TransformReporter
+
+
+class Transformer:
+    """Runs plugins on resources and applies their settled operations."""
+
+    def __init__(self, transformation: Transformation, definitions: Definitions) -> None:
+        """`definitions` returns the CRDs of the package when one is needed."""
+        self.results = Results()
+        self._choices = transformation.choices
+        self._runner = transformation.runner
+        self._shapes = Shapes(definitions, transformation.choices.list_keys)
+        self._summary = TransformSummary()
+        self._copied = CopiedInAll()
+
+    @property
+    def refuses_whiteouts(self) -> bool:
+        """Whether a whiteout is an error."""
+        return self._choices.whiteout == "error"
+
+    def finish(self) -> TransformSummary:
+        """Ends the plugins' processes."""
+        self._runner.close()
+        self._summary.copied = self._copied.nodes
+        return self._summary
+
+    def decide(self, item: Resource) -> DecidedTransform | None:
+        """Runs the plugins on a resource; None if there is nothing to decide. Reports failures."""
+        try:
+            if item.kind == KPTFILE:
+                return None
+            root, annotations = item.root, item.annotations
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return None
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return None
+        if annotations.get(LOCAL_CONFIG) == "true":
+            # Not applied to a cluster, such as a functionConfig or a whited-out resource.
+            return None
+        before = to_value(root)
+        assert isinstance(before, dict)
+        keys_at = self._shapes.of(item).keys_at
+        shown = without_bookkeeping(before)
+        outcome = self._runner.run(shown, keys_at, self._copied)
+        for failure in outcome.failures:
+            self._fail(failure.plugin, failure.problem, item)
+        if outcome.failures:
+            return None
+        self._summary.busy |= _busy(outcome)
+        reporter = TransformReporter(self.results, item, self._choices.on_conflict)
+        protected_changes = take_protected_changes(outcome.settlement, shown)
+        reporter.bookkeeping(protected_changes, annotations_of(before))
+        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
+        if problem := _flaw(outcome.settlement.value, shown):
+            self._fail(plugins, problem, item)
+            return None
+        for new in outcome.new_resources:
+            resource = without_bookkeeping(new.resource)
+            self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
+        if outcome.whiteouts:
+            self._summary.whited_out.add(key_of(item))
+        elif change := renamed(str(item.ref), before, outcome.settlement.value, plugins):
+            self._summary.renamed.append(change)
+        return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
+
+    def edit(self, item: Resource) -> ItemFate:
+        """Transforms a resource as edits of its text."""
+        decided = self.decide(item)
+        if decided is None:
+            return SAME
+        before, outcome, reporter = decided.before, decided.outcome, decided.reporter
+        if outcome.whiteouts:
+            reporter.whiteouts(outcome.whiteouts, self._choices.whiteout)
+        reporter.losses(outcome.settlement)
+        if outcome.whiteouts:
+            return self._whited_out(item, before)
+        after = outcome.settlement.value
+        if same(after, without_bookkeeping(before)):
+            return SAME
+        self._check_second_run(after, decided)
+        item.change(before, with_bookkeeping(after, before), decided.keys_of)
+        reporter.applied(outcome.settlement)
+        return CHANGED
+
+    def _fail(self, plugin: str, problem: str, item: Resource) -> None:
+        self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
+
+    def _whited_out(self, item: Resource, before: Object) -> ItemFate:
+        match self._choices.whiteout:
+            case "drop":
+                return REMOVED
+            case "error":
+                return SAME
+            case "annotate":
+                item.change(before, _annotated(before))
+                return CHANGED
+
+    def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
+        for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
+            decided.reporter.unstable(plugin, problem)
+
+
+def second_run(
+    runner: Runner, after: Object, copied: CopiedInAll, keys_of: KeysOf = lambda _: ()
+) -> Iterator[tuple[str, str]]:
+    """The further changes that plugins would make to their own result, by plugin (T8)."""
+    again = runner.run(after, keys_of, copied)
+    take_protected_changes(again.settlement, after)
+    if again.failures:
+        failure = again.failures[0]
+        yield failure.plugin, f"fails: {failure.problem}"
+    elif again.whiteouts:
+        yield again.whiteouts[0].plugin, "would white it out"
+    elif not same(again.settlement.value, after):
+        changes = dict.fromkeys((done.plugin, done.operation.path) for done in again.settlement.patch)
+        for plugin, path in changes:
+            # Skip containers created only to hold another reported path.
+            if not any(other != path and other[: len(path)] == path for _, other in changes):
+                yield plugin, f"would change {pointer_text(path)} again"
+
+
+def _busy(outcome: RunOutcome) -> set[str]:
+    """The plugins that propose changes."""
+    settlement = outcome.settlement
+    ignored = (one.operation for one in settlement.ignored)
+    agreed = (one.operation for one in settlement.agreed)
+    plugins = {one.plugin for one in (*settlement.operations, *ignored, *agreed)}
+    plugins |= {one.plugin for one in settlement.skipped} | {one.plugin for one in outcome.whiteouts}
+    return plugins | {one.plugin for one in outcome.new_resources}
+
+
+def _annotated(before: Object) -> Object:
+    metadata = before.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
+
+
+def _flaw(value: Object, before: Object) -> str:
+    """Why a transformed object is not a resource, or ''."""
+    if value is before:
+        return ""
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name), str) or not value[name]:
+            return f"leaves the resource without {name}"
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return "leaves the resource without metadata"
+    if not isinstance(metadata.get("annotations", {}), dict | None):
+        return "leaves the resource without a map in metadata.annotations"
+    had = before.get("metadata")
+    if isinstance(had, dict) and had.get("name") and not (isinstance(metadata.get("name"), str) and metadata["name"]):
+        return "leaves the resource without a name"
+    return ""
+
 
 _SHOWN = 5
 

@@ -7,9 +7,8 @@ from functools import partial
 
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.resource import Resource
+from krm_merge.krm.resource import Resource, report_rewriting
 from krm_merge.krm.result import Results
-from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.merge.decisions.decision import apply
 from krm_merge.merge.decisions.member import ResourceOutcome
 from krm_merge.merge.values.kptfile import faults

@@ -1,4 +1,4 @@
-"""File system calls that the standard library lacks: exchanging two files, and syncing everything written.
+"""Writes single files and new packages, with the file system calls that the standard library lacks.
 
 Where the system lacks such a call, the nearest ones replace it.
 """
@@ -8,8 +8,37 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
+
+from krm_merge import interrupts
+from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
+from krm_merge.posix import file_locks, keep_owner
+from krm_merge.temporary import temporary_directory
+
+_noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Notes what is written inside the context in the list that it yields."""
+    notes: list[str] = []
+    token = _noted.set(notes)
+    try:
+        yield notes
+    finally:
+        _noted.reset(token)
+
+
+def note(what: str) -> None:
+    """Notes that something was written, as a clause: `web was changed`."""
+    notes = _noted.get()
+    if notes is not None:
+        notes.append(what)
+
 
 ASIDE = ".aside"
 """The ending of the name under which `exchange` keeps a file for a moment, where it takes several steps."""
@@ -86,3 +115,117 @@ def _renamed(place: Path, other: Path, how: int) -> bool:
 def _error(place: Path) -> OSError:
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number), str(place))
+
+
+STAGED = ".krm-merge"
+"""The ending of the name under which a new content is prepared beside its file; no package has such files."""
+
+
+def write_file(place: Path, file: File, before: File | None = None) -> None:
+    """Writes a file as a whole or not at all. Raises PackageError, where it no longer holds what it held `before`, too.
+
+    A device, a pipe or the like is written to instead of replaced, since it must stay what it is.
+    """
+    try:
+        if place.exists() and not place.is_file():
+            place.write_bytes(file.data)
+            note(f"{place} was written")
+            return
+        place = place.resolve()  # a link stays one
+        with _staged(place) as (staged, handle):
+            with os.fdopen(handle, "wb", closefd=False) as out:
+                out.write(file.data)
+            if place.exists():
+                keep_owner(staged, place)
+                shutil.copymode(place, staged)
+            else:
+                os.chmod(staged, _new_mode(file))
+            with interrupts.held():
+                if before is None:
+                    os.replace(staged, place)
+                else:
+                    _exchange(place, staged, before)
+                note(f"{place} was written")
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+@contextmanager
+def _staged(place: Path) -> Iterator[tuple[Path, int]]:
+    """An empty, locked file beside another, removed afterwards; the next process reuses one that a kill left."""
+    fcntl = file_locks()
+    staged = place.with_name(f".{place.name}{STAGED}")
+    while True:
+        handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # Another process may have moved or removed it before we had the lock.
+            if _is_at(handle, staged):
+                os.fchmod(handle, 0o600)
+                os.ftruncate(handle, 0)
+                try:
+                    yield staged, handle
+                finally:
+                    if _is_at(handle, staged):
+                        staged.unlink()
+                return
+        finally:
+            os.close(handle)
+
+
+def _is_at(handle: int, place: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), place.lstat())
+    return False
+
+
+def _exchange(place: Path, staged: Path, before: File) -> None:
+    """Puts a file in the place of another that still is as it was; an edit of somebody else stays."""
+    fcntl = file_locks()
+    old = os.open(place, os.O_RDONLY)
+    try:
+        # It is the staged one for a moment, which no other process may take.
+        fcntl.flock(old, fcntl.LOCK_EX)
+        exchange(place, staged)
+        if staged.read_bytes() != before.data:
+            exchange(place, staged)
+            raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
+        staged.unlink()
+    finally:
+        os.close(old)
+
+
+def write_tree(place: Path, tree: Tree) -> None:
+    """Writes a package to a new or empty directory. Raises PackageError."""
+    refuse_repositories(str(place), {}, tree)
+    try:
+        if place.exists() and any(place.iterdir()):
+            raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
+        # Never leave a partly written package behind.
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with temporary_directory(place.parent) as staged:
+            whole = staged / "package"
+            whole.mkdir()
+            for path, file in tree.items():
+                write_new(whole / path, file)
+            with interrupts.held():
+                os.replace(whole, place)
+                note(f"{place} was written")
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+def write_new(target: Path, file: File) -> None:
+    """Writes a file where none is, with the folders around it. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if file.mode == "link":
+        target.symlink_to(os.fsdecode(file.data))
+    else:
+        target.write_bytes(file.data)
+        target.chmod(_new_mode(file))
+
+
+def _new_mode(file: File) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if file.mode == "executable" else 0o666) & ~mask

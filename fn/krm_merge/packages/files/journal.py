@@ -24,9 +24,17 @@ from typing import Literal, TypeAlias
 from krm_merge import interrupts
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import PackageError, UnavailableError, reason, refuse_repositories
-from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
-from krm_merge.packages.files.written import note
+from krm_merge.packages.files.disk import note
+from krm_merge.packages.files.tree import (
+    Changes,
+    File,
+    PackageError,
+    Tree,
+    UnavailableError,
+    leads_out,
+    reason,
+    refuse_repositories,
+)
 from krm_merge.posix import file_locks, is_own, keep_owner, locked_soon
 
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]

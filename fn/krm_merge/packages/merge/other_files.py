@@ -1,20 +1,291 @@
-"""Three-way merge of files that hold no resources, or do not parse (rules R4, R5)."""
+"""Three-way merge of files that hold no resources, or do not parse, and of values files (rules R4, R5, W5)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from posixpath import basename
+from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm.identity import NO_RESOURCE
-from krm_merge.krm.result import Result, Severity
-from krm_merge.merge.decisions.decision import FileDecision, Side
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.merge.decisions.decision import Decision, FileDecision, Side
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.report import report
 from krm_merge.merge.decisions.resolution import Choice, Fit, Resolution, file_content, fingerprint
+from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.lines.three_way import OF_FILE, MergedText
+from krm_merge.merge.package.document import merge_document, merge_embedded
 from krm_merge.merge.values.texts import choose_text, merge_added_text, merge_text
-from krm_merge.packages.files.tree import File, merged_mode
-from krm_merge.packages.merge.values import MergedFile, merge_values
+from krm_merge.merge.values.tree import TreeMerge
+from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json, merged_mode
+from krm_merge.schema import Schema
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.schema.secrecy import is_secret_file
+from krm_merge.startup import replace
+from krm_merge.text.reading.nodes import MappingNode, TextError
+from krm_merge.text.reading.reader import BOM, read
+from krm_merge.text.reading.stream import cut, usual_line_end
+
+MARKER_SIZE = 7
+"""The length of git's markers, by default."""
+
+_DOCUMENTATION = (".md", ".rst", ".adoc")
+_BEGINS = re.compile(rb"^<{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
+_DIVIDES = re.compile(rb"^={7,}\r?$", re.MULTILINE)
+_ENDS = re.compile(rb"^>{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
+
+
+class MarkedChanges(NamedTuple):
+    """Changes of files, the number of places between markers, and the binary files in conflict, which have none."""
+
+    changes: dict[str, File | None]
+    places: int
+    binary: tuple[str, ...]
+
+
+def lines_of_conflicts(tree: Tree) -> dict[str, int]:
+    """The line of the first conflict between markers, from 1, in each file that holds one.
+
+    Documentation is left out: it shows markers.
+    """
+    lines = {path: _line_of_conflict(file.data) for path, file in tree.items() if _may_conflict(path, file)}
+    return {path: line for path, line in lines.items() if line}
+
+
+def _may_conflict(path: str, file: File) -> bool:
+    return file.mode != "link" and not path.endswith(_DOCUMENTATION)
+
+
+def _line_of_conflict(data: bytes) -> int:
+    if (
+        b"<" * MARKER_SIZE in data
+        and (begins := _BEGINS.search(data))
+        and (divides := _DIVIDES.search(data, begins.end()))
+        and _ENDS.search(data, divides.end())
+    ):
+        return data.count(b"\n", 0, begins.start()) + 1
+    return 0
+
+
+def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> MarkedChanges:
+    """The changes of two merges that differ only in who wins conflicts, with markers where they differ."""
+    changes: dict[str, File | None] = {}
+    places, binary = 0, []
+    for path in dict.fromkeys([*ours, *theirs]):
+        mine, other = (side[path] if path in side else local.get(path) for side in (ours, theirs))
+        if mine == other:
+            changes[path] = mine
+            continue
+        if _is_binary(mine) or _is_binary(other):
+            # No place for markers: ours is kept, as in git.
+            changes[path] = mine
+            binary.append(path)
+            continue
+        data, count = marked(_data(mine), _data(other), size)
+        like = mine or other
+        assert like is not None
+        changes[path] = File(data, like.mode)
+        places += count
+    kept = {path: file for path, file in changes.items() if file != local.get(path)}
+    return MarkedChanges(kept, places, tuple(binary))
+
+
+def _is_binary(file: File | None) -> bool:
+    return file is not None and b"\0" in file.data
+
+
+def _data(file: File | None) -> bytes:
+    return file.data if file is not None else b""
+
+
+def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
+    """One text of two, with markers of `size` where they differ, and the number of places."""
+    pieces: list[bytes] = []
+    conflicts = 0
+    documents = cut(ours), cut(theirs)
+    if len(documents[0]) != len(documents[1]):
+        documents = [ours], [theirs]
+    for mine, other in zip_longest(*documents):
+        text, count = _marked(mine.splitlines(keepends=True), other.splitlines(keepends=True), size)
+        pieces += text
+        conflicts += count
+    return b"".join(pieces), conflicts
+
+
+def _marked(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
+    if ours == theirs:
+        return ours, 0
+    newline = usual_line_end(b"".join(ours or theirs))
+    out: list[bytes] = []
+    conflicts = 0
+    for tag, start, stop, other_start, other_stop in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if tag == "equal":
+            out += ours[start:stop]
+            continue
+        conflicts += 1
+        out += [
+            b"<" * size + b" ours" + newline,
+            *_whole(ours[start:stop], newline),
+            b"=" * size + newline,
+            *_whole(theirs[other_start:other_stop], newline),
+            b">" * size + b" theirs" + newline,
+        ]
+    return out, conflicts
+
+
+def _whole(lines: list[bytes], newline: bytes) -> list[bytes]:
+    """The lines, the last one ended."""
+    return [line if line.endswith((b"\n", b"\r")) else line + newline for line in lines]
+
+
+FileVersions: TypeAlias = tuple[File | None, File | None, File | None]
+"""A file in original, upstream and local."""
+
+_ANY = re.compile(rb"(\r\n|\n|\r)")
+_WITH_LF = re.compile(rb"(\r\n|\n)")
+
+
+def is_yaml(path: str) -> bool:
+    """Whether a file of this name is YAML or JSON."""
+    return holds_resources(path) or is_json(path) or basename(path) in KUSTOMIZATION_FILES
+
+
+def plain(path: str, file: File) -> File:
+    """The file with LF at the end of each line; binary files and links as they are."""
+    if b"\r" not in file.data or not _has_lines(file):
+        return file
+    return replace(file, data=_ends_of(path, file.data).sub(b"\n", file.data))
+
+
+def plain_versions(path: str, versions: FileVersions) -> FileVersions:
+    """The file with LF on all sides, so that line ends make no conflict."""
+    if _are_content(path, versions):
+        return versions
+    original, upstream, local = (None if file is None else plain(path, file) for file in versions)
+    return original, upstream, local
+
+
+def _are_content(path: str, versions: FileVersions) -> bool:
+    """Whether line ends are part of the lines, as for git: in a text in which all three sides mix them."""
+    return not is_yaml(path) and all(file is not None and len(_kinds(path, file)) > 1 for file in versions)
+
+
+def with_line_ends(path: str, merged: File, versions: FileVersions) -> File:
+    """What plain versions were merged to, with the line ends of local, or of upstream where local left them alone."""
+    if not _has_lines(merged) or _are_content(path, versions):
+        return merged
+    like = _like(path, versions)
+    if like is None or b"\r" not in like.data:
+        return merged
+    if merged.data == plain(path, like).data:
+        return replace(merged, data=like.data)
+    if len(_kinds(path, like)) > 1:
+        return replace(merged, data=_with_ends_of_lines(_ends_of(path, like.data).split(like.data), merged.data))
+    return replace(merged, data=merged.data.replace(b"\n", usual_line_end(like.data)))
+
+
+def _like(path: str, versions: FileVersions) -> File | None:
+    """The version that has the line ends of the merged file."""
+    original, upstream, local = versions
+    if upstream is None or not _has_lines(upstream):
+        return local
+    if local is None or local == original or not _has_lines(local):
+        return upstream
+    before, theirs, ours = (len(_kinds(path, file)) for file in versions)
+    # Upstream put in order what local has mixed as the original had it.
+    return upstream if not ours or (ours > 1 and before > 1 and theirs == 1) else local
+
+
+def _with_ends_of_lines(parts: list[bytes], merged: bytes) -> bytes:
+    """A text in which the lines that another one has keep their line ends, and others get those of most lines.
+
+    `parts` are the lines of the other text, each followed by its end.
+    """
+    ours, lines = [*parts[::2]], merged.split(b"\n")
+    known = [*parts[1::2], b""]
+    usual = usual_line_end(b"".join(parts))
+    ends = [usual] * len(lines)
+    for start, at, length in matching_blocks(ours, lines):
+        ends[at : at + length] = [end or usual for end in known[start : start + length]]
+    ends[-1] = b""
+    return b"".join(piece for line in zip(lines, ends, strict=True) for piece in line)
+
+
+def _has_lines(file: File) -> bool:
+    return file.mode != "link" and b"\0" not in file.data
+
+
+def _kinds(path: str, file: File | None) -> set[bytes]:
+    """The line ends that a file has."""
+    if file is None or not _has_lines(file):
+        return set()
+    if b"\r" not in file.data:
+        return {b"\n"} if b"\n" in file.data else set()
+    return set(_ends_of(path, file.data).findall(file.data))
+
+
+def _ends_of(path: str, data: bytes) -> re.Pattern[bytes]:
+    """What ends a line: CR alone does so in YAML, elsewhere only where nothing else does."""
+    return _ANY if is_yaml(path) or b"\n" not in data else _WITH_LF
+
+
+class MergedFile(NamedTuple):
+    """Local's file after the merge, None where it has none, with the results to report.
+
+    It was decided as a file, or by the fields of its one document.
+    """
+
+    file: File | None
+    results: list[Result]
+    decisions: tuple[FileDecision, ...] = ()
+    outcome: ResourceOutcome | None = None
+
+
+def merge_values(
+    path: str, original: File | None, upstream: File | None, local: File | None, policy: Policy
+) -> MergedFile | None:
+    """Merges by fields (V), None where a side is not one mapping."""
+    members = [_member(path, file) for file in (original, upstream, local)]
+    before, theirs, ours = members
+    if theirs is None or ours is None or local is None or (before is None and original is not None):
+        return None
+    schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
+
+    def decide(root: MappingNode) -> list[Decision]:
+        merge = TreeMerge(schema, policy, file=path, embedded=merge_embedded)
+        return merge.merge(before.root if before is not None else None, theirs.root, root)
+
+    outcome = merge_document(before, theirs, ours, decide)
+    results = Results()
+    refused = any(decision.severity == "error" for decision in outcome.decisions)
+    resource = Resource.from_tree(ours.root)
+    if not refused:
+        carry_out(resource, outcome, results, policy.redactions)
+    report(outcome, resource, results, policy.redactions, refused=refused)
+    file = local
+    if resource.is_changed and not results.errors:
+        bom = BOM if local.data.decode().startswith(BOM) else ""
+        file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
+    return MergedFile(file, list(results), outcome=outcome)
+
+
+def _member(path: str, file: File | None) -> Member | None:
+    if file is None or file.mode == "link":
+        return None
+    try:
+        root = read(file.data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError):
+        return None
+    return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None
+
 
 _Sides = tuple[File | None, File | None, File | None]
 

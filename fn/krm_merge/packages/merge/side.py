@@ -12,7 +12,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
-from krm_merge.packages.merge.line_ends import plain
+from krm_merge.packages.merge.other_files import plain
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read, read_all

@@ -9,24 +9,33 @@ from typing import TypeAlias
 
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
+from krm_merge.merge.decisions.decision import Decision, FileDecision
+from krm_merge.merge.decisions.member import NOTHING_DECIDED, Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.report import report_files
-from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
-from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
+from krm_merge.merge.package.attribution import with_attribution
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.merger import PackageMerger, essence
+from krm_merge.merge.package.resources import match_resources
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
 from krm_merge.packages.merge.moved import Followed, Moves, follow
 from krm_merge.packages.merge.origin import notes_for
-from krm_merge.packages.merge.other_files import merge_other_file
+from krm_merge.packages.merge.other_files import (
+    FileVersions,
+    MergedFile,
+    merge_other_file,
+    plain,
+    plain_versions,
+    with_line_ends,
+)
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths, read_graph
-from krm_merge.packages.merge.values import MergedFile
-from krm_merge.packages.references.breach import Breach, SideName
+from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.packages.references.intact import Intact, keep_intact
-from krm_merge.packages.references.listing import list_new_files
-from krm_merge.packages.references.lost import MergedVersions
+from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact
+from krm_merge.schema import KptfileSchema
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.startup import replace
 from krm_merge.text.reading.stream import is_empty
 
 Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]
@@ -281,3 +290,56 @@ def _write_line_ends(
             changes[path] = kept
             message = f"{path}: line ends only, as upstream has them"
             results.info(message, file=path, rule="W5", tags={"side": "upstream"})
+
+
+ALL_TAKEN = Policy()
+"""The policy of that merge: nothing collides in it."""
+
+
+def differences(before: Tree, after: Tree) -> MergedTree:
+    """What differs from `before` to `after`, with a decision for each resource that moved to another file."""
+    merged = merge_trees(before, after, before, PackageMerger(ALL_TAKEN, smart=True, of_branches=True))
+    return replace(merged, decided=replace(merged.decided, outcomes=[*map(_with_move, merged.decided.outcomes)]))
+
+
+def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
+    """The outcome with a decision that reports the file to which upstream moved the resource."""
+    original, upstream = outcome.original, outcome.upstream
+    if original is None or upstream is None or original.place == upstream.place:
+        return outcome
+    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", is_reported=True)
+    return replace(outcome, decisions=[moved, *outcome.decisions])
+
+
+def local_changes(original: Tree, local: Tree) -> list[str]:
+    """The files that differ in the value of a resource, in which resources there are, or in what other files hold.
+
+    Comments and layout do not count, nor what stays local in any case (K1, R6).
+    """
+    sides = PackageVersion("original", original), PackageVersion("local", local)
+    kptfiles = [side.kptfiles() for side in sides]
+    folders = Folders(PackageMerger(Policy()).kptfiles(kptfiles[0], kptfiles[0], kptfiles[1]), Policy())
+    members = [[d.member() for d in side.resources(folders)] for side in sides]
+    before, ours = ([m for m in side if m is not None] for side in members)
+    pairs = [(triple[0], triple[2]) for triple in match_resources(before, before, ours, folders).triples]
+    pairs += _by_place(*kptfiles)
+    changed = {member.place for pair in pairs if _differ(*pair) for member in pair if member is not None}
+    for path in {**original, **local}:
+        is_other = not holds_resources(path) or any(path in side.unreadable for side in sides)
+        if is_other and original.get(path) != local.get(path):
+            changed.add(path)
+    return sorted(changed)
+
+
+def _by_place(original: list[Member], local: list[Member]) -> list[tuple[Member | None, Member | None]]:
+    before, ours = ({member.place: member for member in side} for side in (original, local))
+    return [(before.get(place), ours.get(place)) for place in {**before, **ours}]
+
+
+def _differ(original: Member | None, local: Member | None) -> bool:
+    if original is None or local is None:
+        # A package without a Kptfile upstream gets one when it is fetched.
+        return not (local is not None and local.place == KPTFILE)
+    before = with_attribution(original, local) or original
+    schema = KptfileSchema(root=local.place == KPTFILE) if local.is_kptfile else any_object_schema()
+    return essence(schema, before.root) != essence(schema, local.root)

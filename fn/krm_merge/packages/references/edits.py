@@ -1,20 +1,24 @@
-"""ReferenceEdits by which references follow what they name (law I), each with its decision."""
+"""Edits by which references follow what they name: fields, paths of JSON patches, lists of files (law I, R11)."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.packages.files.tree import Changes, File, Tree
-from krm_merge.packages.references.graph import Found, is_naming
-from krm_merge.packages.references.indexes import ElementPointer
-from krm_merge.text.reading.nodes import MappingNode, TextError
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
+from krm_merge.packages.references.graph import Found, PackageGraph, is_naming
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, in_lines_of, joined, plain_lines
-from krm_merge.text.reading.values import Object, Value, to_value
+from krm_merge.text.reading.values import Object, Value, from_value, key_text, to_value
 
 
 class ReferenceEdits:
@@ -144,3 +148,219 @@ def value_at(value: Value, path: FieldPath) -> Value:
         else:
             return None
     return value
+
+
+_INDEX = re.compile(r"/[0-9]+(?=/|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPointer:
+    """A path of a JSON patch, and the object that the patch is applied to.
+
+    `found` is the document that declares the patch. Its operations are the `text` at `field`, or that of `file`.
+    `is_alone` says that no operation of the patch adds or removes an element by its position.
+    """
+
+    found: Found
+    field: FieldPath
+    file: str
+    text: str
+    kind: str
+    name: str
+    path: str
+    is_alone: bool
+
+    def means_the_same(self, other: ElementPointer) -> bool:
+        """Whether both have one path for one object."""
+        return (self.kind, self.name, self.path) == (other.kind, other.name, other.path)
+
+
+def may_point(path: str, file: File) -> bool:
+    """Whether a file may declare JSON patches."""
+    return file.mode != "link" and b"patches" in file.data and (is_naming(path) or b"PatchResources" in file.data)
+
+
+def pointers_in(path: str, file: File, graph: PackageGraph) -> Iterator[ElementPointer]:
+    """The paths with a position in the JSON patches that a file declares for one object."""
+    if not may_point(path, file):
+        return
+    for found in graph.declaring(path):
+        for field, entry in _entries(found.value):
+            target = entry.get("target")
+            kind, name = (target.get(key) if isinstance(target, dict) else None for key in ("kind", "name"))
+            if not isinstance(kind, str) or not isinstance(name, str):
+                continue
+            of_file, text = _operations(graph, found, entry)
+            paths = list(_paths(text))
+            is_alone = not any(_INDEX.search(at[at.rfind("/") :]) for operation, at in paths if operation != "replace")
+            for at in dict.fromkeys(at for operation, at in paths if _names_element(operation, at)):
+                yield ElementPointer(found, (*field, "patch"), of_file, text, kind, name, at, is_alone)
+
+
+def moved_path(before: Value, now: Value, path: str) -> str | None:
+    """The path that names in one value what `path` names in another; None where that is not there."""
+    parts = path.split("/")
+    for at, part in enumerate(parts[1:], 1):
+        part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(before, list) and isinstance(now, list) and part.isdigit():
+            if int(part) >= len(before):
+                return path
+            element = before[int(part)]
+            if not isinstance(element, dict) or "name" not in element:
+                return path
+            places = [
+                place for place, one in enumerate(now) if isinstance(one, dict) and one.get("name") == element["name"]
+            ]
+            if len(places) != 1:
+                return None
+            parts[at] = str(places[0])
+            before, now = element, now[places[0]]
+        else:
+            before, now = (side.get(part) if isinstance(side, dict) else None for side in (before, now))
+    return "/".join(parts)
+
+
+def _entries(value: Object) -> Iterator[tuple[FieldPath, Object]]:
+    for name in ("patches", "patchesJson6902"):
+        listed = value.get(name)
+        yield from (
+            ((name, at), entry)
+            for at, entry in enumerate(listed if isinstance(listed, list) else ())
+            if isinstance(entry, dict)
+        )
+
+
+def _operations(graph: PackageGraph, found: Found, entry: Object) -> tuple[str, str]:
+    """The file that has the operations of a patch, '' for the declaring document, and their text."""
+    if isinstance(text := entry.get("patch"), str):
+        return "", text
+    path = entry.get("path")
+    file = normpath(join(dirname(found.path), path)) if isinstance(path, str) else ""
+    return file, graph.tree[file].data.decode(errors="replace") if file in graph.tree else ""
+
+
+def _paths(text: str) -> Iterator[tuple[str, str]]:
+    """The operations of a JSON patch, none of another kind of patch."""
+    if not _INDEX.search(text) and "/" not in text:
+        return
+    try:
+        root = read(text)
+    except TextError:
+        return
+    operations = to_value(root) if isinstance(root, SequenceNode) else None
+    for one in operations if isinstance(operations, list) else ():
+        if isinstance(one, dict) and isinstance(at := one.get("path"), str):
+            yield str(one.get("op")), at
+
+
+def _names_element(operation: str, path: str) -> bool:
+    ends = [match.end() for match in _INDEX.finditer(path)]
+    # An insertion in front of an element means the place.
+    return bool(ends) and not (operation == "add" and ends == [len(path)])
+
+
+MOST_NAMES = 3
+"""Of more files in one message only their number is given."""
+
+
+def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
+    """The changes, with those of the Kustomizations that list deleted files, or the neighbours of new ones."""
+    deleted = {path for path, file in changes.items() if file is None}
+    return _with_lists(local, changes, deleted, {}, results)
+
+
+def list_new_files(upstream: Tree, local: Tree, changes: Changes, results: Results) -> Changes:
+    """The changes, with those of the Kustomizations of local alone that list all other files that upstream has there.
+
+    Deleted files that they list are conflicts, or follow (law I).
+    """
+    return _with_lists(local, changes, set(), upstream, results)
+
+
+def _with_lists(local: Tree, changes: Changes, deleted: set[str], upstream: Tree, results: Results) -> Changes:
+    added = [path for path, file in changes.items() if file is not None and path not in local and _is_listed(path)]
+    if not added and not deleted:
+        return changes
+    after = Changed(local, changes)
+    lists = {
+        path: found for path in after if basename(path) in KUSTOMIZATION_FILES and (found := _list_in(after[path]))
+    }
+    by_list: dict[str, list[str]] = {}
+    for path in added:
+        if (around := _around(path, lists)) is not None and around not in upstream:
+            by_list.setdefault(around, []).append(path)
+    listed = {at: {_target(dirname(at), entry) for entry in lists[at][1].items} for at in by_list}
+    for path in upstream if by_list else ():
+        around = _around(path, lists) if path in local and _is_listed(path) else None
+        if around is not None and path not in listed.get(around, (path,)):
+            # It lists what somebody chose.
+            by_list.pop(around, None)
+    more = dict(changes)
+    for path, (root, entries) in lists.items():
+        edited = _edited(path, root, entries, by_list.get(path, []), deleted, results)
+        if edited is not None:
+            more[path] = File(edited, after[path].mode)
+    return more
+
+
+def _is_listed(path: str) -> bool:
+    is_resource = (holds_resources(path) or is_json(path)) and not is_kptfile(path)
+    return is_resource and basename(path) not in KUSTOMIZATION_FILES
+
+
+def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
+    """The Kustomization in a file with its list of resources."""
+    try:
+        root = read(file.data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError):
+        return None
+    entries = root.get("resources") if isinstance(root, MappingNode) else None
+    entries = None if entries is None else resolved(entries)
+    return (root, entries) if isinstance(root, MappingNode) and isinstance(entries, SequenceNode) else None
+
+
+def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> str | None:
+    """The nearest Kustomization at or above the folder of a file."""
+    folder = dirname(path)
+    while True:
+        for name in KUSTOMIZATION_FILES:
+            if (found := join(folder, name)) in lists:
+                return found
+        if not folder:
+            return None
+        folder = dirname(folder)
+
+
+def _edited(
+    path: str, root: MappingNode, entries: SequenceNode, added: list[str], deleted: set[str], results: Results
+) -> bytes | None:
+    """The text of a Kustomization with these files in its list and without the deleted ones; None if it has that."""
+    folder = dirname(path)
+    resource = Resource.from_tree(root)
+    known = [_target(folder, entry) for entry in entries.items]
+    is_sorted = known == sorted(known)
+    gone = [entry for entry, target in zip(entries.items, known, strict=True) if target in deleted]
+    for entry in gone:
+        resource.editor.remove(entries, entry)
+    new = [file for file in sorted(added) if file not in known]
+    for file in new:
+        children = [child for child in resource.editor.children(entries) if not isinstance(child, Entry)]
+        before = [child for child in children if not is_sorted or _target(folder, child) < file]
+        resource.editor.insert(entries, from_value(relpath(file, folder or ".")), before[-1] if before else None)
+    if not gone and not new:
+        return None
+    said = {"lists": [relpath(file, folder or ".") for file in new], "no longer lists": list(map(key_text, gone))}
+    message = "; ".join(f"{did} {_shortened(names)}" for did, names in said.items() if names)
+    results.info(f"{path}: {message}", file=path, tags={"rule": "R11", "side": "upstream"})
+    return resource.text().encode()
+
+
+def _shortened(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:MOST_NAMES])} and {more} more"
+
+
+def _target(folder: str, entry: Node) -> str:
+    """The path in the package that an entry of `resources` names."""
+    entry = resolved(entry)
+    return normpath(join(folder, key_text(entry))) if isinstance(entry, Scalar) else ""

@@ -6,26 +6,166 @@ is broken where it leads somewhere on every side that has it, and nowhere in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from posixpath import basename, dirname, join, relpath
+from typing import Final, Literal
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.identity import NO_RESOURCE, Identity
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.resolution import file_content
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
-from krm_merge.packages.references.breach import SIDES, Breach, SideName
-from krm_merge.packages.references.edits import ReferenceEdits, exact_path, patched_in, put_back, value_at, with_name
+from krm_merge.packages.references.edits import (
+    ElementPointer,
+    ReferenceEdits,
+    exact_path,
+    list_files,
+    may_point,
+    moved_path,
+    patched_in,
+    pointers_in,
+    put_back,
+    value_at,
+    with_name,
+)
 from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
-from krm_merge.packages.references.indexes import ElementPointer, may_point, moved_path, pointers_in
-from krm_merge.packages.references.listing import list_files
-from krm_merge.packages.references.lost import MergedVersions, lost_by, renamed_in
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema.references import FileReference, LabelSelector, references_in, selectors_in, targets_in
-from krm_merge.text.reading.values import Object
+from krm_merge.schema.references import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
+from krm_merge.text.reading.values import Object, to_value
+
+
+@dataclass(frozen=True, slots=True)
+class MergedVersions:
+    """What a merge made of its sides: the graphs, the moves of files that each side made, what became of resources.
+
+    `graph` reads another version of the package.
+    """
+
+    original: PackageGraph
+    upstream: PackageGraph
+    local: PackageGraph
+    moves: Mapping[SideName, Mapping[str, str]]
+    outcomes: Sequence[ResourceOutcome]
+    graph: Callable[[Tree], PackageGraph]
+
+    def side(self, name: SideName) -> PackageGraph:
+        """Upstream or local."""
+        return self.upstream if name == "upstream" else self.local
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The files, names of objects and labels that a side lacks, and the kinds of objects that it changed."""
+
+    files: Sequence[str]
+    names: frozenset[str]
+    labels: frozenset[tuple[str, str]]
+    changed: frozenset[str]
+
+
+def lost_by(name: SideName, versions: MergedVersions, merged: Tree) -> Lost:
+    """What this side has not, of what the original has; files that the merged package has are not lost."""
+    original, side = (graph.there or graph.tree for graph in (versions.original, versions.side(name)))
+    gone = [path for path in original if path not in side and path not in merged]
+    # What the other side calls a lost file is lost with it.
+    renamed = versions.moves["local" if name == "upstream" else "upstream"]
+    files = [*gone, *(renamed[path] for path in gone if path in renamed and renamed[path] not in merged)]
+    changed = (o.member.identity.kind for o in versions.outcomes if o.fate == "merged" and _changed_by(o, name))
+    labels = frozenset(_lost_labels(versions.outcomes, name))
+    return Lost(files, frozenset(_lost_names(name, versions)), labels, frozenset(changed))
+
+
+def _lost_names(name: SideName, versions: MergedVersions) -> set[str]:
+    """The names that a side has less often than the original, or not for the same objects."""
+    graphs = versions.original, versions.side(name)
+    before, after = (Counter({name: len(found) for name, found in graph.by_name.items()}) for graph in graphs)
+    lost = {word.decode() for word in before - after if word}
+    for outcome in versions.outcomes:
+        member, now = outcome.original, _member(outcome, name)
+        if member is not None and member.identity.name and (now is None or now.identity != member.identity):
+            lost.add(member.identity.name)
+    return lost
+
+
+def _member(outcome: ResourceOutcome, name: SideName) -> Member | None:
+    return outcome.upstream if name == "upstream" else outcome.local
+
+
+def _changed_by(outcome: ResourceOutcome, name: SideName) -> bool:
+    member = _member(outcome, name)
+    return outcome.original is not None and member is not None and member.text != outcome.original.text
+
+
+def renamed_in(outcomes: Iterable[ResourceOutcome]) -> dict[str, list[tuple[Identity, Identity]]]:
+    """What objects were called, and are in the merged package, by their names before."""
+    found: dict[str, list[tuple[Identity, Identity]]] = {}
+    for outcome in outcomes:
+        if outcome.fate in ("merged", "kept") and outcome.original and outcome.upstream and outcome.local:
+            before, theirs, ours = (one.identity for one in (outcome.original, outcome.upstream, outcome.local))
+            if (now := theirs if ours == before else ours) != before:
+                found.setdefault(before.name, []).append((before, now))
+    return found
+
+
+def _lost_labels(outcomes: Iterable[ResourceOutcome], loser: SideName) -> set[tuple[str, str]]:
+    """The labels that a side took off objects that can be selected."""
+    lost: set[tuple[str, str]] = set()
+    for outcome in outcomes:
+        now = _member(outcome, loser)
+        if outcome.original is not None and (now is None or now.text != outcome.original.text):
+            before, after = (_labels(member) for member in (outcome.original, now))
+            lost |= before - after
+    return lost
+
+
+def _labels(member: Member | None) -> set[tuple[str, str]]:
+    value = to_value(member.root) if member is not None and "labels" in member.text else None
+    of = ("pods", "services") if isinstance(value, dict) else ()
+    return {label for one in of if isinstance(value, dict) for label in labels_in(value, one).items()}
+
+
+SideName = Literal["upstream", "local"]
+SIDES: Final[tuple[SideName, ...]] = ("upstream", "local")
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A reference that leads nowhere in the merged package; `held` says what it names on the sides that have it.
+
+    `mend` gives the package what a side has there; None where that would take more than to put it back.
+    """
+
+    file: str
+    reference: str
+    held: Mapping[SideName, str]
+    lost_by: SideName
+    mend: Callable[[SideName, Tree], Changes] | None = None
+
+    @property
+    def choices(self) -> tuple[SideName, ...]:
+        """The sides that it can be settled for: nothing to name, or what a side has."""
+        return tuple(name for name in SIDES if name not in self.held or self.mend is not None)
+
+    def decided(self, policy: Policy) -> FileDecision:
+        """The decision on it: nothing is changed unless a choice says so."""
+        policy = policy.of(NO_RESOURCE)
+        upstream, local = (self.held[name].encode() if name in self.held else None for name in SIDES)
+        sides = self.reference.encode(), upstream, local
+        what = f"{self.reference}, which {self.lost_by} removed or changed"
+        for resolution in policy.resolutions_at(()):
+            known = resolution.nature == "reference" and resolution.choice in self.choices
+            if known and resolution.fit("", *map(file_content, sides)):
+                message = f"{what}; settled by {resolution.place}: {resolution.choice}"
+                merged = upstream if resolution.choice == "upstream" else local
+                return FileDecision(self.file, "I", message, "both", "info", *sides, merged, resolution, self.choices)
+        message = policy.explanation((), what, "it leads nowhere", has_place=False)
+        return FileDecision(self.file, "I", message, "both", policy.severity(()), *sides, choices=self.choices)
 
 
 @dataclass(frozen=True, slots=True)

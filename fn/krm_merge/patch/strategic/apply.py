@@ -9,22 +9,29 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.patch.model.errors import PatchError, shown
-from krm_merge.patch.model.shape import AnyShape, Field, Shape
-from krm_merge.patch.model.values import identity, kind_of, same, text_of
-from krm_merge.patch.strategic.directives import (
+from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, kind_of, same, shown, text_of
+from krm_merge.patch.strategic.elements import (
     PATCH,
     RETAIN_KEYS,
+    ElementKeys,
     FieldPatch,
+    ListOrder,
+    MergeKeys,
+    Moved,
+    by_order_list,
+    by_patch_list,
+    check_order,
     check_spelling,
     directive_of,
+    element_kind,
     fields_of,
     has_directive,
+    is_one_value,
+    live_order_of_kubectl,
+    moved_by_patch_list,
+    moved_to_the_front,
     without_directives,
 )
-from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind, is_one_value
-from krm_merge.patch.strategic.moves import Moved, moved_by_patch_list, moved_to_the_front
-from krm_merge.patch.strategic.order import ListOrder, by_order_list, by_patch_list, check_order, live_order_of_kubectl
 from krm_merge.text.reading.values import Object, Value
 
 

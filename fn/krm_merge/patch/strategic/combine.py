@@ -1,4 +1,7 @@
-"""Makes one strategic merge patch of two (rule P1)."""
+"""Makes one strategic merge patch of two (rule P1), or finds where they contradict each other.
+
+Source: strategicpatch.MergingMapsHaveConflicts and mergepatch.HasConflicts of k8s.io/apimachinery.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,80 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.patch.model.errors import PatchError, shown
-from krm_merge.patch.model.shape import Field, Shape
-from krm_merge.patch.model.values import identity
+from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, same, shown, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.directives import (
+from krm_merge.patch.strategic.elements import (
     DELETE_FROM_PRIMITIVE_LIST,
     PATCH,
     RETAIN_KEYS,
     SET_ELEMENT_ORDER,
+    ElementKeys,
+    MergeKeys,
+    by_patch_list,
     directive_of,
+    element_kind,
     fields_of,
     has_directive,
     is_directive,
 )
-from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind
-from krm_merge.patch.strategic.order import by_patch_list
 from krm_merge.text.reading.values import Object, Value
+
+
+def patches_conflict(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:
+    """Where two strategic merge patches conflict first, None where they do not."""
+    return _value((), first, second, Field(shape), merge_keys)
+
+
+def have_conflicts(first: Value, second: Value) -> bool:
+    """Whether two values differ in a field that both have; lists are compared in their order.
+
+    Maps conflict in fields that both have, lists of equal length where their elements do, all else where it differs.
+    """
+    if isinstance(first, dict) and isinstance(second, dict):
+        return any(have_conflicts(value, second[name]) for name, value in first.items() if name in second)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) != len(second) or any(map(have_conflicts, first, second))
+    return not same(first, second)
+
+
+def _value(path: FieldPath, first: Value, second: Value, field: Field, merge_keys: MergeKeys) -> FieldPath | None:
+    if isinstance(first, dict):
+        if not isinstance(second, dict) or first.get(PATCH) != second.get(PATCH):
+            return path
+        return None if field.replaces else _fields(path, first, second, field.inside, merge_keys)
+    if isinstance(first, list):
+        return _list(path, first, second, field, merge_keys) if isinstance(second, list) else path
+    return None if same(first, second) else path
+
+
+def _fields(path: FieldPath, first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:
+    for name, value in first.items():
+        if name in (PATCH, RETAIN_KEYS) or name not in second:
+            continue
+        field = Field(AnyShape(), ("merge",)) if is_directive(name) else shape.field(name) or Field(AnyShape())
+        if (found := _value((*path, name), value, second[name], field, merge_keys)) is not None:
+            return found
+    return None
+
+
+def _list(
+    path: FieldPath, first: list[Value], second: list[Value], field: Field, merge_keys: MergeKeys
+) -> FieldPath | None:
+    is_map = element_kind((first, second), path) == "map"
+    if field.merges:
+        key = ElementKeys(field, path, merge_keys)
+        if not is_map or not key.fields:
+            return None
+        others = {key.of(item): item for item in second}
+        pairs = [(item, others[key.of(item)]) for item in first if key.of(item) in others]
+    elif len(first) != len(second):
+        return path
+    elif is_map:
+        pairs = list(zip(first, second, strict=True))
+    else:
+        pairs = list(zip(sorted(first, key=text_of), sorted(second, key=text_of), strict=True))
+    inside = Field(field.inside)
+    return next((found for a, b in pairs if (found := _value(path, a, b, inside, merge_keys)) is not None), None)
 
 
 def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:

@@ -9,21 +9,21 @@ from collections import Counter
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.patch.model.errors import PatchConflictError, PatchError
-from krm_merge.patch.model.shape import Field, Shape
-from krm_merge.patch.model.values import identity, kind_of, same, text_of
+from krm_merge.patch.model import Field, PatchConflictError, PatchError, Shape, identity, kind_of, same, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.combine import combined
-from krm_merge.patch.strategic.conflicts import patches_conflict
-from krm_merge.patch.strategic.directives import (
+from krm_merge.patch.strategic.combine import combined, patches_conflict
+from krm_merge.patch.strategic.elements import (
     DELETE_FROM_PRIMITIVE_LIST,
     PATCH,
     RETAIN_KEYS,
     SET_ELEMENT_ORDER,
+    ElementKeys,
+    ListOrder,
+    MergeKeys,
+    element_kind,
     has_directive,
+    is_one_value,
 )
-from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind, is_one_value
-from krm_merge.patch.strategic.order import ListOrder
 from krm_merge.text.reading.values import Object, Value
 
 

@@ -15,8 +15,8 @@ from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceO
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.verdict import same
 from krm_merge.merge.package.reach import children_at
-from krm_merge.report.comparison.bytes import differences_in_bytes
 from krm_merge.report.comparison.difference import (
+    GRAVITY,
     OF_BYTES,
     PROGRAMS,
     VERSIONS,
@@ -26,11 +26,10 @@ from krm_merge.report.comparison.difference import (
     ProgramName,
     VersionName,
 )
-from krm_merge.report.comparison.judgement import JudgedPlace, judged
+from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judged
 from krm_merge.report.comparison.lines import causes_of_changes
-from krm_merge.report.comparison.notes import is_note
+from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.comparison.versions import ComparedVersions, meaning
-from krm_merge.report.comparison.words import GRAVITY
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.schema.secrecy import Secrecy

@@ -1,12 +1,27 @@
-"""Judges one place: what kpt does there, by what the sides of the merge have."""
+"""Judges what kpt does at one place, by the sides of the merge: its values, and the bytes beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from posixpath import basename
 from typing import NamedTuple
 
-from krm_merge.report.comparison.difference import VERSIONS, FindingName, VersionName
+from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.identity import KPTFILE, identity_of
+from krm_merge.krm.result import ResourceRef
+from krm_merge.merge.decisions.losses import shortened
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName, VersionName
+from krm_merge.report.comparison.lines import unexplained_lines
+from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
+from krm_merge.report.comparison.versions import ComparedDocument, ComparedVersions, pairs
+from krm_merge.schema.secrecy import Secrecy
+from krm_merge.text.reading.nodes import MappingNode
+from krm_merge.text.reading.stream import BOM
+from krm_merge.text.reading.values import key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +124,199 @@ def _changed_by_both(place: JudgedPlace) -> Judgement:
 
 def _by(side: str, place: JudgedPlace) -> str:
     return f"{side} {'added' if place.original is None else 'changed'} it"
+
+
+_MOST_NAMED = 3
+_MARKS = {"document marks": 1}
+
+
+def differences_in_bytes(
+    versions: ComparedVersions, policy: Policy, found: Sequence[Difference]
+) -> Iterator[Difference]:
+    """The differences that those of values, `found`, do not explain."""
+    ours, kpt = versions["krm-merge"].files, versions["kpt"].files
+    for path in sorted({**ours, **kpt}):
+        if ours.get(path) == kpt.get(path):
+            continue
+        known = [one for one in found if one.file == path]
+        yield from _of_mode(path, versions)
+        first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
+        if first is None or second is None or _is_alone(first, second):
+            contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
+            if not known and contents.get("kpt") != contents.get("krm-merge"):
+                finding, message = judged(JudgedPlace.of(contents))
+                yield Difference(finding, path, None, "", message)
+        else:
+            yield from _File(versions, policy, path, found).differences(first, second)
+
+
+def _is_alone(first: Sequence[ComparedDocument], second: Sequence[ComparedDocument]) -> bool:
+    """Whether only one outcome has the file, and no resource is in it."""
+    return not (first and second) and all(document.root is None for document in (*first, *second))
+
+
+def _of_mode(path: str, versions: ComparedVersions) -> Iterator[Difference]:
+    """Where one program leaves a link or an executable, and the other does not."""
+    modes = {name: file.mode for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
+    if "kpt" in modes and "krm-merge" in modes and modes["kpt"] != modes["krm-merge"]:
+        finding, message = judged(JudgedPlace.of(modes))
+        yield Difference(finding, path, None, "", f"kind of file: {message}", {**modes})
+
+
+class _File:
+    """A file that is YAML in both outcomes."""
+
+    def __init__(self, versions: ComparedVersions, policy: Policy, path: str, found: Sequence[Difference]) -> None:
+        self._versions = versions
+        self._policy = policy
+        self._path = path
+        # A resource that is in another file is listed there.
+        self._elsewhere = [one for one in found if one.file != path]
+        self._known = [one for one in found if one.file == path]
+
+    def differences(self, first: list[ComparedDocument], second: list[ComparedDocument]) -> Iterator[Difference]:
+        """What differs in each document, and between them."""
+        order = []
+        for ours, kpt in pairs(first, second):
+            if ours is not None and kpt is not None:
+                order.append(second.index(kpt))
+                if ours.root is not None and kpt.root is not None and ours.text != kpt.text:
+                    yield from self._of_document(ours, kpt, ours.root, kpt.root)
+            elif (only := ours or kpt) is not None and only.root is None:
+                yield self._of_comments_alone(only, is_ours=kpt is None)
+            elif only is not None and not self._is_listed(only):
+                yield self._difference("unexplained", only.root, "only one of both has it here")
+        if order != sorted(order):
+            yield self._difference("order", None, "kpt has the documents of the file in another order")
+        data = [file.data for name in ("krm-merge", "kpt") if (file := self._versions[name].files.get(self._path))]
+        if len({content.startswith(BOM) for content in data}) == 2:
+            yield self._difference("layout", None, "only one of both begins with a byte order mark", layout=_MARKS)
+
+    def _is_listed(self, document: ComparedDocument) -> bool:
+        elsewhere = (one for one in self._elsewhere if one.resource is not None and not one.path)
+        return any(_is_about(one, document) for one in (*self._known, *elsewhere))
+
+    def _of_document(
+        self, ours: ComparedDocument, kpt: ComparedDocument, first: MappingNode, second: MappingNode
+    ) -> Iterator[Difference]:
+        found = spots(first, second, in_kptfile=basename(self._path) == KPTFILE)
+        known = [_parsed(one.path) for one in self._known if one.finding not in OF_BYTES and _is_about(one, ours)]
+        for spot in found:
+            if spot.kind == "order" and not any(_are_related(spot.path, path) for path in known):
+                yield self._difference("order", first, "kpt has the elements in another order", spot.path)
+            elif spot.kind == "value" and not any(_are_related(spot.path, path) for path in known):
+                yield self._difference("unexplained", first, "the values differ", spot.path)
+        yield from self._of_comments(ours, [spot for spot in found if spot.kind == "comment"], first)
+        if lines := unexplained_lines(ours.text, kpt.text, found):
+            yield self._difference("unexplained", first, f"nothing says why the lines differ: {_listed(lines)}")
+        if layout := Counter(str(spot.kind) for spot in found if spot.kind in LAYOUT):
+            named = [kind if layout[kind] == 1 else f"{kind} ({layout[kind]:,})" for kind in LAYOUT if layout[kind]]
+            message = f"kpt writes the same otherwise: {', '.join(named)}"
+            yield self._difference("layout", first, message, layout=layout)
+        if notes := {
+            str(spot.content) if spot.path == ("metadata",) else format_path(spot.path)
+            for spot in found
+            if spot.kind == "note"
+        }:
+            yield self._difference("notes", first, f"kpt's own notes differ: {_listed(sorted(notes))}")
+
+    def _of_comments(self, ours: ComparedDocument, found: Sequence[Spot], root: MappingNode) -> Iterator[Difference]:
+        grouped: dict[tuple[FindingName, str], list[str]] = {}
+        for spot in found:
+            grouped.setdefault(self._judged(ours, spot), []).append(str(spot.content))
+        others = [self._like(name, ours) for name in VERSIONS]
+        known = [other.root for other in others if other is not None and other.root is not None]
+        hidden = Secrecy(known, self._policy.redactions).hides((), known)
+        for (finding, said), comments in grouped.items():
+            count = said.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
+            yield self._difference(finding, root, count if hidden else f"{count}: {_listed(comments)}")
+
+    def _of_comments_alone(self, document: ComparedDocument, *, is_ours: bool) -> Difference:
+        """A document without a resource that only one outcome has."""
+        comments = [line.strip() for line in document.text.splitlines() if line.strip().startswith("#")]
+        if not comments:
+            return self._difference("layout", None, "only one of both has an empty document", layout=_MARKS)
+        counts = [
+            sum(one.root is None for one in self._versions[name].documents(self._path) or ()) for name in VERSIONS
+        ]
+        finding, _ = _judged_by(counts, is_ours=is_ours)
+        verb = "loses" if is_ours else "keeps"
+        return self._difference(finding, None, f"kpt {verb} a document of comments: {_listed(comments)}")
+
+    def _judged(self, ours: ComparedDocument, spot: Spot) -> tuple[FindingName, str]:
+        """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
+        if spot.first is not None and spot.second is not None:
+            return "comments-differ", "kpt has {} at another place"
+        counts = [_count(str(spot.content), self._like(name, ours)) for name in VERSIONS]
+        return _judged_by(counts, is_ours=spot.second is None)
+
+    def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
+        """The document of another version."""
+        others = self._versions[name].documents(self._path) or []
+        return next((one for one in others if one.identity == document.identity and one.root is not None), None)
+
+    def _difference(
+        self,
+        finding: FindingName,
+        root: MappingNode | None,
+        message: str,
+        path: FieldPath = (),
+        *,
+        layout: Mapping[str, int] | None = None,
+    ) -> Difference:
+        return Difference(finding, self._path, _reference(root), format_path(path), message, layout=layout or {})
+
+
+def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, str]:
+    """The judgement by how often each version has a comment of which one outcome has more."""
+    original, upstream, local, kpt, merged = counts
+    wanted = local if upstream == original else upstream if local == original else max(local, upstream)
+    if is_ours:
+        return (
+            ("comments-lost", "kpt loses {}") if kpt < wanted else ("comments-differ", "kpt drops {} as upstream does")
+        )
+    return ("comments-missed", "only kpt has {}") if merged < wanted else ("comments-differ", "kpt writes {} too many")
+
+
+def _count(comment: str, document: ComparedDocument | None) -> int:
+    return 0 if document is None or document.root is None else comments_of(document.root).count(comment)
+
+
+def _reference(root: MappingNode | None) -> ResourceRef | None:
+    identity = None if root is None else identity_of(root)
+    if root is None or identity is None or not identity.kind:
+        return None
+    version = root.get("apiVersion")
+    return ResourceRef("" if version is None else key_text(version), identity.kind, identity.name, identity.namespace)
+
+
+def _is_about(difference: Difference, document: ComparedDocument) -> bool:
+    """Whether a difference is about a document, or its whole file."""
+    about, identity = difference.resource, document.identity
+    if about is None or identity is None:
+        return True
+    return (about.kind, about.name, about.namespace) == (identity.kind, identity.name, identity.namespace)
+
+
+@cache
+def _parsed(path: str) -> FieldPath:
+    return parse_path(path) if path else ()
+
+
+def _are_related(first: FieldPath, second: FieldPath) -> bool:
+    """Whether one place is inside the other, as far as both are known: positions may differ between versions."""
+    for one, other in zip(first, second, strict=False):
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            fields = dict(other)
+            if any(fields.get(name, value) != value for name, value in one):
+                return False
+        elif not isinstance(one, str) or not isinstance(other, str):
+            return True
+        elif one != other:
+            return False
+    return True
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = [f"{len(texts) - _MOST_NAMED:,} more"] if len(texts) > _MOST_NAMED else []
+    return ", ".join([*map(shortened, texts[:_MOST_NAMED]), *more])

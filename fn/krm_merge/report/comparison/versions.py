@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.identity import KPTFILE, Identity, flaw_of, identity_of
 from krm_merge.report.comparison.difference import VersionName
-from krm_merge.report.comparison.notes import ANNOTATIONS, without_notes
+from krm_merge.report.comparison.spots import ANNOTATIONS, without_notes
 from krm_merge.text.reading.nodes import MappingNode, Node, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, is_empty

@@ -1,19 +1,62 @@
-"""The report as one HTML file: no network, no scripts, readable in light and in dark."""
+"""Reports and comparisons as one HTML file: no network, no scripts, readable in light and in dark."""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from krm_merge.report.forms.markup import Html, html, joined, tag
-from krm_merge.report.forms.shown import shortened, words_changed, yaml_text
+from krm_merge.report.comparison.difference import (
+    HEADINGS,
+    Comparison,
+    Difference,
+    reported_by,
+    summary,
+    versions_by_value,
+)
 from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
-from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of, shortened, words_changed, yaml_text
 from krm_merge.text.reading.values import Value
+
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+class Html(str):
+    """Text that is HTML already. Every other text is content and gets escaped."""
+
+    __slots__ = ()
+
+
+def html(content: object) -> Html:
+    """Content as HTML; characters that nobody sees, or that change the direction of writing, are shown by number."""
+    if isinstance(content, Html):
+        return content
+    return Html(escape(_INVISIBLE.sub(_by_number, str(content))))
+
+
+def tag(name: str, *content: object, **attributes: str | bool) -> Html:
+    """An element; `class_` is its class. An attribute that is True has no value, one that is False is left out."""
+    named = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
+        for key, value in attributes.items()
+        if value is not False
+    )
+    return Html(f"<{name}{named}>{joined(*content)}</{name}>")
+
+
+def joined(*content: object) -> Html:
+    """Content one after the other."""
+    return Html("".join(map(html, content)))
+
+
+def _by_number(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
+
 
 _MOST_CARDS = 1_500
 """Conflicts that have a card; the others are lines."""
@@ -220,3 +263,51 @@ def _between(parts: Iterable[Html], separator: str) -> Iterator[object]:
         if number:
             yield separator
         yield part
+
+
+_LONGEST_VALUE = 4_000
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The page."""
+    title = f"{comparison.package}: kpt beside krm-merge"
+    main = tag("main", *Limited(_MOST_CHARACTERS).of(_differences_by_file(comparison)), id="main")
+    return page(title, _comparison_header(comparison), main)
+
+
+def _comparison_header(comparison: Comparison) -> Html:
+    sides = [tag("span", tag("b", name), " ", str(side), " ") for name, side in comparison.sides.items()]
+    counts = comparison.counts
+    tiles = [
+        tag("li", tag("b", f"{counts[finding]:,}"), " ", heading, class_="tile")
+        for finding, heading in HEADINGS.items()
+        if counts[finding]
+    ]
+    return tag(
+        "header",
+        tag("h1", comparison.package, ": kpt beside krm-merge"),
+        tag("p", *sides, class_="refs"),
+        *[tag("p", sentence, ".") for sentence in summary(comparison)],
+        tag("ul", *tiles, class_="tiles") if tiles else "",
+    )
+
+
+def _differences_by_file(comparison: Comparison) -> Iterator[Html]:
+    """The differences by file; a heading comes with what is below it."""
+    for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
+        yield tag("h2", tag("code", file))
+        for difference in in_file:
+            yield _difference_card(difference)
+
+
+def _difference_card(difference: Difference) -> Html:
+    about = tag("span", str(difference.resource or ""), class_="where")
+    title = tag("h3", tag("code", difference.path or difference.file), " ", about)
+    secret = " (a secret value)" if difference.is_redacted else ""
+    said = f"{difference.message}{secret}{reported_by(difference)}"
+    why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", said, class_="why")
+    values = [
+        tag("div", tag("h4", ", ".join(names)), tag("pre", shortened(text, _LONGEST_VALUE)), class_="side")
+        for names, text in versions_by_value(difference, yaml_text)
+    ]
+    return tag("article", title, why, tag("div", *values, class_="sides") if values else "")

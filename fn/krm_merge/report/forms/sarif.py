@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, for code scanning: one rule for each rule of ours, one result for each conflict."""
+"""Reports and comparisons as SARIF 2.1.0, for code scanning: a rule for each of ours, a result for each conflict."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from krm_merge import __version__
+from krm_merge.report.comparison.difference import HEADINGS, Comparison, Difference, FindingName, reported_by
 from krm_merge.report.record import DecisionRecord, MergeReport
 from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
@@ -80,3 +81,36 @@ def _path(package: str, file: str) -> str:
     if folder.is_absolute() or ".." in folder.parts or folder.name == file:
         return file
     return str(folder / file)
+
+
+_PAGE = "docs/differences-from-kpt.md"
+_NOTES: tuple[FindingName, ...] = (
+    "order",
+    "changed-alone",
+    "layout",
+    "notes",
+    "comments-differ",
+    "conflict-unreported",
+)
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The log; where kpt refuses the update, that is its only result."""
+    if comparison.refusal:
+        refused = {"level": "warning", "message": {"text": f"kpt stops with an error: {comparison.refusal}"}}
+        return log_text([], [refused])
+    results = [_result(difference, comparison.package) for difference in comparison.differences[:MOST_RESULTS]]
+    used = sorted({result["ruleId"] for result in results})
+    rules = [{"id": rule, "shortDescription": {"text": HEADINGS[rule]}, "helpUri": address_of(_PAGE)} for rule in used]
+    return log_text(rules, results)
+
+
+def _result(difference: Difference, package: str) -> dict[str, Any]:
+    place = " ".join(part for part in (str(difference.resource or ""), difference.path) if part)
+    text = f"{place or difference.file}: {difference.message}{reported_by(difference)}"
+    return {
+        "ruleId": difference.finding,
+        "level": "note" if difference.finding in _NOTES else "warning",
+        "message": {"text": text},
+        "locations": [location(package, difference.file, place)],
+    }

@@ -1,4 +1,4 @@
-"""Changes as lines for a terminal: by file and resource, each at its place."""
+"""Changes and differences as lines for a terminal: by file and resource, each at its place."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from difflib import unified_diff
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
-from krm_merge.report.forms.shown import yaml_text
+from krm_merge.report.comparison.difference import (
+    HEADINGS,
+    Comparison,
+    Difference,
+    reported_by,
+    summary,
+    versions_by_value,
+)
 from krm_merge.report.record import DecisionRecord, SideName
+from krm_merge.report.words import flow_text, shortened, yaml_text
 
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
 
@@ -83,3 +91,31 @@ def _style_of(record: DecisionRecord) -> Style:
 def harmless_line(text: str, style: Style = "plain") -> Line:
     """A line with text from packages, which must not write to the terminal what it likes."""
     return Line(_CONTROL.sub(" ", text), style)
+
+
+_LONGEST_VALUE = 400
+
+
+def comparison_lines(comparison: Comparison) -> Iterator[Line]:
+    """The lines of a whole comparison."""
+    for sentence in summary(comparison):
+        yield harmless_line(sentence, "heading")
+    for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
+        yield Line("")
+        yield harmless_line(file, "heading")
+        for resource, of_resource in groupby(in_file, key=lambda difference: difference.resource):
+            indent = "  "
+            if resource is not None:
+                yield harmless_line(f"{indent}{resource}")
+                indent += "  "
+            for difference in of_resource:
+                yield from _of_difference(difference, indent)
+
+
+def _of_difference(difference: Difference, indent: str) -> Iterator[Line]:
+    place = f" {difference.path}:" if difference.path else ""
+    secret = " (a secret value)" if difference.is_redacted else ""
+    said = f"{difference.message}{secret}{reported_by(difference)}"
+    yield harmless_line(f"{indent}{HEADINGS[difference.finding]}:{place} {said}")
+    for names, text in versions_by_value(difference, flow_text):
+        yield harmless_line(f"{indent}  {', '.join(names)}: {shortened(text, _LONGEST_VALUE)}")

@@ -8,11 +8,21 @@ from typing import TypeAlias
 
 from krm_merge.limits import Copies
 from krm_merge.text.reading.values import Value, copied
-from krm_merge.transform.engine.changes import Effect, EffectPart, InsertedElement, Put, Take, written
-from krm_merge.transform.engine.locations import ABSENT, Added, Element, Location, index_of
-from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.protocol.json_value import DEPTH_LIMIT
-from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, equal, pointer_text
+from krm_merge.transform.engine.locations import (
+    ABSENT,
+    Added,
+    Effect,
+    EffectPart,
+    Element,
+    InsertedElement,
+    Location,
+    Put,
+    Take,
+    Tracked,
+    index_of,
+    written,
+)
+from krm_merge.transform.protocol import DEPTH_LIMIT, Operation, OperationError, Pointer, equal, pointer_text
 
 Reads: TypeAlias = tuple[tuple[Location, Value], ...]
 

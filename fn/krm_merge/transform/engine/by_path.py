@@ -13,8 +13,7 @@ from krm_merge.limits import Copies
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.apply import carry_out
-from krm_merge.transform.engine.changes import Effect
-from krm_merge.transform.engine.locations import Absent, Location
+from krm_merge.transform.engine.locations import Absent, Effect, Location, Tracked
 from krm_merge.transform.engine.settle import (
     Agreed,
     Ignored,
@@ -27,8 +26,7 @@ from krm_merge.transform.engine.settle import (
     run_on_copy,
     with_values,
 )
-from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, Pointer, agree
+from krm_merge.transform.protocol import Operation, OperationError, PluginOperation, Pointer, agree
 
 
 @dataclass(frozen=True, slots=True)

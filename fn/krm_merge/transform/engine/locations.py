@@ -1,4 +1,4 @@
-"""Places in an object: pointers count the elements of lists, locations know which they are.
+"""Places in an object whose list elements keep their identity while operations change it.
 
 Two plugins that change one object each count indices in their own copy. What they write is compared, and put together,
 by locations: an element of the original object is identified by its index there, a new one by its contents.
@@ -7,11 +7,15 @@ by locations: an element of the original object is identified by its index there
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from krm_merge.text.reading.values import Value
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.values import Value, same
+from krm_merge.transform.protocol import Operation, OperationError, Pointer, pointer_text
 
 
 class Absent(Enum):
@@ -93,3 +97,261 @@ def index_of(token: str, items: list[Value]) -> int | None:
 
 def _text(value: Value) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else value if isinstance(value, str) else None
+
+
+class Tracked:
+    """A plain value with the identities of its list elements. Values are never changed in place."""
+
+    def __init__(self, value: Value, keys_of: KeysOf) -> None:
+        """Identifies all elements by their first indices."""
+        self.value = value
+        self._keys_of = keys_of
+        # Lists whose elements are no longer 0, 1, 2 and so on.
+        self._elements: dict[Location, tuple[Element, ...]] = {}
+        # The parents that operations created on their way, outer ones first.
+        self._created: dict[Location, Put] = {}
+
+    def copy(self) -> Tracked:
+        """An independent copy."""
+        copy = Tracked(self.value, self._keys_of)
+        copy._elements = dict(self._elements)
+        copy._created = dict(self._created)
+        return copy
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    def at(self, location: Location) -> Value | Absent:
+        """The value at a location."""
+        node: Value = self.value
+        for depth, step in enumerate(location):
+            # The most frequent call of this class.
+            if type(node) is dict:
+                if step not in node:
+                    return ABSENT
+                node = node[step]
+            elif type(node) is list and (at := self._index(location[:depth], node, step)) is not None:
+                node = node[at]
+            else:
+                return ABSENT
+        return node
+
+    def locate(self, pointer: Pointer) -> Location:
+        """The location that a pointer names. Raises OperationError if it is missing."""
+        location, rest = self.follow(pointer)
+        if rest:
+            missing = pointer_text(pointer[: len(pointer) - len(rest) + 1])
+            raise OperationError(f"there is no {missing}")
+        return location
+
+    def whereabouts(self, pointer: Pointer) -> Location:
+        """The location that a pointer names; from the first missing value on, its tokens are kept as they are."""
+        location, rest = self.follow(pointer)
+        return (*location, *rest)
+
+    def follow(self, pointer: Pointer) -> tuple[Location, Pointer]:
+        """The location of the existing part of a pointer, and the remaining tokens."""
+        location: Location = ()
+        node: Value = self.value
+        for depth, token in enumerate(pointer):
+            if isinstance(node, dict) and token in node:
+                node, location = node[token], (*location, token)
+            elif isinstance(node, list) and (at := index_of(token, node)) is not None:
+                node, location = node[at], (*location, self.elements(location)[at])
+            else:
+                return location, pointer[depth:]
+        return location, ()
+
+    def pointer(self, location: Location) -> Pointer:
+        """The pointer that names a location now, even if the value is missing."""
+        tokens: list[str] = []
+        node: Value | Absent = self.value
+        for depth, step in enumerate(location):
+            if isinstance(node, list):
+                at = self._index(location[:depth], node, step)
+                tokens.append(str(step) if at is None else str(at))
+                node = ABSENT if at is None else node[at]
+            else:
+                tokens.append(str(step))
+                node = node.get(str(step), ABSENT) if isinstance(node, dict) else ABSENT
+        return tuple(tokens)
+
+    def field_path(self, location: Location) -> FieldPath:
+        """A location for messages: elements are named by their keys if they have some."""
+        path: list[str | int | tuple[tuple[str, str], ...]] = []
+        for depth, step in enumerate(location):
+            if isinstance(step, str):
+                path.append(step)
+                continue
+            element = self.at(location[: depth + 1])
+            keys = self.keys_at(location[:depth])
+            if keys and isinstance(element, dict) and all(isinstance(element.get(key), str | int) for key in keys):
+                path.append(tuple((key, str(element[key])) for key in keys))
+            else:
+                path.append(int(self.pointer(location[: depth + 1])[-1]) if element is not ABSENT else 0)
+        return tuple(path)
+
+    def elements(self, location: Location) -> Sequence[Element]:
+        """The identities of the elements of the list at a location, in their order."""
+        found = self._elements.get(location)
+        if found is not None:
+            return found
+        holder = self.at(location)
+        return range(len(holder)) if isinstance(holder, list) else ()
+
+    def created_parents(self, location: Location) -> list[EffectPart]:
+        """What created the parents down to a location, so that an operation can do so if the one that did is lost."""
+        return [put for at, put in self._created.items() if location[: len(at)] == at]
+
+    def keys_at(self, location: Location) -> tuple[str, ...]:
+        """The fields that identify the elements of the list at a location, () if there are none."""
+        return self._keys_of(tuple(step for step in location if isinstance(step, str)))
+
+    def _index(self, location: Location, items: list[Value], step: str | Element) -> int | None:
+        known = self._elements.get(location)
+        if known is not None:
+            return known.index(step) if step in known else None
+        return step if isinstance(step, int) and step < len(items) else None
+
+    # ---- applying changes --------------------------------------------------------------------------------------
+
+    def apply(self, change: EffectPart) -> list[Operation]:
+        """Makes a change; returns the operations that make it on the previous value, empty if nothing changes.
+
+        Raises OperationError if a value that it needs is missing.
+        """
+        location = change.location
+        now = self.at(location)
+        match change:
+            case Put(parent=True):
+                if isinstance(now, dict | list):
+                    return []
+                done = self._put(location, now, change.value)
+                self._created[location] = change
+                return done
+            case Put():
+                return [] if now is not ABSENT and same(now, change.value) else self._put(location, now, change.value)
+            case Take():
+                if now is ABSENT:
+                    return []
+                operation = Operation("remove", self.pointer(location))
+                self._without(location)
+                return [operation]
+            case InsertedElement():
+                return self._insert(change, now)
+
+    def _put(self, location: Location, now: Value | Absent, value: Value) -> list[Operation]:
+        if location and not self._holds(location):
+            raise OperationError(f"{pointer_text(self.pointer(location))} has no parent")
+        self.value = self._with(self.value, (), location, value)
+        self._forget(location)
+        return [Operation("add" if now is ABSENT else "replace", self.pointer(location), value=value)]
+
+    def _holds(self, location: Location) -> bool:
+        holder, step = self.at(location[:-1]), location[-1]
+        if isinstance(holder, dict):
+            return isinstance(step, str)
+        return isinstance(holder, list) and self._index(location[:-1], holder, step) is not None
+
+    def _insert(self, change: InsertedElement, now: Value | Absent) -> list[Operation]:
+        location = change.location
+        if not isinstance(now, list):
+            raise OperationError(f"there is no list {pointer_text(self.pointer(location))}")
+        known = tuple(self.elements(location))
+        if change.element in known:
+            return []
+        at = next((known.index(follower) for follower in change.followers if follower in known), len(known))
+        pointer = (*self.pointer(location), str(at))
+        self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
+        self._elements[location] = (*known[:at], change.element, *known[at:])
+        return [Operation("add", pointer, value=change.value)]
+
+    def _without(self, location: Location) -> None:
+        above, step = location[:-1], location[-1]
+        holder = self.at(above)
+        if isinstance(holder, dict):
+            left: Value = {name: value for name, value in holder.items() if name != step}
+        else:
+            assert isinstance(holder, list)
+            known = self.elements(above)
+            left = [value for element, value in zip(known, holder, strict=True) if element != step]
+            self._elements[above] = tuple(element for element in known if element != step)
+        self.value = self._with(self.value, (), above, left)
+        self._forget(location)
+
+    def _forget(self, location: Location) -> None:
+        """Forgets what is known about a replaced value and those below it."""
+        for known in (self._elements, self._created):
+            for below in [at for at in known if at[: len(location)] == location]:
+                del known[below]
+
+    def _with(self, node: Value, above: Location, rest: Location, value: Value) -> Value:
+        if not rest:
+            return value
+        step, inner = rest[0], (*above, rest[0])
+        if isinstance(node, dict):
+            assert isinstance(step, str)
+            return {**node, step: self._with(node.get(step), inner, rest[1:], value)}
+        assert isinstance(node, list)
+        at = self._index(above, node, step)
+        assert at is not None
+        return [*node[:at], self._with(node[at], inner, rest[1:], value), *node[at + 1 :]]
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Sets a value at a location. A `parent` only holds others: it is created if it is missing."""
+
+    location: Location
+    value: Value
+    parent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InsertedElement:
+    """Inserts an element into the list at a location, before the first of its `followers` that exists."""
+
+    location: Location
+    element: Added
+    value: Value
+    followers: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Removes the value at a location."""
+
+    location: Location
+
+
+EffectPart: TypeAlias = Put | InsertedElement | Take
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effects of one operation: its changes, the locations that it wrote, and the values that it relied on.
+
+    A write counts even if it changes nothing: a plugin that sets a field to its present value wants that value.
+    `created_parents` are locations that it created for values that the plugin puts there.
+    """
+
+    operation: Operation
+    changes: tuple[EffectPart, ...]
+    writes: tuple[Location, ...]
+    reads: tuple[tuple[Location, Value], ...] = ()
+    created_parents: tuple[Location, ...] = ()
+
+    @property
+    def taken(self) -> Location | None:
+        """The location from which a move removes its value."""
+        first = self.changes[0] if self.operation.kind == "move" and self.changes else None
+        return first.location if isinstance(first, Take) else None
+
+    @property
+    def places(self) -> tuple[Location, ...]:
+        """The locations that it wrote, and the parents that it created."""
+        return (*self.writes, *self.created_parents)
+
+
+def written(change: EffectPart) -> Location:
+    """The location that a change writes."""
+    return (*change.location, change.element) if isinstance(change, InsertedElement) else change.location

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands.transform.place import Place, replicas
-from krm_merge.transform.plugins.directory import VARIABLE
+from krm_merge.transform.plugins.sources import VARIABLE
 
 
 @pytest.fixture

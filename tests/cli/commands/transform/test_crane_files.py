@@ -24,10 +24,9 @@ from cli.commands.transform.place import (
     Value,
     replicas,
 )
-from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import Changes, Tree
-from krm_merge.transform.layout import ignored_path, new_path, transform_path, whiteout_path
+from krm_merge.packages.files.tree import Changes, PackageError, Tree
+from krm_merge.transform.runner import ignored_path, new_path, transform_path, whiteout_path
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from cli.commands.transform.place import (
     WEB,
     Place,
 )
-from krm_merge.transform.layout import transform_path, whiteout_path
+from krm_merge.transform.runner import transform_path, whiteout_path
 
 
 def test_as_a_program(three: Place) -> None:

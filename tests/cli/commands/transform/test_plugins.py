@@ -15,8 +15,8 @@ from cli.commands.transform.place import FILES, IMAGE, STRIPPED, TABLES, WEB, Pl
 from krm_merge.cli.commands.transform import options_by_plugin
 from krm_merge.functions.transform_resources.config import options_of_crane
 from krm_merge.transform import Operation, Response
-from krm_merge.transform.plugins.directory import VARIABLE
-from krm_merge.transform.protocol.plugin import WithOptions
+from krm_merge.transform.plugins.sources import VARIABLE
+from krm_merge.transform.protocol import WithOptions
 
 FLAGS: Final = TABLES["newest_2026"]["optionalFlags"]
 

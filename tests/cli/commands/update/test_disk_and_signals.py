@@ -9,9 +9,8 @@ import pytest
 
 from cli.commands.update.updates import Files, Run, refused, untouched
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.tree import Directory, File
 from packages.repositories import config_map, snapshot, write
 
 # Root may write anywhere, unless it gives that up; it stays the owner of its Python.

@@ -13,24 +13,14 @@ from random import Random
 
 from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Strikes
 from krm_merge.components.apply.execution import apply_plan
-from krm_merge.components.apply.observation import observe_pull_requests
-from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.components.graph.graph import build_graph
-from krm_merge.components.graph.versions import VersionedGraph, with_versions
+from krm_merge.components.apply.repository import RepositoryPullRequests, observe_pull_requests
+from krm_merge.components.graph import VersionedGraph, build_graph, with_versions
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import (
-    Build,
-    BuildEvent,
-    Component,
-    ComponentKey,
-    ComponentVersion,
-    PullRequest,
-)
-from krm_merge.components.plan.description import DescribedState, parse_description
-from krm_merge.components.plan.model import Plan, PlanChoices
+from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, ComponentVersion, PullRequest
+from krm_merge.components.plan.model import DescribedState, Plan, PlanChoices, parse_description
+from krm_merge.components.plan.plan_file import read_recorded_plan
 from krm_merge.components.plan.planner import plan
-from krm_merge.components.plan.records.plan_file import read_recorded_plan
-from krm_merge.components.plan.records.resources import DigestPolicy, plan_resource
+from krm_merge.components.plan.records import DigestPolicy, plan_resource
 from krm_merge.forges.interface import ForgePullRequest
 from krm_merge.git.store import MergeConflictError, Person, Stamp
 

@@ -10,8 +10,7 @@ from krm_merge.components.apply.repository import Repository
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
 from krm_merge.git.objects import FILE, TreeEntry
 from krm_merge.git.program import GitError
-from krm_merge.git.remote import Remote
-from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
+from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
 
 Tree = dict[str, str]
 """The ids of contents by path."""

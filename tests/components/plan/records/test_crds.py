@@ -12,8 +12,8 @@ import yaml
 from checkout import ROOT
 from components.world import World, digest
 from krm_merge.components.konflux.reading import read_pull_request
-from krm_merge.components.plan.description import BEGIN, END
-from krm_merge.components.plan.records.plan_file import read_recorded_plan
+from krm_merge.components.plan.model import BEGIN, END
+from krm_merge.components.plan.plan_file import read_recorded_plan
 
 CRDS = ROOT / "docs" / "crds"
 TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import Changes, File
+from krm_merge.packages.files.tree import Changes, Directory, File, PackageError
 from packages.repositories import Snapshot, Text, config_map, snapshot, write
 
 OLD: dict[str, Text | None] = {

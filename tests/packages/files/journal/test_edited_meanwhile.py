@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Directory, PackageError
 from packages.files.journal.failures import (
     CHANGES,
     DISK_CALLS,

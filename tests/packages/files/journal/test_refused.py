@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.tree import Directory, File, PackageError
 from packages.files.journal.failures import beside, commit, interrupted, package, recover
 from packages.repositories import snapshot, write
 

@@ -15,9 +15,8 @@ import pytest
 
 from krm_merge import interrupts
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import PackageError
-from krm_merge.packages.files.tree import Changes, File
-from krm_merge.packages.files.written import noted
+from krm_merge.packages.files.disk import noted
+from krm_merge.packages.files.tree import Changes, File, PackageError
 from packages.files.journal.failures import (
     CHANGES,
     FEW,

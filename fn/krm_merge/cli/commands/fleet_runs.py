@@ -1,0 +1,483 @@
+"""Campaigns: `krm-merge fleet init`, `run` and `join`, and how far a run is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from shlex import quote
+from time import monotonic
+from typing import Any, Protocol
+
+import click
+
+from krm_merge.cli import forges as forge_options
+from krm_merge.cli.options import gathered
+from krm_merge.cli.output import command_of, say, show_ways
+from krm_merge.fleet.campaign import (
+    CAMPAIGN_FILE,
+    TARGETS_FILE,
+    Campaign,
+    CampaignDirectory,
+    CampaignTarget,
+    CampaignUpstream,
+    MergeCampaign,
+)
+from krm_merge.fleet.conflicts import Group, groups_of
+from krm_merge.fleet.discovery import split_upstream, targets_in, working_tree_of
+from krm_merge.fleet.engines import Engine, Processes, processors
+from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetState
+from krm_merge.fleet.ledger import Ledger, LedgerEntry
+from krm_merge.fleet.overview import Message, messages_of
+from krm_merge.fleet.run import Run, RunEvent, Scope
+from krm_merge.forges.choice import Forges, ForgeSettings, is_local
+from krm_merge.forges.interface import Pace, host_of
+from krm_merge.forges.local import LocalForge
+from krm_merge.forges.tokens import variable_of
+from krm_merge.git.credentials import take_credentials
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.packages.files.tree import PackageError, read_file
+from krm_merge.packages.git import GitRepositories
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class Shown(Protocol):
+    """Shows the progress after an event."""
+
+    def __call__(self, event: RunEvent, progress: Progress) -> None:
+        """Called for every event."""
+        ...
+
+
+class Progress:
+    """Shows the progress of a run."""
+
+    def __init__(self, shown: Shown) -> None:
+        """Every event is shown."""
+        self.total = self.done = self.merged = self.looked_at = 0
+        self.names: list[str] = []
+        self._states: Counter[TargetState] = Counter()
+        self._shown = shown
+        self._started = monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the beginning."""
+        return monotonic() - self._started
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether any target does that was merged."""
+        return any(self._states[state] for state in NEED_ATTENTION)
+
+    def counts(self) -> Iterable[tuple[TargetState, int]]:
+        """How many targets ended in which state."""
+        return [(state, self._states[state]) for state in STATES if self._states[state]]
+
+    def count(self, state: TargetState) -> int:
+        """How many targets ended in a state."""
+        return self._states[state]
+
+    def show(self, event: RunEvent, total: int) -> None:
+        """Counts an event, and shows it."""
+        self.total, self.done = total, self.done + 1
+        self.names.append(event.target)
+        if event.outcome is None:
+            self.looked_at += 1
+        else:
+            self.merged += event.outcome.state not in NEED_ATTENTION
+            self._states[event.outcome.state] += 1
+        self._shown(event, self)
+
+
+@contextmanager
+def progress_on(form: str) -> Iterator[Progress]:
+    """The progress of a run in the form that was asked for."""
+    if form == "jsonl":
+        progress = Progress(_as_json)
+        yield progress
+        click.echo(json.dumps({"event": "end", "seconds": round(progress.seconds, 3), **_numbers(progress)}))
+    elif sys.stderr.isatty():
+        with _bar() as shown:
+            yield Progress(shown)
+    else:
+        yield Progress(_Lines())
+
+
+def _as_json(event: RunEvent, progress: Progress) -> None:
+    value: dict[str, Any] = {"event": "target", "target": event.target}
+    if event.outcome is None:
+        value["looked"] = True
+    else:
+        outcome = event.outcome
+        value |= {"state": outcome.state, "files": outcome.files, "conflicts": len(outcome.conflicts)}
+        value |= {"seconds": round(outcome.seconds, 3)}
+        value |= {"message": outcome.message} if outcome.message else {}
+        value |= {"class": outcome.failure} if outcome.failure else {}
+    click.echo(json.dumps(value | {"done": progress.done, "total": progress.total}))
+
+
+def _numbers(progress: Progress) -> dict[str, Any]:
+    return {"total": progress.total, "looked": progress.looked_at, **dict(progress.counts())}
+
+
+class _Lines:
+    """A line every ten seconds."""
+
+    def __init__(self) -> None:
+        self._next = monotonic() + _SECONDS_BETWEEN_LINES
+
+    def __call__(self, event: RunEvent, progress: Progress) -> None:
+        if monotonic() >= self._next:
+            self._next = monotonic() + _SECONDS_BETWEEN_LINES
+            say(_line(progress))
+
+
+def _line(progress: Progress) -> str:
+    rate = progress.done / progress.seconds if progress.seconds else 0.0
+    left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate else ""
+    counts = ", ".join(f"{progress.count(state):,} {state}" for state in ("clean", "conflicts", "failed"))
+    return f"{progress.done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
+
+
+@contextmanager
+def _bar() -> Iterator[Shown]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+
+        def shown(event: RunEvent, progress: Progress) -> None:
+            bar.update(
+                task, total=progress.total, completed=progress.done, description=_line(progress).partition(": ")[2]
+            )
+
+        yield shown
+
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
+_MOST_LINES = 20
+
+DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+
+def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """`I/N` as two numbers."""
+    if text is None:
+        return None
+    found = _SHARD.fullmatch(text)
+    if found is None or int(found[2]) < 1 or int(found[1]) > int(found[2]):
+        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
+    return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRunOptions:
+    """Which targets a run merges, and where."""
+
+    jobs: int | None
+    limit: int | None
+    only: tuple[str, ...]
+    failed: bool
+    shard: tuple[int, int] | None
+    engine: str
+    scheduler: str | None
+    insecure: bool
+    dry_run: bool
+    form: str
+
+
+@click.command("run")
+@DIRECTORY
+@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
+@click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
+@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
+@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
+@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="With jsonl, stdout has an event a line for programs, errors too.",
+)
+@gathered(FleetRunOptions)
+def run(directory: Path, options: FleetRunOptions) -> None:
+    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
+
+    Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
+    MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
+    such a conflict, was refused, or failed.
+    """
+    if options.limit is not None and options.only:
+        raise click.UsageError("give --limit or --only, not both")
+    if (options.engine == "dask") != (options.scheduler is not None):
+        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    scope = Scope(options.only, options.failed, options.limit, options.shard)
+    workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
+    with place.locked(), Ledger.opened(place.ledger) as ledger, workers as chosen:
+        this = Run(place, campaign, ledger, chosen, scope, options.dry_run)
+        with progress_on(options.form) as progress:
+            for event in this.events():
+                progress.show(event, this.total)
+        entries = ledger.entries()
+        if not this.total:
+            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
+        elif options.form == "text":
+            _summarise_run(progress, list(entries.values()), directory, dry_run=options.dry_run)
+            if not options.dry_run:
+                _show_conflicts(groups_of(ledger.conflicts()), campaign, directory)
+    if options.dry_run:
+        attention = progress.needs_attention
+    else:
+        attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
+    if attention:
+        sys.exit(1)
+
+
+def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> AbstractContextManager[Engine]:
+    if scheduler is None:
+        return nullcontext(Processes(jobs or processors()))
+    # dask is an extra of its own.
+    from krm_merge.fleet.engines import dask_engine
+
+    return dask_engine(scheduler, is_insecure=is_insecure)
+
+
+def _summarise_run(progress: Progress, entries: list[LedgerEntry], directory: Path, *, dry_run: bool) -> None:
+    counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
+    merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
+    say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
+    if not dry_run:
+        show_messages(messages_of(entries))
+
+
+def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path) -> None:
+    """Says what keeps targets as they are, and how to go on."""
+    stopping = [group for group in groups if group.conflict.status == "open"]
+    for group in stopping[:_MOST_LINES]:
+        say(f"{len(group.packages):,} x {group.place}: {group.conflict.message}", on_stdout=True)
+    if len(stopping) > _MOST_LINES:
+        say(f"{len(stopping) - _MOST_LINES:,} more conflicts; `krm-merge fleet conflicts` has them", on_stdout=True)
+    if not stopping:
+        if groups:
+            say(f"look at the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
+        return
+    packages = len({package for group in stopping for package in group.packages})
+    left = "1 package is" if packages == 1 else f"{packages:,} packages are"
+    say(f"{left} as before, because of these conflicts. Ways on:", on_stdout=True)
+    ways = [
+        (command_of("fleet", "conflicts", str(directory)), "shows all values"),
+        (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),
+        (f"$EDITOR {quote(str(directory / CAMPAIGN_FILE))}", "policy.onConflict: local keeps theirs; or upstream"),
+    ]
+    if not campaign.working_tree:
+        draft = command_of("fleet", "publish", str(directory), "--draft-conflicts")
+        ways.append((draft, "opens drafts that show them"))
+    show_ways(ways, on_stdout=True)
+
+
+def show_messages(messages: Sequence[Message]) -> None:
+    """Prints the messages about targets that failed or were refused, one line for equal messages."""
+    for message in messages[:_MOST_LINES]:
+        say(str(message), on_stdout=True)
+    if len(messages) > _MOST_LINES:
+        say(f"{len(messages) - _MOST_LINES:,} more messages; `krm-merge fleet report` has them", on_stdout=True)
+
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSource:
+    """Where the targets of a campaign are found."""
+
+    packages: tuple[str, ...]
+    repositories: str | None
+    host: str | None
+    owner: str | None
+    topic: str
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+
+
+@click.command("init")
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("more_packages", metavar="", nargs=-1)
+@click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
+@click.option("--to", "ref", metavar="REF", required=True, help="The version that they take: tag, branch or commit.")
+@click.option("--from", "version", metavar="REF", default="", help="Only packages that are at this version.")
+@click.option(
+    "--packages",
+    metavar="GLOB...",
+    multiple=True,
+    help="Directories of a working tree; all packages in them that follow the upstream.",
+)
+@click.option(
+    "--repositories", metavar="FILE|-", help="A file with an address of a repository on each line; - is stdin."
+)
+@click.option("--host", metavar="URL", help="The forge whose repositories of one owner are the targets.")
+@click.option("--owner", metavar="NAME", help="The organisation, group or user; of a local forge, the directory.")
+@click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["upstream", "local", "fail"]),
+    help="Who wins where both sides changed a value, for campaign.yaml; without it such a package is left as it is.",
+)
+@forge_options.forge_kinds
+@forge_options.forge_apis
+@gathered(TargetSource)
+def init(
+    directory: Path,
+    more_packages: tuple[str, ...],
+    upstream: str,
+    ref: str,
+    version: str,
+    on_conflict: OnConflict | None,
+    options: TargetSource,
+) -> None:
+    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+
+    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+    """
+    if more_packages and not options.packages:
+        raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
+    if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
+        raise click.UsageError("say where the packages are: with --packages, --repositories or --host")
+    if (options.host is None) != (options.owner is None):
+        raise click.UsageError("--host URL and --owner NAME come together")
+    place = CampaignDirectory(directory)
+    source = split_upstream(take_credentials(upstream), ref, GitRepositories())
+    selection: dict[str, object] = {"from": version} if version else {}
+    if options.repositories is not None:
+        targets = _listed(options.repositories)
+    elif options.host is not None and options.owner is not None:
+        targets = _owned(options.host, options.owner, options.topic, options.forges, options.apis)
+        selection |= {"forge": take_credentials(options.host), "owner": options.owner} | (
+            {"topic": options.topic} if options.topic else {}
+        )
+    else:
+        patterns = [*options.packages, *more_packages]
+        directories = _matching(patterns)
+        tree = working_tree_of(directories)
+        targets, problems = targets_in(tree, directories, source, version)
+        for problem in problems[:_MOST_LINES]:
+            say(f"left out: {problem}", on_stdout=False)
+        if len(problems) > _MOST_LINES:
+            say(f"left out: {len(problems) - _MOST_LINES:,} more that cannot be read", on_stdout=False)
+        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": patterns}
+    if not targets:
+        at = f" and is at {version}" if version else ""
+        raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")
+    place.write(_campaign(source, selection, on_conflict), targets)
+    _summarise_targets(directory, targets)
+
+
+def _matching(patterns: list[str]) -> list[Path]:
+    found: list[Path] = []
+    for pattern in patterns:
+        matches = [Path(name) for name in sorted(glob(pattern, recursive=True)) if os.path.isdir(name)]
+        if not matches:
+            raise PackageError(f"{pattern}: no directory matches")
+        found += matches
+    return found
+
+
+def _listed(source: str) -> list[CampaignTarget]:
+    text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
+    lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
+    given = [line for line in lines if line and not line.startswith("#")]
+    names = dict.fromkeys(map(take_credentials, given))
+    if hosts := sorted({host_of(name) for name in given if take_credentials(name) != name}):
+        variables = ", ".join(map(variable_of, hosts))
+        say(f"the credentials in addresses are not written; give git their token: {variables}", on_stdout=True)
+    for name in names:
+        if name.startswith("-"):
+            raise PackageError(f"{source}: {name} is no address of a repository")
+    return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
+
+
+def _owned(host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]) -> list[CampaignTarget]:
+    if is_local(host):
+        place = os.path.join(host.removeprefix("file://"), owner)
+        return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
+    settings = ForgeSettings.parsed(forges, apis, Pace())
+    addresses = Forges(settings).of(host.rstrip("/") + "/-/-").repositories(owner, topic)
+    return [CampaignTarget(address, True) for address in addresses]
+
+
+def _campaign(
+    upstream: CampaignUpstream, selection: dict[str, object], on_conflict: OnConflict | None
+) -> MergeCampaign:
+    package = upstream.directory.strip("/").rpartition("/")[2] or upstream.repository.rstrip("/").rpartition("/")[2]
+    name = _NOT_IN_NAMES.sub("-", f"{package.removesuffix('.git')}-{upstream.ref}".lower()).strip("-.")
+    return MergeCampaign.model_validate(
+        {
+            "apiVersion": "fn.kpt.dev/v1alpha1",
+            "kind": "MergeCampaign",
+            "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
+            "upstream": {"repo": upstream.repository, "directory": upstream.directory, "ref": upstream.ref},
+            "selection": selection,
+            "policy": {"onConflict": on_conflict},
+            "publish": {"branch": f"krm-merge/{name}"},
+        }
+    )
+
+
+def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
+    noun = "repository" if targets[0].is_repository else "package"
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    versions = Counter(target.at for target in targets if target.at)
+    at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
+    say(f"{len(targets):,} {noun if len(targets) == 1 else plural}{f': {at}' if at else ''}", on_stdout=True)
+    said = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
+    say(said, on_stdout=True)
+
+
+@click.command("join")
+@DIRECTORY
+@click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+def join(directory: Path, others: tuple[Path, ...]) -> None:
+    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it."""
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    with place.locked(), Ledger.opened(place.ledger) as ledger:
+        ledger.follow(campaign.targets)
+        for other in map(CampaignDirectory, others):
+            if other.ledger == place.ledger:
+                raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
+            if not other.ledger.is_file():
+                raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
+            if (name := other.read().name) != campaign.name:
+                raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
+            with Ledger.opened(other.ledger) as theirs:
+                taken = ledger.take_over(theirs)
+            for folder in ("reports", "cache/repositories"):
+                if (other.ledger.parent / folder).is_dir():
+                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
+            say(f"{other.path}: {taken:,} targets", on_stdout=True)

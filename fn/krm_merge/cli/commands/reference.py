@@ -1,0 +1,107 @@
+"""`krm-merge help`, `krm-merge completion` and `krm-merge schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.theme import Theme
+
+from krm_merge.cli.help_pages import COMMANDS, TOPICS, is_rule, page_of, page_of_rule
+from krm_merge.cli.schemas import KINDS, UnknownKindError, kind_named
+
+_WIDEST = 100
+
+
+def _completions(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in (*TOPICS, *COMMANDS) if name.startswith(incomplete)]
+
+
+@click.command("help")
+@click.argument("topic", shell_complete=_completions)
+@click.pass_context
+def help_command(ctx: click.Context, topic: str) -> None:
+    """Show the page of TOPIC: a topic, the number of a rule, or a command.
+
+    On a terminal the page is formatted, and opens in the pager where it is long; elsewhere it is Markdown.
+    """
+    root = ctx.find_root()
+    if topic in TOPICS:
+        _show(page_of(TOPICS[topic]))
+    elif is_rule(topic):
+        _show(page_of_rule(topic))
+    elif topic in COMMANDS:
+        assert isinstance(root.command, click.Group)
+        found = root.command.get_command(root, topic)
+        assert found is not None
+        with click.Context(found, info_name=topic, parent=root) as about:
+            click.echo(found.get_help(about))
+    else:
+        raise click.exceptions.NoSuchCommand(topic, f"No topic {topic!r}.", (*TOPICS, *COMMANDS), ctx)
+
+
+def _show(page: str) -> None:
+    if not sys.stdout.isatty():
+        click.echo(page, nl=False)
+        return
+    # The default has a background of its own: a black bar on a light terminal.
+    console = Console(theme=Theme({"markdown.code": "bold"}))
+    console.width = min(console.width, _WIDEST)
+    with console.capture() as formatted:
+        console.print(Markdown(page, hyperlinks=False))
+    text = formatted.get()
+    if text.count("\n") < console.height:
+        click.echo(text, nl=False)
+    else:
+        click.echo_via_pager(text, color=True)
+
+
+_VARIABLE = "_KRM_MERGE_COMPLETE"
+_COMPLETION_HELP = """Print the script that completes commands, options and files in SHELL.
+
+\b
+bash:  krm-merge completion bash > ~/.local/share/bash-completion/completions/krm-merge
+zsh:   krm-merge completion zsh > "${fpath[1]}/_krm-merge"
+fish:  krm-merge completion fish > ~/.config/fish/completions/krm-merge.fish
+"""
+
+
+@click.command("completion", help=_COMPLETION_HELP)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Runs the command."""
+    root = ctx.find_root()
+    complete = get_completion_class(shell)
+    assert complete is not None
+    click.echo(complete(root.command, {}, "krm-merge", _VARIABLE).source(), nl=False)
+
+
+_SCHEMA_HELP = """Print the JSON schema of KIND, or list the kinds that have one.
+
+Save it, and name the file in the first line of your YAML, so that editors complete and check fields:
+
+\b
+    krm-merge schema Kptfile > kptfile.json
+    # yaml-language-server: $schema=kptfile.json
+"""
+
+
+@click.command("schema", help=_SCHEMA_HELP)
+@click.argument("kind", metavar="[KIND]", required=False)
+def schema_command(kind: str | None) -> None:
+    """Runs the command."""
+    if kind is None:
+        width = max(map(len, KINDS))
+        for known in KINDS.values():
+            click.echo(f"{known.kind:{width}}  {known.about}")
+        return
+    try:
+        schema = kind_named(kind).schema()
+    except UnknownKindError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))

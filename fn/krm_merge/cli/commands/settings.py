@@ -1,0 +1,159 @@
+"""`krm-merge config`: git set up for merges; `krm-merge cache`: the copies of repositories that are kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli import options as common
+from krm_merge.cli.output import opened_journal, say, show_results
+from krm_merge.harmless import line
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm.result import Results
+from krm_merge.limits import CACHE_MB
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import Directory, File, PackageError, Tree
+from krm_merge.packages.function_config import CONFIG_FILE, declared, function_config, undeclared
+from krm_merge.packages.git import GitRepositories
+from krm_merge.packages.git_cache import CachedRepository, GitCache
+from krm_merge.packages.kptfile import KptfileText
+from krm_merge.text.reading.values import Value
+
+IMAGE = "localhost/krm-merge:dev"
+"""What `make image` builds: nothing is published yet (docs/releasing.md)."""
+
+STDOUT = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOptions:
+    """Options of what is written into the functionConfig, and whether the package declares it."""
+
+    declare: bool
+    undeclare: bool
+    image: str
+    on_conflict: str
+    function_identity: str
+    quiet: bool
+
+
+@click.command("config")
+@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
+@click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
+@common.output("The file to write, by default stdout.", default=STDOUT)
+@click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
+@click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
+@click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
+@common.on_conflict
+@common.function_identity
+@common.quiet
+@common.gathered(ConfigOptions)
+def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
+    """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
+
+    Files that hold no resources are not in it, and upstreamLock stays as it is: a function sees neither. `krm-merge
+    update` does both.
+    """
+    if options.declare and options.undeclare:
+        raise click.UsageError("give --declare or --undeclare, not both")
+    if not options.undeclare and after is None:
+        raise click.UsageError("--to is missing")
+    if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
+        raise click.UsageError("--declare takes no -o, and --undeclare no other option")
+    if not package.is_dir():
+        raise PackageError(f"{package}: there is no such directory")
+    with opened_journal(package) as journal:
+        local = Directory(package)
+        if KPTFILE not in local:
+            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+        if options.undeclare:
+            changes = undeclared(local)
+            journal.commit(changes, local)
+            if not options.quiet:
+                say("the merge is no longer declared" if changes else "no merge is declared")
+            return
+        assert after is not None
+        results = Results()
+        choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
+        text = function_config(*_versions(local, before, after), choices, results)
+        show_results(results, quiet=options.quiet)
+        if options.declare:
+            journal.commit(declared(local, text, options.image), local)
+            if not options.quiet:
+                say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
+        elif target == STDOUT:
+            click.echo(text, nl=False)
+        else:
+            write_file(target, File(text))
+
+
+def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
+    kptfile = KptfileText(local[KPTFILE].data, KPTFILE)
+    upstream, lock = kptfile.upstream, kptfile.lock
+    if upstream is None:
+        raise PackageError(f"{KPTFILE} names no upstream in git; packages that `kpt pkg get` fetched have one")
+    repositories = GitRepositories()
+    if before is not None:
+        version = repositories.resolve(upstream.repository, upstream.directory, before)
+        original = repositories.tree(upstream.repository, upstream.directory, version.commit)
+    elif lock is not None:
+        original = repositories.tree(lock.repository, lock.directory, lock.commit)
+    else:
+        raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that was fetched with --from")
+    version = repositories.resolve(upstream.repository, upstream.directory, after)
+    return original, repositories.tree(upstream.repository, upstream.directory, version.commit)
+
+
+_HELP = """Show the copies of git repositories that are kept, the least recently used first.
+
+They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
+megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of them
+may be removed at any time; what is needed is fetched again.
+
+\b
+Example:  krm-merge cache --clean
+"""
+
+
+@click.command("cache", help=_HELP)
+@click.option("--clean", is_flag=True, help="Remove all copies that no other krm-merge is using.")
+@options.form
+def cache_command(clean: bool, form: str) -> None:
+    """Runs the command."""
+    cache = GitCache()
+    removed = cache.clean() if clean else []
+    copies = cache.copies()
+    if form == "json":
+        value: dict[str, Value] = {"directory": str(cache.place), "limit": CACHE_MB.value() * 10**6}
+        value["repositories"] = [_value(copy) for copy in copies]
+        click.echo(json.dumps(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}), indent=2))
+        return
+    for copy in copies:
+        click.echo(f"{_megabytes(copy.size):>12}  {_day(copy)}  {line(copy.address)}")
+    if clean:
+        click.echo(f"removed: {_counted(removed)}")
+    click.echo(f"{cache.place}: {_counted(copies)} of {CACHE_MB.value():,} MB")
+
+
+def _value(copy: CachedRepository) -> dict[str, Value]:
+    used = datetime.fromtimestamp(copy.used_at, UTC).isoformat(timespec="seconds")
+    return {"repository": copy.address, "directory": str(copy.place), "size": copy.size, "used": used}
+
+
+def _counted(copies: list[CachedRepository]) -> str:
+    count = "1 repository" if len(copies) == 1 else f"{len(copies):,} repositories"
+    return f"{count}, {_megabytes(sum(copy.size for copy in copies))}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 10**6:,.1f} MB"
+
+
+def _day(copy: CachedRepository) -> str:
+    return datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()

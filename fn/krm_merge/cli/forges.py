@@ -1,0 +1,193 @@
+"""Options of commands that push to repositories and open pull requests, and pull requests beside a repository."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.output import say
+from krm_merge.components.apply.repository import KRM_MERGE, Repository
+from krm_merge.forges.choice import Forges, ForgeSettings, is_local
+from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
+from krm_merge.forges.local import How, LocalForge
+from krm_merge.git.credentials import credentials_for
+from krm_merge.git.store import Person, signing_settings
+from krm_merge.packages.files.tree import PackageError
+from krm_merge.packages.git_cache import GitCache
+
+forge_kinds = click.option(
+    "--forge",
+    "forges",
+    multiple=True,
+    metavar="[HOST=]KIND",
+    help="What a host runs: github, gitlab or forgejo (Gitea, too); without HOST, all that are not known by their "
+    "names. `local` records pull requests beside bare repositories on this machine, as it is for paths.",
+)
+forge_apis = click.option(
+    "--api",
+    "apis",
+    multiple=True,
+    metavar="HOST=URL",
+    help="The API of a host, where it is not at the usual place, as https://HOST/gitlab/api/v4.",
+)
+pace = click.option(
+    "--pace",
+    type=click.FloatRange(min=0),
+    default=Pace().seconds_between_changes,
+    show_default=True,
+    metavar="SECONDS",
+    help="The least time between two changing requests to a host.",
+)
+_OPTIONS = (
+    forge_kinds,
+    forge_apis,
+    pace,
+    click.option(
+        "--changes-per-hour",
+        type=click.IntRange(min=1),
+        default=Pace().changes_an_hour,
+        show_default=True,
+        help="How many changing requests a host gets in an hour.",
+    ),
+    click.option(
+        "--author",
+        envvar="KRM_MERGE_AUTHOR",
+        default="",
+        metavar="'NAME <MAIL>'",
+        help="Who makes our commits; by default krm-merge. The same for observe and apply.",
+    ),
+    click.option(
+        "--sign",
+        is_flag=True,
+        help="Sign our commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Repositories and their forges, as the options say."""
+
+    forges: Forges
+    author: Person
+    signing: tuple[str, ...]
+    cache: GitCache = field(default_factory=GitCache)
+
+    def of(self, url: str) -> tuple[Repository, Forge]:
+        """A repository with its branches as they are now, and its forge. Raises GitError and ForgeError."""
+        forge = self.forges.of(url)
+        name = same_repository(str(Path(url).resolve()) if is_relative(url) else url)
+        # Readable, and one for each.
+        folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
+        credentials = credentials_for(url, forge.git_token(url))
+        return Repository.opened(url, self.cache.held(folder), credentials, self.author, self.signing), forge
+
+
+def with_places(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options about forges; it takes them as `places`."""
+
+    @functools.wraps(command)
+    def wrapped(
+        *, forges: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int, **more: Any
+    ) -> None:
+        settings = ForgeSettings.parsed(forges, apis, Pace(pace, changes_per_hour))
+        author, sign = more.pop("author"), more.pop("sign")
+        person = Person.parsed(author) if author else KRM_MERGE
+        command(places=Places(Forges(settings), person, signing_settings(forced=sign)), **more)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def is_relative(url: str) -> bool:
+    """Whether a URL is a path that depends on the working directory."""
+    return is_local(url) and not url.startswith(("/", "file://"))
+
+
+_repository = click.argument("repository", metavar="REPOSITORY")
+_number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))
+
+
+@click.group("pull-request")
+def pull_request_command() -> None:
+    """Pull requests of bare repositories on this machine, in place of a forge."""
+
+
+@pull_request_command.command("list")
+@_repository
+@options.form
+def list_command(repository: str, form: str) -> None:
+    """List the pull requests of REPOSITORY."""
+    with _refusals():
+        found = list(LocalForge().pull_requests(repository))
+    if form == "json":
+        click.echo(json.dumps({"pullRequests": [_as_value(one) for one in found]}, indent=2))
+    else:
+        for one in found:
+            state = f"{one.state}, draft" if one.draft else one.state
+            say(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}", on_stdout=True)
+
+
+@pull_request_command.command("open")
+@_repository
+@click.argument("branch", metavar="BRANCH")
+@click.option("--into", default="main", show_default=True, metavar="BRANCH", help="The branch that it is for.")
+@click.option("--title", default="", help="Its title, by default the name of the branch.")
+@click.option("--body", default="", help="Its description.")
+@click.option("--draft", is_flag=True, help="As a draft.")
+def open_command(repository: str, branch: str, into: str, title: str, body: str, draft: bool) -> None:
+    """Open a pull request of BRANCH, which is pushed to REPOSITORY."""
+    with _refusals():
+        made = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
+    click.echo(f"#{made.number}")
+
+
+@pull_request_command.command("merge")
+@_repository
+@_number
+@click.option(
+    "--how", type=click.Choice(["merge", "squash", "rebase"]), default="merge", show_default=True, help="How to merge."
+)
+@click.option("--force", is_flag=True, help="Also a draft.")
+def merge_command(repository: str, number: int, how: How, force: bool) -> None:
+    """Merge pull request NUMBER of REPOSITORY, and print the commit."""
+    with _refusals():
+        click.echo(LocalForge().merge(repository, number, how=how, force=force))
+
+
+@pull_request_command.command("close")
+@_repository
+@_number
+def close_command(repository: str, number: int) -> None:
+    """Close pull request NUMBER of REPOSITORY without merging it."""
+    with _refusals():
+        LocalForge().close(repository, number)
+
+
+def _as_value(one: ForgePullRequest) -> dict[str, object]:
+    return {
+        "number": one.number,
+        "sourceBranch": one.source_branch,
+        "targetBranch": one.target_branch,
+        "state": one.state,
+        "draft": one.draft,
+        "title": one.title,
+    }
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except ForgeError as error:
+        raise PackageError(str(error)) from None

@@ -1,1 +1,0 @@
-"""The options of commands that speak to forges, and what they do with pull requests recorded beside a repository."""

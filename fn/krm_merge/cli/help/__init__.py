@@ -1,1 +1,0 @@
-"""What people look up: the screen that lists commands and functions, and pages. Needs no extra."""

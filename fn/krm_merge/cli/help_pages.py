@@ -1,0 +1,169 @@
+"""The screen that lists commands and functions, and the pages of `krm-merge help`. Needs no extra."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_merge import __version__
+from krm_merge.errors import KrmMergeError
+from krm_merge.startup import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md")
+_RULE = re.compile(r"[A-Z][0-9]{1,2}")
+_FENCE = re.compile(r"^(```|~~~)")
+_HEADING = re.compile(r"^(#+) (.*)$")
+_COMMENT = re.compile(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@frozen
+class Topic:
+    """A page in docs/, or the section of it with this title."""
+
+    page: str
+    section: str = ""
+
+
+TOPICS = {
+    "start": Topic("guides/update.md"),
+    "conflicts": Topic("guides/conflicts.md"),
+    "rules": Topic("rules.md"),
+    "policy": Topic("command-line.md", "`krm-merge policy`"),
+    "function": Topic("functions/merge-package.md"),
+    "patches": Topic("patches.md"),
+    "plugins": Topic("transform.md"),
+    "components": Topic("components.md"),
+    "fleet": Topic("fleet.md"),
+    "git": Topic("command-line.md", "`krm-merge merge-driver`"),
+    "kpt": Topic("differences-from-kpt.md"),
+    "options": Topic("command-line.md", "Options that several commands have"),
+    "exit-codes": Topic("command-line.md", "Exit codes and output"),
+}
+
+
+class NoPageError(KrmMergeError):
+    """There is no page, or no rule, of this name."""
+
+
+def page_of(topic: Topic) -> str:
+    """The text about a topic, in Markdown. Raises NoPageError where the installation does not have it."""
+    text = _read(topic.page)
+    return _section(text, topic.section) if topic.section else text
+
+
+def is_rule(name: str) -> bool:
+    """Whether this is the number of a rule, such as V4."""
+    return _RULE.fullmatch(name) is not None
+
+
+def page_of_rule(number: str) -> str:
+    """The section about a rule, in Markdown. Raises NoPageError where no rule has this number."""
+    for page in PAGES_WITH_RULES:
+        text = _read(page)
+        for heading in filter(None, map(_HEADING.match, text.splitlines())):
+            if heading[2].startswith(f"{number}. "):
+                return _section(text, heading[2])
+    raise NoPageError(f"no rule has the number {number}; krm-merge help rules lists them")
+
+
+def _read(page: str) -> str:
+    package = Path(__file__).parent.parent
+    # An installation has them in the package, a checkout in docs/.
+    for folder in (package / "docs", package.parent.parent / "docs"):
+        if (folder / page).is_file():
+            return _COMMENT.sub("", (folder / page).read_text(encoding="utf-8"))
+    raise NoPageError(f"{page} is not part of this installation; install krm-merge again")
+
+
+def _section(text: str, title: str) -> str:
+    """The section with its heading, to the next heading of its level or above."""
+    found: list[str] = []
+    level = 0
+    is_code = False
+    for line in text.splitlines():
+        is_code ^= _FENCE.match(line) is not None
+        heading = None if is_code else _HEADING.match(line)
+        if heading is not None and level and len(heading[1]) <= level:
+            break
+        if heading is not None and not level and heading[2] == title:
+            level = len(heading[1])
+        if level:
+            found.append(line)
+    if not found:
+        raise NoPageError(f"there is no section {title}; install krm-merge again")
+    return "\n".join(found).rstrip() + "\n"
+
+
+GROUPS = {
+    "Update packages": {
+        "update": "Update a package from the git repository in its Kptfile.",
+        "compare": "Show what kpt would lose in the update of a package.",
+        "resolve": "Settle conflicts, on a page or in the terminal.",
+        "status": "Show which packages are outdated, changed or in conflict.",
+        "policy": "Show, check and prune the conflict policy of a package.",
+        "fleet": "Update many packages that follow one upstream.",
+        "config": "Write the functionConfig for an update with kpt fn eval.",
+    },
+    "Merge, compare and change files": {
+        "merge": "Merge three versions of a package or file.",
+        "diff": "Show what differs between two versions, by meaning.",
+        "patch": "Apply and create patches: strategic merge, JSON merge, JSON.",
+        "transform": "Run plugins over resources; priorities settle conflicts.",
+        "components": "Plan and carry out updates of dependent components.",
+        "mergetool": "Settle the conflicts of one file for git mergetool.",
+        "merge-driver": "Merge KRM files for git, as its merge driver.",
+    },
+    "Set up and look up": {
+        "check": "Look for mistakes in packages before somebody else does.",
+        "names": "Name functions of pipelines, so that updates recognise them.",
+        "schema": "Print the JSON schema of a kind, for editors and validators.",
+        "cache": "Show and clean the copies of git repositories that are kept.",
+        "completion": "Print the completion script for bash, zsh or fish.",
+        "help": "Show the page of a topic, a rule or a command.",
+    },
+}
+"""The commands by what they are for, each with its summary."""
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+FUNCTIONS = {
+    "MergePackage": "Merge upstream's changes into the package.",
+    "PatchResources": "Apply strategic merge, JSON merge and JSON patches.",
+    "TransformResources": "Run plugins; priorities settle conflicts.",
+    "PlanComponentUpdates": "Plan pull requests to dependent components.",
+}
+"""The functions by the kind of their functionConfig."""
+_NARROWEST, _WIDEST = 40, 100
+
+
+def overview(width: int | None = None) -> str:
+    """The screen, wrapped at `width` columns; by default at the width of the terminal, or 80."""
+    columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
+    topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
+    lines = [
+        *textwrap.wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", columns),
+        "",
+        *_wrapped("Usage: krm-merge COMMAND [OPTIONS]", 7, columns),
+        *_wrapped("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
+    ]
+    for title, rows in GROUPS.items():
+        lines += ["", f"{title}:", *_table(rows, columns)]
+    lines += ["", "Functions, by the kind of the functionConfig:", *_table(FUNCTIONS, columns), ""]
+    lines += _wrapped("krm-merge COMMAND --help lists the options of a command.", 2, columns)
+    lines += _wrapped(topics, 2, columns)
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Mapping[str, str], columns: int) -> Iterator[str]:
+    indent = max(map(len, (*COMMANDS, *rows))) + 4
+    for name, text in rows.items():
+        yield from _wrapped(f"  {name:{indent - 2}}{text}", indent, columns)
+
+
+def _wrapped(text: str, indent: int, columns: int) -> list[str]:
+    return textwrap.wrap(text, columns, subsequent_indent=" " * indent, break_on_hyphens=False)

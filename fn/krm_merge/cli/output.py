@@ -1,0 +1,294 @@
+"""How commands print what a merge decided, and errors: for people, as JSON, as a report, as a diff by git."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import pairwise
+from pathlib import Path
+from shlex import join
+from typing import Final
+
+import click
+
+from krm_merge.cli.terminal import conflicts_of, count_of, fitted, open_conflicts, where, width_of
+from krm_merge.errors import KrmMergeError
+from krm_merge.git import program
+from krm_merge.harmless import line, terminal_line
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.merge.decisions.losses import shortened
+from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.packages.files.disk import write_file, write_new
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree
+from krm_merge.report.forms.by_suffix import as_json, rendered
+from krm_merge.report.forms.terminal import Style
+from krm_merge.report.record import SIDES, Files, MergeReport
+from krm_merge.temporary import temporary_directory
+
+_FORMS = ("json", "jsonl")
+_WANTED = "krm_merge.json_errors"
+
+
+def is_json_wanted(arguments: Sequence[str]) -> bool:
+    """Whether `--format` asks for JSON. Read from the arguments, because wrong usage is an error before options are."""
+    pairs = set(pairwise(arguments))
+    return any(f"--format={form}" in arguments or ("--format", form) in pairs for form in _FORMS)
+
+
+def print_errors_as_json(context: click.Context) -> None:
+    """Lets `errors_printed` print errors of this context and of the commands in it."""
+    context.meta[_WANTED] = True
+
+
+def printed_already() -> None:
+    """Says that stdout has the error in a form of the command's own."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_WANTED] = False
+
+
+@contextmanager
+def errors_printed(context: click.Context) -> Iterator[None]:
+    """Prints an error as an object with `results`, as other output has them; it is raised all the same."""
+    try:
+        yield
+    except (KrmMergeError, click.ClickException) as error:
+        if context.meta.get(_WANTED):
+            message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            click.echo(json.dumps({"results": [Result("error", message).to_value()]}))
+        raise
+
+
+_COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
+_LABEL: Final = len("warning ")
+_MOST_SHOWN: Final[dict[Severity, int]] = {"error": 30, "warning": 100, "info": 30}
+"""How many results are shown where something else has all of them; the gravest first.
+
+Errors are few, unless they are the conflicts that stopped a merge: how to go on stays in sight behind some of them.
+"""
+
+COLORS: Final[dict[Style, str | None]] = {"heading": None, "removed": "red", "added": "green", "plain": None}
+"""How lines of differences look where there is colour."""
+
+
+TYPED: Final = "krm_merge.typed"
+"""Where click's context has the arguments as they were typed."""
+
+ALL_IN: Final = "--report FILE and --format json have all of them"
+"""What commands say that print reports."""
+
+
+@contextmanager
+def opened_journal(package: Path) -> Iterator[Journal]:
+    """The journal of a package. Reports how an interrupted update was recovered."""
+    with Journal.opened(package) as journal:
+        if journal.recovered != "nothing":
+            why = f": {journal.because}" if journal.because else ""
+            say(f"an interrupted update of {package} was {journal.recovered}{why}")
+        yield journal
+
+
+def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: str = "") -> None:
+    """The results on stderr, each on a line: errors, warnings, then the rest, each by file.
+
+    `quiet` leaves out what has no conflict. An error, which refuses the whole merge, leaves it out too, unless the
+    changes are `done` in spite of it. Where `all_in` says what has all results, long lists are cut with a count.
+    """
+    resources: dict[str | None, set[str]] = {}
+    for result in results:
+        resources.setdefault(result.file, set()).add(str(result.resource))
+    leaves_out = quiet or (bool(results.errors) and not done)
+    for severity, most in _MOST_SHOWN.items():
+        if severity == "info" and leaves_out:
+            break
+        found = _by_file(result for result in results if result.severity == severity)
+        shown = found[:most] if all_in else found
+        for result in shown:
+            _show_result(result, len(resources.get(result.file, ())) > 1)
+        if left := found[len(shown) :]:
+            files = len({result.file for result in left})
+            where = "1 file" if files == 1 else f"{files:,} files"
+            _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
+
+
+def _by_file(results: Iterable[Result]) -> list[Result]:
+    """The results with those on one file next to each other."""
+    files: dict[str | None, list[Result]] = {}
+    for result in results:
+        files.setdefault(result.file, []).append(result)
+    return [result for of_file in files.values() for result in of_file]
+
+
+def _show_result(result: Result, names_resource: bool) -> None:
+    """A result on a line; on a terminal too narrow for it, the values of the sides are on lines of their own."""
+    text, width = _placed(result, names_resource), width_of(sys.stderr)
+    values = [(side, line(shortened(result.tags[side]))) for side in SIDES if side in result.tags]
+    # What follows the values, such as a lost comment, keeps them in the sentence.
+    said = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
+    if width is None or len(text) + _LABEL <= width or not said:
+        _show_line(result.severity, text)
+        return
+    _show_line(result.severity, said)
+    longest = max(len(side) for side, _ in values)
+    for side, value in values:
+        pad = " " * (_LABEL + 2)
+        click.echo(fitted(f"{pad}{side:{longest}} {value}", width, len(pad) + longest + 1), err=True)
+
+
+def _show_line(severity: Severity, text: str) -> None:
+    label = f"{severity:{_LABEL}}"
+    first, *more = fitted(f"{label}{text}", width_of(sys.stderr), _LABEL).split("\n")
+    styled = click.style(label, fg=_COLORS[severity], bold=severity != "info")
+    click.echo("\n".join([f"{styled}{first[_LABEL:]}", *more]), err=True)
+
+
+def say(message: str, *, on_stdout: bool = False) -> None:
+    """Prints a message, by default on stderr: in one line, or in several that fit a terminal.
+
+    Names and values in it come from packages: they do not write to the terminal what they like.
+    """
+    width = width_of(sys.stdout if on_stdout else sys.stderr)
+    click.echo(fitted(line(message), width, 2), err=not on_stdout)
+
+
+def _placed(result: Result, names_resource: bool) -> str:
+    """The message behind its file; and behind its resource, where the file has several."""
+    message, file = (line(text or "") for text in (result.message, result.file))
+    resource = line(str(result.resource or ""))
+    if names_resource and resource and resource not in message:
+        message = f"{resource}: {message}"
+    return message if not file or message.startswith(file) else f"{file}: {message}"
+
+
+def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
+    """Says on stderr how many conflicts are left in the files; nothing where there are none."""
+    for path in binary:
+        say(f"{path}: a binary file has no place for markers; ours is kept, look whether it is right")
+    if places:
+        noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
+        say(f"{noun} left in the files between markers; edit them, then remove the markers")
+
+
+def show_stop(
+    decided: Iterable[PackageDecisions], errors: int, resolve: Sequence[str] | None, asked: str | None, nothing: str
+) -> None:
+    """Says on stderr that a merge was refused, and how to go on; `nothing` says that no file was changed.
+
+    `errors` is the number of errors, conflicts included, `asked` what was said of conflicts on the command line.
+    `resolve` are the arguments of that command, None where it could not ask about the same merge.
+    """
+    places = open_conflicts(decided)
+    count = count_of(places)
+    if asked is not None or not places:
+        say(f"refused; {nothing}")
+        if places:
+            say(where(places))
+        if places and resolve is not None:
+            say(f"settle {'it' if count == 1 else 'them'} with: {command_of('resolve', *resolve)}")
+        return
+    if count > _MOST_SHOWN["error"]:
+        say(where(places))
+    rest = ", all else merges" if errors == count else ""
+    say(f"stopped at {conflicts_of(places)}{rest}; {nothing}. Ways on:")
+    typed = click.get_current_context().meta[TYPED]
+    ways = [
+        (command_of(*typed, "--on-conflict", "local"), "keeps yours; upstream takes upstream's values"),
+        (command_of(*typed, "--on-conflict", "markers"), "leaves both in the file, to edit"),
+    ]
+    asks = [] if resolve is None else [(command_of("resolve", *resolve), "asks, on a page or with --terminal")]
+    show_ways([*asks, *ways])
+
+
+def show_ways(ways: Sequence[tuple[str, str]], *, on_stdout: bool = False) -> None:
+    """Prints commands that can be copied, never cut: what each does is behind it, or above it on a narrow terminal."""
+    longest = max(len(command) for command, _ in ways)
+    width = width_of(sys.stdout if on_stdout else sys.stderr)
+    in_line = width is None or all(longest + len(meaning) + len("    # ") <= width for _, meaning in ways)
+    for command, meaning in ways:
+        way = f"  {command:{longest}}  # {meaning}" if in_line else f"  # {meaning}:\n  {command}"
+        click.echo(way, err=not on_stdout)
+
+
+def command_of(*arguments: str) -> str:
+    """A command of ours, as it is typed."""
+    return line(join(["krm-merge", *arguments]))
+
+
+def summary(local: Tree, changes: Changes, results: Results) -> str:
+    """The numbers in one line."""
+    files = Files.of(local, changes)
+    parts = [f"{len(files.changed)} changed", f"{len(files.added)} added", f"{len(files.deleted)} deleted"]
+    said = f"files: {', '.join(parts)}" if changes else "no file changes"
+    conflicts = sum(1 for result in results if result.severity != "info")
+    noun = "warning" if conflicts == 1 else "warnings"
+    return f"{said}; {conflicts} {noun}" if conflicts else said
+
+
+def changes_as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
+    """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
+    files = asdict(Files.of(local, changes))
+    return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)
+
+
+def show_diff(local: Tree, changes: Changes) -> None:
+    """Prints the difference on stdout: as a patch, or escaped and in colour on a terminal."""
+    with temporary_directory() as directory:
+        for path, file in changes.items():
+            if path in local:
+                write_new(Path(directory, "a", path), local[path])
+            if file is not None:
+                write_new(Path(directory, "b", path), file)
+        for side in "ab":
+            Path(directory, side).mkdir(exist_ok=True)
+        options = ["--no-index", "--no-ext-diff", "--no-textconv", "--no-prefix", "--color=never"]
+        done = program.run(["--no-pager", "diff", *options, "a", "b"], directory=directory)
+    if done.returncode > 1:  # 1 says that there is a difference
+        raise PackageError("git diff failed; nothing was changed")
+    sys.stdout.flush()
+    if not sys.stdout.isatty():
+        # A patch, which must hold what the files hold.
+        sys.stdout.buffer.write(done.stdout)
+        sys.stdout.buffer.flush()
+        return
+    for text in done.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+        click.echo(_styled(text))
+
+
+def _styled(text: str) -> str:
+    """A line of a difference for a terminal, in git's colours: what the terminal would obey is escaped."""
+    shown = terminal_line(text.removesuffix("\r"))
+    if os.environ.get("NO_COLOR"):
+        return shown
+    if text.startswith(("diff ", "index ", "--- ", "+++ ")):
+        return click.style(shown, bold=True)
+    color = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
+    return click.style(shown, fg=color) if color else shown
+
+
+def shows_contexts(files: Iterable[Path]) -> bool:
+    """Whether one of the reports shows the lines around conflicts."""
+    return any(file.suffix == ".html" for file in files)
+
+
+def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
+    """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
+    for file in files:
+        write_file(file, File(rendered(report(), file.suffix).encode()))
+
+
+@contextmanager
+def errors_as_json(form: str, package: str) -> Iterator[None]:
+    """Prints why something could not be done as a report, too, where a program reads the output."""
+    try:
+        yield
+    except KrmMergeError as error:
+        if form == "json":
+            results = [Result("error", str(error)).to_value()]
+            click.echo(as_json(MergeReport(package, results=results)), nl=False)
+            printed_already()
+        raise

@@ -1,0 +1,230 @@
+"""JSON schemas of the kinds that people write and programs read: ours, the Kptfile, the report of a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+import krm_merge
+from krm_merge.errors import KrmMergeError
+from krm_merge.krm.program import Docs
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import to_value
+
+JsonSchema: TypeAlias = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+# One order for all versions of pydantic.
+_KEYWORDS = (
+    "$schema",
+    "$id",
+    "title",
+    "description",
+    "type",
+    "nullable",
+    "const",
+    "enum",
+    "default",
+    "anyOf",
+    "oneOf",
+    "not",
+    "minimum",
+    "exclusiveMinimum",
+    "maximum",
+    "minLength",
+    "pattern",
+    "minItems",
+    "items",
+    "required",
+    "properties",
+    "additionalProperties",
+    "x-kubernetes-preserve-unknown-fields",
+)
+
+
+def model_schema(model: type[BaseModel], first_fields: Sequence[str] = ()) -> JsonSchema:
+    """The schema that pydantic makes of a model: definitions in place, without titles made from field names.
+
+    `first_fields` come before the other fields of the model.
+    """
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+
+    def plain(node: JsonSchema) -> JsonSchema:
+        if "$ref" in node:
+            # What is beside the reference, such as the field's description, is nearer.
+            node = definitions[node["$ref"].removeprefix("#/$defs/")] | {k: v for k, v in node.items() if k != "$ref"}
+        node = {key: value for key, value in node.items() if key != "title"}
+        if node.get("default", ...) is None:
+            del node["default"]
+        if node.get("additionalProperties") is True:
+            del node["additionalProperties"]
+        return node
+
+    schema = rewritten(schema, plain)
+    # A model lists the fields that it inherits first.
+    fields = schema["properties"]
+    schema["properties"] = {name: fields[name] for name in (*first_fields, *fields)}
+    return schema
+
+
+def rewritten(schema: JsonSchema, change: Callable[[JsonSchema], JsonSchema]) -> JsonSchema:
+    """The schema with a change made to it and then to every schema inside, keywords in one order."""
+    node = change(schema)
+    if "properties" in node:
+        node["properties"] = {name: rewritten(field, change) for name, field in node["properties"].items()}
+    if "items" in node:
+        node["items"] = rewritten(node["items"], change)
+    if "anyOf" in node:
+        node["anyOf"] = [rewritten(branch, change) for branch in node["anyOf"]]
+    return {key: node[key] for key in sorted(node, key=_KEYWORDS.index)}
+
+
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+class UnknownKindError(KrmMergeError):
+    """A kind that has no schema; the message names the nearest one, or all."""
+
+
+@dataclass(frozen=True)
+class SchemaKind:
+    """A kind with a schema.
+
+    `about` is a phrase for lists of kinds, `file` the name of the schema in docs/schemas, `place` the module and name
+    of the model, or of the function that writes the schema of a report. `first_fields` are the fields that the schema
+    of a model lists first.
+    """
+
+    kind: str
+    about: str
+    file: str
+    place: str
+    first_fields: tuple[str, ...] = _HEAD
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The model that the schema is made from; a report has none."""
+        model: type[BaseModel] = self._named()
+        return model
+
+    def schema(self) -> JsonSchema:
+        """The JSON schema (draft 2020-12). It refuses what the program refuses."""
+        head = {"$schema": DIALECT, "$id": f"{_address()}/docs/schemas/{self.file}", "title": self.kind}
+        named = self._named()
+        if isinstance(named, type):
+            return rewritten(model_schema(self.model, self.first_fields) | head, dict)
+        content: JsonSchema = named()
+        return head | content
+
+    def _named(self) -> Any:
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(f"krm_merge.{module}"), name)
+
+
+KINDS = {
+    kind.kind: kind
+    for kind in (
+        SchemaKind(
+            "MergePackage",
+            "functionConfig that merges packages",
+            "merge-package.json",
+            "functions.models:MergePackage",
+            (*_HEAD, "original", "upstream"),
+        ),
+        SchemaKind(
+            "PatchResources",
+            "functionConfig that applies patches",
+            "patch-resources.json",
+            "functions.models:PatchResources",
+            (*_HEAD, "patches"),
+        ),
+        SchemaKind(
+            "TransformResources",
+            "functionConfig that runs plugins",
+            "transform-resources.json",
+            "functions.models:TransformResources",
+            (*_HEAD, "priorities", "skipPlugins", "options", "plugins"),
+        ),
+        SchemaKind(
+            "PlanComponentUpdates",
+            "functionConfig that plans updates of components",
+            "plan-component-updates.json",
+            "functions.models:PlanComponentUpdates",
+            (*_HEAD, "mode"),
+        ),
+        SchemaKind(
+            "MergePolicy",
+            "how a package settles its conflicts",
+            "merge-policy.json",
+            "policy.models:MergePolicy",
+        ),
+        SchemaKind(
+            "Vendorfile",
+            "where vendored manifests come from",
+            "vendorfile.json",
+            "vendored.vendorfile:Vendorfile",
+        ),
+        SchemaKind(
+            "MergeCampaign",
+            "campaign.yaml of a fleet",
+            "merge-campaign.json",
+            "fleet.campaign:MergeCampaign",
+        ),
+        SchemaKind(
+            "MergeTargets",
+            "targets.yaml of a fleet",
+            "merge-targets.json",
+            "fleet.campaign:MergeTargets",
+        ),
+        SchemaKind(
+            "PullRequest",
+            "pull request that was observed",
+            "pull-request.json",
+            "components.plan.records:pull_request",
+        ),
+        SchemaKind(
+            "PullRequestPlan",
+            "planned pull request",
+            "pull-request-plan.json",
+            "components.plan.records:pull_request_plan",
+        ),
+        SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.kptfile_model:Kptfile"),
+        SchemaKind(
+            "MergeReport",
+            "decisions of a merge, as --format json prints them",
+            "decisions.json",
+            "report.record:schema",
+        ),
+        SchemaKind(
+            "ComparisonReport",
+            "differences from kpt, as compare --format json prints them",
+            "comparison.json",
+            "report.comparison.difference:schema",
+        ),
+    )
+}
+
+
+def kind_named(name: str) -> SchemaKind:
+    """The kind of this name. Raises UnknownKindError."""
+    if name in KINDS:
+        return KINDS[name]
+    by_lower = {kind.lower(): kind for kind in KINDS}
+    near = [by_lower[kind] for kind in get_close_matches(name.lower(), by_lower, n=1)]
+    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(KINDS)}"
+    raise UnknownKindError(f"there is no schema of {name}; {remedy}")
+
+
+def _address() -> str:
+    """Where the forge serves files of the repository as they are."""
+    metadata: Any = to_value(read(Docs.beside(Path(krm_merge.__file__).parent).metadata))
+    return f"{metadata['sourceURL'].replace('https://github.com/', 'https://raw.githubusercontent.com/')}/main"

@@ -1,0 +1,219 @@
+"""Output on a terminal: lines that fit its width, the progress of a command, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from posixpath import join
+from shlex import quote
+from typing import TYPE_CHECKING, TextIO, TypeAlias
+
+from krm_merge.harmless import line
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm.result import Severity
+from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.packages.files.tree import Tree
+from krm_merge.packages.git import Version
+from krm_merge.packages.update import Repositories
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+_WIDEST = 120
+"""Columns: longer lines are hard to read, however wide the terminal is."""
+
+_NARROWEST = 30
+_SEPARATOR = re.compile(r"[./,:=-]")
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns to write to a stream in; None where it is no terminal."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return None
+    given = os.environ.get("COLUMNS", "")
+    columns = int(given) if columns and given.isdecimal() else columns
+    return max(_NARROWEST, min(columns, _WIDEST)) if columns else None
+
+
+def fitted(text: str, width: int | None, indent: int) -> str:
+    """A line cut between words into lines of that width; those behind the first are indented.
+
+    Words that are longer than a line, such as paths, are cut behind a dot or the like. Without a width it is the line
+    itself.
+    """
+    if width is None or len(text) <= width:
+        return text
+    pad = " " * min(indent, width // 2)
+    lines: list[str] = []
+    current = ""
+    for number, word in enumerate(text.split(" ")):
+        if not number:
+            current = word
+        elif len(current) + 1 + len(word) <= width or not current.strip():
+            current = f"{current} {word}"
+        else:
+            lines.append(current)
+            current = pad + word
+        while len(current) > width:
+            at = _cut(current, len(pad), width)
+            lines.append(current[:at])
+            current = pad + current[at:]
+    return "\n".join([*lines, current])
+
+
+def _cut(text: str, start: int, width: int) -> int:
+    """Where to cut a word that is too long for a line: behind the last separator that leaves a good part of it."""
+    behind = [match.end() for match in _SEPARATOR.finditer(text, start, width)]
+    return behind[-1] if behind and behind[-1] > width // 2 else width
+
+
+Stage: TypeAlias = Callable[[str], None]
+"""Shows the stage that begins."""
+
+
+_SIGN = 3
+"""Columns in front of a stage, for the sign that moves, and behind it."""
+
+
+@contextmanager
+def stages(first: str, form: str = "text") -> Iterator[Stage]:
+    """Shows stages on stderr as they begin, and nothing afterwards; nothing at all unless people read it."""
+    if form == "json" or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(_one_line(first))
+    shown = [status]
+
+    def show(text: str) -> None:
+        # Whoever keeps the repositories asks them later, too.
+        for one in shown:
+            one.update(_one_line(text))
+
+    with status:
+        try:
+            yield show
+        finally:
+            shown.clear()
+
+
+def _one_line(text: str) -> Text:
+    """A stage on a single line, whose end is left out where it is too long."""
+    from rich.text import Text
+
+    room = (width_of(sys.stderr) or len(text)) - _SIGN
+    shown = line(text)
+    return Text(shown if len(shown) <= room else f"{shown[: room - 1]}…")
+
+
+class StagedRepositories:
+    """Repositories that show what is fetched and read from them."""
+
+    def __init__(self, repositories: Repositories, stage: Stage) -> None:
+        """Asks these, and shows the stages by that."""
+        self._repositories = repositories
+        self._stage = stage
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        """The commit that a ref names now."""
+        self._stage(f"looking for {ref} in {repository}")
+        return self._repositories.resolve(repository, directory, ref)
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Prepares for `tree` of several commits."""
+        count = "1 commit" if len(set(commits)) == 1 else f"{len(set(commits))} commits"
+        self._stage(f"fetching {count} of {repository}")
+        self._repositories.fetch(repository, commits)
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        """The files of a package in a commit."""
+        tree = self._repositories.tree(repository, directory, commit)
+        self._stage(f"merging {counted_files(len(tree))} of {directory.strip('/') or repository}")
+        return tree
+
+
+def counted_files(count: int) -> str:
+    """A number of files."""
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+_MOST_FILES = 5
+
+ConflictPlaces: TypeAlias = Mapping[str, Sequence[str]]
+"""The paths of conflicts by file."""
+
+
+def recap(decided: Iterable[PackageDecisions]) -> str:
+    """The number of conflicts that were settled and where they are; '' where there are none."""
+    places = _places(decided)
+    return where(places) if places else ""
+
+
+def open_conflicts(decided: Iterable[PackageDecisions]) -> ConflictPlaces:
+    """The conflicts that nothing settled, so that the merge was refused."""
+    return _places(decided, only_open=True)
+
+
+def where(places: ConflictPlaces) -> str:
+    """How many conflicts there are, and in which files."""
+    files = [f"{file}{_where(paths)}" for file, paths in list(places.items())[:_MOST_FILES]]
+    if len(places) > _MOST_FILES:
+        left = sum(len(paths) for paths in list(places.values())[_MOST_FILES:])
+        files.append(f"and {left:,} more in {len(places) - _MOST_FILES:,} more files")
+    return f"{conflicts_of(places)}: {', '.join(files)}"
+
+
+def conflicts_of(places: ConflictPlaces) -> str:
+    """How many conflicts there are, in words."""
+    count = count_of(places)
+    return "1 conflict" if count == 1 else f"{count:,} conflicts"
+
+
+def count_of(places: ConflictPlaces) -> int:
+    """How many conflicts there are."""
+    return sum(map(len, places.values()))
+
+
+def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) -> str:
+    """What to run after new resources; '' where there are none, or no functions that change them."""
+    new = sum(outcome.fate == "added" for part in decided for outcome in part.outcomes)
+    if not new or KPTFILE not in merged or b"pipeline:" not in merged[KPTFILE].data:
+        return ""
+    what = "1 resource is new" if new == 1 else f"{new:,} resources are new"
+    return f"{what}; run the package's functions on {'it' if new == 1 else 'them'}: kpt fn render {quote(str(place))}"
+
+
+def _places(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> dict[str, list[str]]:
+    """The paths of the conflicts by file; `only_open` leaves out those that something settled."""
+    found: dict[str, list[str]] = {}
+    for file, path, severity in _conflicts(decided):
+        if severity == "error" or not only_open:
+            found.setdefault(file, []).append(path)
+    return found
+
+
+def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str, Severity]]:
+    for part in decided:
+        for outcome in part.outcomes:
+            for decision in outcome.decisions:
+                if decision.is_conflict:
+                    yield join(part.folder, outcome.member.place), format_path(decision.path), decision.severity
+        for file in part.files:
+            if file.is_conflict:
+                yield join(part.folder, file.path), "", file.severity
+
+
+def _where(paths: Sequence[str]) -> str:
+    """What is said of the conflicts of a file: the place of a single one, else how many there are."""
+    if len(paths) > 1:
+        return f" ({len(paths):,})"
+    return f" ({paths[0]})" if paths[0] else ""

@@ -1,1 +1,0 @@
-"""What people see in a terminal: lines that fit it, how far a command is, and what to do next."""

@@ -1,1 +1,0 @@
-"""Draws the graph of components: text, Graphviz, an HTML page."""

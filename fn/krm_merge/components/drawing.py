@@ -1,0 +1,378 @@
+"""Draws the graph of Components: as Mermaid and DOT, by Graphviz, and as one HTML page (C6).
+
+Cytoscape.js draws it, dagre lays it out; both are vendored and part of the page, which loads nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from krm_merge.components.graph import Edge, Graph, Role
+from krm_merge.components.konflux.model import ComponentKey
+from krm_merge.errors import KrmMergeError
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The contents of a drawing. No order in it matters, and entries of unknown Components are ignored.
+
+    `waiting` has short labels of the pull requests that wait for a Component or are planned in it, `groups` the
+    Components that each group of pull requests is about. Edges never leave an Application (R4).
+    """
+
+    graph: Graph
+    waiting: Mapping[ComponentKey, Sequence[str]] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[ComponentKey]] = field(default_factory=dict)
+
+    def role(self, key: ComponentKey) -> str:
+        """The role of a Component and whether its builds are tested, in words."""
+        tested = "tested and released" if self.graph.is_tested(key) else "not tested"
+        return f"{self.graph.role(key)}, {tested}"
+
+    def groups_of(self, key: ComponentKey) -> list[str]:
+        """The groups of pull requests that are about a Component."""
+        return sorted((name for name, keys in self.groups.items() if key in keys), key=natural_order)
+
+    def waiting_for(self, key: ComponentKey) -> list[str]:
+        """The pull requests that wait for a Component."""
+        return sorted(set(self.waiting.get(key, ())), key=natural_order)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cluster:
+    """The Components of one Application: those that edges link, in order, and the others."""
+
+    namespace: str
+    application: str
+    linked: tuple[ComponentKey, ...] = ()
+    independent: tuple[ComponentKey, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        name = f"Application {self.application}" if self.application else "no Application"
+        return f"{name} in namespace {self.namespace}" if self.namespace else name
+
+
+def clusters(graph: Graph) -> list[Cluster]:
+    """The Applications of a graph, in order."""
+    members: dict[tuple[str, str], list[ComponentKey]] = {}
+    for key, component in sorted(graph.components.items()):
+        members.setdefault((key.namespace, component.application), []).append(key)
+    return [
+        Cluster(
+            namespace,
+            application,
+            tuple(key for key in keys if graph.role(key) != "independent"),
+            tuple(key for key in keys if graph.role(key) == "independent"),
+            tuple(sorted(Edge(key, other) for key in keys for other in graph.dependencies(key) if other in keys)),
+        )
+        for (namespace, application), keys in sorted(members.items())
+    ]
+
+
+def printable(text: str) -> str:
+    """A text without line breaks and characters that documents must not hold."""
+    return "".join("\N{REPLACEMENT CHARACTER}" if _unfit(char) else char for char in text)
+
+
+def _unfit(char: str) -> bool:
+    return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or char in "\ufffe\uffff"
+
+
+def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
+    """The Components within `depth` edges of those with a name, in both directions; 0 is without a limit.
+
+    Raises:
+        LookupError: No Component has the name.
+    """
+    graph = drawing.graph
+    keys = {key for key in graph.components if name in (key.name, str(key))}
+    if not keys:
+        raise LookupError(f"there is no Component {name}; give the name of one of the {len(graph.components)}")
+    kept = keys | _reached(keys, graph.dependencies, depth) | _reached(keys, graph.dependants, depth)
+    part = replace(
+        graph,
+        components={key: one for key, one in graph.components.items() if key in kept},
+        edges=frozenset(edge for edge in graph.edges if {edge.dependant, edge.dependency} <= kept),
+    )
+    return replace(drawing, graph=part)
+
+
+def _reached(
+    keys: set[ComponentKey], near: Callable[[ComponentKey], Sequence[ComponentKey]], depth: int
+) -> set[ComponentKey]:
+    found, level, steps = set[ComponentKey](), keys, 0
+    while level and (not depth or steps < depth):
+        level = {other for key in level for other in near(key)} - found - keys
+        found |= level
+        steps += 1
+    return found
+
+
+def natural_order(label: str) -> tuple[str, str]:
+    """Sorts #3 before #17."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(12), label), label
+
+
+MERMAID_EDGES = 500
+MERMAID_CHARACTERS = 50_000
+"""Mermaid's default limits (maxEdges, maxTextSize)."""
+
+
+def beyond_mermaid(drawing: Drawing, text: str) -> str:
+    """Why Mermaid refuses to draw a text, '' if it draws it."""
+    if len(drawing.graph.edges) > MERMAID_EDGES:
+        return f"{len(drawing.graph.edges)} edges are more than the {MERMAID_EDGES} that Mermaid draws"
+    if len(text) > MERMAID_CHARACTERS:
+        return f"{len(text)} characters are more than the {MERMAID_CHARACTERS} that Mermaid reads"
+    return ""
+
+
+_MERMAID_SHAPES: Mapping[Role, tuple[str, str]] = {
+    "dependency": ("[[", "]]"),
+    "both": ("[", "]"),
+    "dependant": ("(", ")"),
+    "independent": ("(", ")"),
+}
+_COLOURS: Mapping[Role, tuple[str, str]] = {
+    "dependency": ("#dbeafe", "#1d4ed8"),
+    "both": ("#ede9fe", "#6d28d9"),
+    "dependant": ("#dcfce7", "#15803d"),
+    "independent": ("#f3f4f6", "#4b5563"),
+}
+"""Fill and line colour of boxes, by role."""
+_LEGEND = (
+    "an arrow leads from a dependency to its dependant",
+    "both: dependency and dependant",
+    "thick border: tested and released",
+)
+
+
+def mermaid(drawing: Drawing) -> str:
+    """The drawing as a Mermaid flowchart."""
+    graph = drawing.graph
+    names = _identifiers(graph.components)
+    lines = ["flowchart LR"]
+    applications = clusters(graph)
+    for number, cluster in enumerate(applications):
+        lines += [f'  subgraph a{number}["{_mermaid_text(cluster.title)}"]', "    direction LR"]
+        for key in (*cluster.linked, *cluster.independent):
+            role = graph.role(key)
+            left, right = _MERMAID_SHAPES[role]
+            first, *rest = map(_mermaid_text, _lines(drawing, key))
+            text = "<br/>".join((f"<b>{first}</b>", *rest))
+            tested = "Tested" if graph.is_tested(key) else ""
+            lines.append(f'    {names[key]}{left}"{text}"{right}:::{role}{tested}')
+        lines += [f"    {' ~~~ '.join(names[key] for key in row)}" for row in _rows(cluster.independent)]
+        lines.append("  end")
+    lines += [f"  {names[edge.dependency]} --> {names[edge.dependant]}" for edge in _in_order(graph.edges)]
+    lines.append(f'  legend["{"<br/>".join(map(_mermaid_text, _LEGEND))}"]:::legend')
+    for role, is_tested in sorted({(graph.role(key), graph.is_tested(key)) for key in graph.components}):
+        fill, line = _COLOURS[role]
+        dashes = ",stroke-dasharray:5 3" if role == "independent" else ""
+        name = f"{role}Tested" if is_tested else role
+        width = 3 if is_tested else 1
+        lines.append(f"  classDef {name} fill:{fill},stroke:{line},stroke-width:{width}px,color:#111827{dashes}")
+    lines.append("  classDef legend fill:none,stroke:none,color:#6b7280")
+    if applications:
+        lines.append("  classDef application fill:none,stroke:#9ca3af")
+        lines.append(f"  class {','.join(f'a{number}' for number in range(len(applications)))} application")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_text(text: str) -> str:
+    """A text for a quoted label: markup of Mermaid, Markdown and HTML is escaped as character numbers."""
+    return re.sub(r"[^A-Za-z0-9 ,./:()\u0080-\U0010ffff-]", lambda char: f"#{ord(char[0])};", printable(text))
+
+
+_DOT_SHAPES: Mapping[Role, str] = {
+    "dependency": 'peripheries=2, style="filled"',
+    "both": 'style="filled"',
+    "dependant": 'style="filled,rounded"',
+    "independent": 'style="filled,rounded,dashed"',
+}
+
+
+def dot(drawing: Drawing) -> str:
+    """The drawing for Graphviz."""
+    graph = drawing.graph
+    names = _identifiers(graph.components)
+    lines = [
+        "digraph components {",
+        "  rankdir=LR;",
+        f"  label={_dot_text(_LEGEND)};",
+        '  fontname="Helvetica";',
+        '  node [shape=box, fontname="Helvetica", fontcolor="#111827", margin="0.15,0.08"];',
+        '  edge [color="#4b5563"];',
+    ]
+    for number, cluster in enumerate(clusters(graph)):
+        lines += [f"  subgraph cluster_{number} {{", f"    label={_dot_text([cluster.title])};", '    color="#9ca3af";']
+        for key in (*cluster.linked, *cluster.independent):
+            role = graph.role(key)
+            fill, line = _COLOURS[role]
+            width = 3 if graph.is_tested(key) else 1
+            looks = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
+            lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {looks}];")
+        lines += [f"    {' -> '.join(names[key] for key in row)} [style=invis];" for row in _rows(cluster.independent)]
+        lines.append("  }")
+    lines += [f"  {names[edge.dependency]} -> {names[edge.dependant]};" for edge in _in_order(graph.edges)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_text(lines: Iterable[str]) -> str:
+    """Lines as a quoted string, with `&` escaped: Graphviz decodes entities."""
+    escaped = (re.sub(r'[\\"]', r"\\\g<0>", printable(line)).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(escaped) + '"'
+
+
+def _identifiers(keys: Iterable[ComponentKey]) -> dict[ComponentKey, str]:
+    """Unique identifiers of Components, made from their names: letters, digits and `_` only."""
+    found: dict[ComponentKey, str] = {}
+    taken: set[str] = set()
+    for key in sorted(keys):
+        name = stem = "c_" + re.sub(r"[^A-Za-z0-9]+", "_", key.name).strip("_")[:63].strip("_")
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{stem}__{number}"
+        taken.add(name)
+        found[key] = name
+    return found
+
+
+def _lines(drawing: Drawing, key: ComponentKey) -> list[str]:
+    groups = [f"group {name}" for name in drawing.groups_of(key)]
+    waiting = [f"\N{BULLET} {label}" for label in drawing.waiting_for(key)]
+    return [key.name, drawing.role(key), *groups, *waiting]
+
+
+def _in_order(edges: Iterable[Edge]) -> list[Edge]:
+    return sorted(edges, key=lambda edge: (edge.dependency, edge.dependant))
+
+
+_ROW = 4
+
+
+def _rows(keys: Sequence[ComponentKey]) -> Iterator[Sequence[ComponentKey]]:
+    """Rows of Components without edges, which invisible links set side by side. A row of one needs no link."""
+    rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
+    return (row for row in rows if len(row) > 1)
+
+
+class GraphvizError(KrmMergeError):
+    """Graphviz is missing or fails; the message names the remedy."""
+
+
+def svg(dot_text: str) -> str:
+    """The SVG that `dot` draws. Raises GraphvizError."""
+    try:
+        done = subprocess.run(["dot", "-Tsvg"], input=dot_text.encode(), capture_output=True)
+    except FileNotFoundError:
+        remedy = "install Graphviz, or use --format html, which needs no program"
+        raise GraphvizError(f"SVG is drawn by Graphviz, and its program dot is not on PATH; {remedy}") from None
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GraphvizError(f"dot cannot draw it: {lines[0] if lines else f'exit code {done.returncode}'}")
+    return done.stdout.decode()
+
+
+_ASSETS = Path(__file__).parent / "drawing_assets"
+
+
+def page(drawing: Drawing) -> str:
+    """The page as text. The same drawing gives the same page."""
+    data = json.dumps(_data(drawing), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    pieces = {
+        "/*CSS*/": _read("page.css"),
+        "<!--SUMMARY-->": _summary(drawing),
+        # The data must not close its script element.
+        "/*DATA*/": data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
+        "/*CYTOSCAPE*/": _read("vendor/cytoscape.min.js"),
+        "/*DAGRE*/": _read("vendor/dagre.min.js"),
+        "/*SCRIPT*/": _read("page.js"),
+    }
+    text = _read("page.html")
+    for mark, piece in pieces.items():
+        before, found, after = text.partition(mark)
+        assert found
+        text = f"{before}{piece}{after}"
+    return text
+
+
+def _summary(drawing: Drawing) -> str:
+    graph = drawing.graph
+    waiting = len({label for key in graph.components for label in drawing.waiting_for(key)})
+    return f"{len(graph.components)} components, {len(graph.edges)} dependencies, {waiting} planned pull requests"
+
+
+def _data(drawing: Drawing) -> dict[str, Any]:
+    graph, applications, components = drawing.graph, list[dict[str, Any]](), list[dict[str, Any]]()
+    groups: dict[ComponentKey, list[str]] = {}
+    for name in sorted(drawing.groups, key=natural_order):
+        for key in set(drawing.groups[name]) & graph.components.keys():
+            groups.setdefault(key, []).append(printable(name))
+    numbers = {key: f"c{number}" for number, key in enumerate(sorted(graph.components))}
+    ranks = _ranks(graph)
+    for number, cluster in enumerate(clusters(graph)):
+        applications.append({"id": f"a{number}", "title": printable(cluster.title)})
+        for key in (*cluster.linked, *cluster.independent):
+            waiting = [printable(label) for label in drawing.waiting_for(key)]
+            described, name = drawing.role(key), printable(key.name)
+            words = [name, cluster.title, described, *groups.get(key, ()), *waiting]
+            components.append(
+                {
+                    "id": numbers[key],
+                    "name": name,
+                    "application": f"a{number}",
+                    "role": graph.role(key),
+                    "tested": graph.is_tested(key),
+                    "described": f"{described}; {printable(cluster.title)}",
+                    "groups": groups.get(key, []),
+                    "waiting": waiting,
+                    "rank": ranks.get(key, 0),
+                    "text": " ".join(words).lower(),
+                }
+            )
+    circular = {pair for circle in graph.circles for pair in pairwise([*circle, circle[0]])}
+    edges = sorted((edge.dependency, edge.dependant) for edge in graph.edges)
+    return {
+        "applications": applications,
+        "components": components,
+        "edges": [[numbers[a], numbers[b], (b, a) in circular] for a, b in edges],
+        "groups": sorted({name for names in groups.values() for name in names}, key=natural_order),
+        "problems": [
+            printable(f"These depend on each other in a circle: {' -> '.join(map(str, [*circle, circle[0]]))}")
+            for circle in graph.circles
+        ],
+    }
+
+
+def _ranks(graph: Graph) -> dict[ComponentKey, int]:
+    """Length of the longest chain of dependencies of each Component; those that depend on a circle are left out."""
+    ranks: dict[ComponentKey, int] = {}
+    missing = {key: len(graph.dependencies(key)) for key in graph.components}
+    level, rank = [key for key, count in missing.items() if not count], 0
+    while level:
+        below: list[ComponentKey] = []
+        for key in level:
+            ranks[key] = rank
+            for dependant in graph.dependants(key):
+                missing[dependant] -= 1
+                if not missing[dependant]:
+                    below.append(dependant)
+        level, rank = below, rank + 1
+    return ranks
+
+
+def _read(path: str) -> str:
+    return (_ASSETS / path).read_text(encoding="utf-8")

@@ -1,0 +1,400 @@
+"""The graph of Components and the groups of its pull requests (rules R1 to R11, C1, C2, C9, C10).
+
+Dependencies, versions, cycles, and the findings about them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from graphlib import TopologicalSorter
+from hashlib import sha256
+from typing import Literal, TypeAlias
+
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
+from krm_merge.krm.result import ResourceRef, Result, Severity
+
+_API_VERSION = "appstudio.redhat.com/v1alpha1"
+
+
+def finding(severity: Severity, rule: str, message: str, component: ComponentKey, field: str = "") -> Result:
+    """A result about a Component: the one that declares the cause. `field` is the path of a field there, '' for none.
+
+    Its reference has Konflux's usual apiVersion; a caller that has the item replaces it by the item's.
+    """
+    reference = ResourceRef(_API_VERSION, "Component", component.name, component.namespace)
+    return Result(severity, message, reference, path=field or None, rule=rule, tags={"component": str(component)})
+
+
+def component_of(result: Result) -> ComponentKey:
+    """The Component that a finding is about."""
+    assert result.resource is not None
+    return ComponentKey(result.resource.namespace, result.resource.name)
+
+
+def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[list[ComponentKey]]:
+    """A circle for each back edge of a depth-first walk, starting at its least Component (R3).
+
+    `above` are the Components that each one depends on. Without these edges the graph has no circle.
+    """
+    finished = set[ComponentKey]()
+    for root in sorted(above):
+        if root in finished:
+            continue
+        path, position, open_edges = [root], {root: 0}, [iter(above[root])]
+        while path:
+            for key in open_edges[-1]:
+                if key in position:
+                    yield _from_least(path[position[key] :])
+                elif key not in finished:
+                    position[key] = len(path)
+                    path.append(key)
+                    open_edges.append(iter(above.get(key, ())))
+                    break
+            else:
+                open_edges.pop()
+                done = path.pop()
+                del position[done]
+                finished.add(done)
+
+
+def _from_least(circle: list[ComponentKey]) -> list[ComponentKey]:
+    start = circle.index(min(circle))
+    return [*circle[start:], *circle[:start]]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedGraph:
+    """A graph in which each version is a Component; `of` maps a version to its Component."""
+
+    graph: Graph
+    of: Mapping[ComponentKey, ComponentKey]
+    findings: tuple[Result, ...] = ()
+
+    def builds(self, history: History) -> list[Build]:
+        """All builds; those of a further version are attributed to the Component of that version."""
+        by_branch = {(self.of[key], self.graph.components[key].branch): key for key in self.of}
+        found = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
+        return [build if key is None else replace(build, component=key) for build, key in found]
+
+
+def with_versions(graph: Graph) -> VersionedGraph:
+    """The graph with all versions of its Components; the first of each is the Component itself.
+
+    A version of a dependant depends on the version of the same name, else of the same branch, else on the first.
+    """
+    components, of = dict(graph.components), dict[ComponentKey, ComponentKey]()
+    by_name: dict[ComponentKey, dict[str, ComponentKey]] = {}
+    findings: list[Result] = []
+    for key, component in sorted(graph.components.items()):
+        for version in component.versions[1:]:
+            its_key = ComponentKey(key.namespace, f"{key.name}-{version.name}")
+            if its_key in components:
+                message = f"{key}: its version {version.name} is not planned: there is a Component {its_key}"
+                findings.append(finding("warning", "C10", message, key, "spec.source.versions"))
+                continue
+            components[its_key] = _of_version(component, its_key, version)
+            of[its_key] = key
+            by_name.setdefault(key, {})[version.name] = its_key
+    edges, validated = (
+        frozenset(edge for one in some for edge in _edges(one, graph, by_name))
+        for some in (graph.edges, graph.validated)
+    )
+    versioned = replace(graph, components=components, edges=edges, validated=validated)
+    return VersionedGraph(versioned, of, tuple(findings))
+
+
+def _of_version(component: Component, key: ComponentKey, version: ComponentVersion) -> Component:
+    # The promoted digest of a Component belongs to its first version.
+    plain = replace(component, digest=version.digest, promoted=version.promoted, commit=version.commit, versions=())
+    return replace(plain, key=key, branch=version.branch, context=version.context, is_declared=False)
+
+
+def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:
+    yield edge
+    dependencies = by_name.get(edge.dependency, {})
+    known = graph.components[edge.dependency].versions
+    for name, dependant in by_name.get(edge.dependant, {}).items():
+        version = next(one for one in graph.components[edge.dependant].versions if one.name == name)
+        yield Edge(dependant, dependencies.get(_same(version, known), edge.dependency))
+
+
+def _same(version: ComponentVersion, known: Sequence[ComponentVersion]) -> str:
+    """The name of the version that matches another Component's version, '' for none."""
+    by_name = next((one.name for one in known if one.name == version.name), "")
+    return by_name or next((one.name for one in known if one.branch == version.branch), "")
+
+
+_REPOSITORY = "spec.source.git.url"
+_IMAGE = "spec.containerImage"
+
+
+def incomplete_components(graph: Graph, history: History) -> Iterator[Result]:
+    """Components of the graph without a repository, and dependencies without the name of an image.
+
+    The graph must have no cycle.
+    """
+    for key in graph.order:
+        if not graph.components[key].repository and graph.role(key) != "independent":
+            message = f"{key} names no repository, so it gets and triggers no pull requests; set {_REPOSITORY}"
+            yield finding("warning", "R21", message, key, _REPOSITORY)
+        if graph.dependants(key) and not history.image_names(key):
+            message = f"{key} names no image, and no build does, so its dependants get no digests; set {_IMAGE}"
+            yield finding("warning", "C5", message, key, _IMAGE)
+
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class BranchNames:
+    """How branches name their group.
+
+    `separators` end the name of the group. Branches that begin with one of `ignored_prefixes`, such as those of
+    other programs, are a group each (I6). `dependants` are the names after `@` in the branches that we write.
+    """
+
+    separators: tuple[str, ...] = ("/",)
+    ignored_prefixes: tuple[str, ...] = ("renovate", "dependabot")
+    dependants: Collection[str] = ()
+
+    def group(self, branch: str) -> str:
+        """The group of a branch; without a separator it is the whole name (R8)."""
+        # A fork's branch comes with its owner; git allows no colon in a name.
+        owner, colon, plain = branch.partition(":")
+        if colon:
+            # As in Konflux, the main branches of forks are not one group.
+            branch = f"{plain}-{owner}" if plain in ("main", "master") else plain
+        first = branch.partition("/")[0]
+        if first in self.ignored_prefixes and first != branch:
+            head, _, rest = branch.replace("@", "/").rpartition("/")
+            return branch[: len(head)] if rest in self.dependants else branch
+        for separator in self.separators:
+            head, sign, _ = branch.partition(separator)
+            if sign and head:
+                branch = head
+        # C2: `@` may be part of a name; it is a separator only in the branches that we write.
+        while (parts := branch.rpartition("@"))[0] and parts[2] in self.dependants:
+            branch = parts[0]
+        return branch
+
+
+def branch_names(group: str, suffix: str) -> tuple[str, str]:
+    """The two branch names for a group's digests to a dependant: the preferred name, and the fallback."""
+    return f"{group}/{suffix}", f"{group}@{suffix}"
+
+
+def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
+    """The branch to write, with the group as its prefix (I8): git cannot have both `x/y` and `x` (I5).
+
+    `taken` are the branches of the repository. If `/` is not a separator, it is not written: the group could not be
+    read from the branch again.
+    """
+    preferred, other = branch_names(group, suffix)
+    return preferred if "/" in separators and is_possible(preferred, taken) else other
+
+
+def is_possible(branch: str, taken: Collection[str]) -> bool:
+    """Whether git can hold a branch beside others."""
+    parents = branch.split("/")
+    above = {"/".join(parents[:at]) for at in range(1, len(parents))}
+    return above.isdisjoint(taken) and not any(one.startswith(f"{branch}/") for one in taken)
+
+
+def group_label(group: str) -> str:
+    """The value of the label pr-group-sha. Source: integration-service, tekton/build_pipeline.go."""
+    return sha256(group.encode()).hexdigest()[:62]
+
+
+def resource_name(*parts: str) -> str:
+    """A unique name for a resource, made of several parts.
+
+    Dots separate the parts, and only the last part may contain dots; a part that is not a valid name gets a hash.
+    """
+    filled = [part for part in parts if part]
+    text = ".".join(filled)
+    if _NAME.fullmatch(text) and len(text) <= _LONGEST_NAME and not any("." in part for part in filled[:-1]):
+        return text
+    mark = sha256("\0".join(filled).encode()).hexdigest()[:8]
+    readable = _NOT_IN_NAMES.sub("-", text.lower()).strip("-")[: _LONGEST_NAME - 9].rstrip("-")
+    return f"{readable}-{mark}"
+
+
+Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
+"""Role of a Component: others depend on it, it depends on others, both, or neither (R2)."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """A dependant and its dependency (I2)."""
+
+    dependant: ComponentKey
+    dependency: ComponentKey
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Components and the valid edges among them.
+
+    `deleted` are the deleted Components; `removed` are names of deleted Components in any namespace, including those
+    that are not observed.
+    """
+
+    components: Mapping[ComponentKey, Component]
+    edges: frozenset[Edge] = field(default_factory=frozenset)
+    deleted: Mapping[ComponentKey, Component] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+    validated: frozenset[Edge] = frozenset()
+    """The edges that pass a digest on only after the tests of its build (C10)."""
+
+    @cached_property
+    def _below(self) -> dict[ComponentKey, list[ComponentKey]]:
+        below: dict[ComponentKey, list[ComponentKey]] = {}
+        for edge in sorted(self.edges):
+            below.setdefault(edge.dependency, []).append(edge.dependant)
+        return below
+
+    @cached_property
+    def _above(self) -> dict[ComponentKey, list[ComponentKey]]:
+        above: dict[ComponentKey, list[ComponentKey]] = {}
+        for edge in sorted(self.edges):
+            above.setdefault(edge.dependant, []).append(edge.dependency)
+        return above
+
+    def dependants(self, key: ComponentKey) -> Sequence[ComponentKey]:
+        """The Components that depend on a Component, in order."""
+        return self._below.get(key, ())
+
+    def dependencies(self, key: ComponentKey) -> Sequence[ComponentKey]:
+        """The Components that a Component depends on, in order."""
+        return self._above.get(key, ())
+
+    def deleted_names(self, namespace: str) -> set[str]:
+        """The names of the deleted Components of a namespace (R5, C9)."""
+        return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
+
+    def role(self, key: ComponentKey) -> Role:
+        """The role of a Component."""
+        if key in self._below:
+            return "both" if key in self._above else "dependency"
+        return "dependant" if key in self._above else "independent"
+
+    def is_tested(self, key: ComponentKey) -> bool:
+        """Whether builds of a Component are tested and released: those of a dependency never are (R14, I4)."""
+        return key not in self._below
+
+    def is_validated(self, key: ComponentKey) -> bool:
+        """Whether builds of a Component are tested, for a release or because a validated edge waits for the tests."""
+        return self.is_tested(key) or key in self._validated_dependencies
+
+    @cached_property
+    def _validated_dependencies(self) -> set[ComponentKey]:
+        return {edge.dependency for edge in self.validated}
+
+    @cached_property
+    def circles(self) -> list[list[ComponentKey]]:
+        """Circles of Components, each Component before its dependency; empty if there is no circle."""
+        return sorted(circles(self._above))
+
+    @cached_property
+    def order(self) -> list[ComponentKey]:
+        """All Components, each after its dependencies."""
+        sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
+        sorter.prepare()
+        found: list[ComponentKey] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready())
+            found += ready
+            sorter.done(*ready)
+        return found
+
+
+def build_graph(
+    components: Iterable[Component], nudges: Iterable[Nudge] = (), removed: Iterable[str] = ()
+) -> tuple[Graph, list[Result]]:
+    """The graph of the valid edges, and findings about the others. With errors, nothing may be written.
+
+    `removed` names deleted Components, besides those with a deletion timestamp (C9).
+    """
+    nudges = list(nudges)
+    all_of, names = {component.key: component for component in components}, frozenset(removed)
+    gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
+    living = {key: component for key, component in all_of.items() if key not in gone}
+    without_edges = Graph(living, deleted=gone, removed=names)
+    findings: list[Result] = []
+    edges: set[Edge] = set()
+    for declarer, edge, name in _declared(living, nudges):
+        if edge is None:
+            findings.append(_unresolved(declarer, name, all_of, without_edges.deleted_names(declarer.namespace)))
+            continue
+        problem = _flaw(edge, living)
+        if problem is not None:
+            findings.append(problem)
+        else:
+            edges.add(edge)
+    validated = {
+        Edge(ComponentKey(one.namespace, one.target), ComponentKey(one.namespace, one.source))
+        for one in nudges
+        if one.validated
+    }
+    graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
+    findings += map(_circle, graph.circles)
+    # An edge that both its ends declare has a finding for each.
+    different = {(component_of(one), one.rule, one.message): one for one in findings}
+    return graph, [different[key] for key in sorted(different)]
+
+
+Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
+"""The declaring Component, the edge, and the name as written if no such Component exists."""
+
+
+def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
+    # I1: dependsOn is declared by the dependant. C1: a nudge is declared by the dependency.
+    for key, component in sorted(living.items()):
+        for name in dict.fromkeys(component.depends_on):
+            target = ComponentKey(key.namespace, name)
+            yield key, Edge(key, target) if target in living else None, name
+        for name in dict.fromkeys(component.nudges):
+            target = ComponentKey(key.namespace, name)
+            yield key, Edge(target, key) if target in living else None, name
+    for nudge in (one for one in nudges if not one.derived):
+        source, target = ComponentKey(nudge.namespace, nudge.source), ComponentKey(nudge.namespace, nudge.target)
+        missing = next((key for key in (source, target) if key not in living), None)
+        yield source, None if missing else Edge(target, source), missing.name if missing else ""
+
+
+def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Result:
+    elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
+    if name in gone:
+        message = f"{declarer} names {name}, which is deleted; the edge is removed"
+        return finding("info", "R5", message, declarer)
+    if elsewhere:
+        message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"
+        return finding("warning", "R4", message, declarer)
+    return finding(
+        "warning", "C9", f"{declarer} names {name}, but there is no such Component; the edge is ignored", declarer
+    )
+
+
+def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None:
+    dependant, dependency = living[edge.dependant], living[edge.dependency]
+    if edge.dependant == edge.dependency:
+        return finding("error", "R3", f"{edge.dependant} depends on itself; remove the dependency", edge.dependant)
+    if dependant.application != dependency.application:
+        message = (
+            f"{edge.dependant} depends on {edge.dependency} of application {dependency.application or 'none'}, itself "
+            f"in {dependant.application or 'none'}; the edge is ignored"
+        )
+        return finding("warning", "R4", message, edge.dependant)
+    return None
+
+
+def _circle(circle: Sequence[ComponentKey]) -> Result:
+    """The finding about a circle, with its whole path (R3)."""
+    text = " -> ".join(map(str, [*circle, circle[0]]))
+    return finding("error", "R3", f"these Components depend on each other in a circle: {text}", circle[0])

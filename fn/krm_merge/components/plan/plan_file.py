@@ -1,0 +1,323 @@
+"""Reads plans to apply, which anybody may have edited, and summarizes many by dependant, group and cause (C7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from krm_merge.components.digests.references import ImageIdentity
+from krm_merge.components.digests.replacement import TagPolicy
+from krm_merge.components.konflux.model import is_tag
+from krm_merge.components.konflux.reading import Fields, Place
+from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.records import DigestPolicy
+from krm_merge.text.reading.values import Value
+
+# Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
+_NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Changes of a pull request at some paths, to be copied: its head, and its target branch."""
+
+    pull_request: str
+    head: str
+    target_branch: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEdit:
+    """Digests of a component to be replaced in the files of a directory. `known` includes the new digest."""
+
+    component: str
+    repositories: tuple[str, ...]
+    known: ImageIdentity
+    digest: str
+    manifests: frozenset[str] = frozenset()
+    tag: str = ""
+
+    @property
+    def image(self) -> str:
+        """The name of the image in messages."""
+        return self.repositories[0] if self.repositories else self.component
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPlan:
+    """A plan that was read from a file.
+
+    `contexts` are the directories of the dependants, `number` is the pull request that was open when it was planned, 0
+    for none, and `closed` is why it is to be closed.
+    """
+
+    name: str
+    repository: str
+    branch: str
+    group: str
+    base: str
+    contexts: tuple[str, ...]
+    number: int
+    closed: str
+    draft: bool
+    title: str
+    description: str
+    actions: frozenset[str]
+    copies: tuple[Copy, ...]
+    edits: tuple[PlannedEdit, ...]
+    policy: DigestPolicy = field(default_factory=DigestPolicy)
+    dependants: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    """What it waits for, in words."""
+
+
+def read_recorded_plan(value: Value) -> RecordedPlan:
+    """Reads a plan from its resource. Raises UnreadableError with all problems."""
+    fields = Fields(value)
+    branch, base = _branch(fields, "spec", "sourceBranch"), ""
+    if fields.at("spec", "targetBranch") is not None:
+        base = _branch(fields, "spec", "targetBranch")
+    if branch and branch == base:
+        fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
+    fields.needed("spec", "state")
+    state = _one_of(fields, ("open", "closed"), "spec", "state")
+    number = fields.pull_request_number("spec", "number")
+    if not isinstance(fields.at("spec", "draft"), bool):
+        fields.wrong("true or false is expected, without quotes", "spec", "draft")
+    description = fields.text("spec", "description")
+    if parse_description(description) is None:
+        problem = "the block between the two comments is missing; plan again, it identifies the pull request"
+        fields.wrong(problem, "spec", "description")
+    components = fields.maps("spec", "components")
+    if not components:
+        fields.wrong("at least one Component is expected", "spec", "components")
+    copies, edits = list[Copy](), list[PlannedEdit]()
+    for one in fields.maps("spec", "commits"):
+        if _one_of(fields, ("synthetic", "digest"), *one, "kind") == "synthetic":
+            copies.append(_copy(fields, one))
+        else:
+            edits.append(_edit(fields, one))
+    order = RecordedPlan(
+        fields.needed("metadata", "name"),
+        _needed_url(fields, "spec", "repository"),
+        branch,
+        fields.needed("spec", "group"),
+        base,
+        tuple(fields.directory(*one, "context") or "." for one in components),
+        number,
+        (fields.text("spec", "reason") or "as planned") if state == "closed" else "",
+        fields.flag("spec", "draft"),
+        fields.needed("spec", "title"),
+        description,
+        frozenset(fields.texts("spec", "actions") or ()),
+        tuple(copies),
+        tuple(edits),
+        _policy(fields),
+        tuple(fields.text(*one, "name") for one in components),
+        tuple(dict.fromkeys(_wait(fields, one) for one in fields.maps("spec", "waitingFor"))),
+    )
+    fields.check()
+    return order
+
+
+def _copy(fields: Fields, at: Place) -> Copy:
+    head = fields.commit(*at, "headSHA")
+    if not head:
+        fields.wrong("the whole id of a commit is expected", *at, "headSHA")
+    return Copy(
+        fields.needed(*at, "pullRequest"),
+        head,
+        _branch(fields, *at, "targetBranch"),
+        fields.texts(*at, "paths") or (),
+    )
+
+
+def _edit(fields: Fields, at: Place) -> PlannedEdit:
+    fields.needed(*at, "to")
+    new, tag = fields.digest(*at, "to"), fields.text(*at, "tag")
+    if tag and not is_tag(tag):
+        fields.wrong("the tag of an image is expected", *at, "tag")
+    return PlannedEdit(
+        fields.needed(*at, "component"),
+        fields.texts(*at, "repositories") or (),
+        ImageIdentity(
+            _digests(fields, *at, "from") | {new},
+            frozenset(fields.texts(*at, "tags") or ()),
+            _digests(fields, *at, "otherDigests"),
+            frozenset(fields.texts(*at, "otherTags") or ()),
+        ),
+        new,
+        _digests(fields, *at, "manifests"),
+        tag,
+    )
+
+
+def _wait(fields: Fields, at: Place) -> str:
+    what, component = fields.text(*at, "pullRequest"), fields.text(*at, "component")
+    if fields.text(*at, "until") == "validated":
+        return f"the tests of {component}"
+    if fields.text(*at, "until") == "mergeBuild":
+        return f"the build of {component} after {what or 'its push'}"
+    return f"the merge of {what}"
+
+
+def _policy(fields: Fields) -> DigestPolicy:
+    at: Place = ("spec", "digest")
+    return DigestPolicy(
+        "any" if _one_of(fields, ("known", "any"), *at, "match") == "any" else "known",
+        "replace" if _one_of(fields, ("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
+        cast(TagPolicy, _one_of(fields, get_args(TagPolicy), *at, "tag")),
+        fields.texts(*at, "files") or (),
+        fields.texts(*at, "exclude") or (),
+    )
+
+
+def _needed_url(fields: Fields, *at: str | int) -> str:
+    fields.needed(*at)
+    return fields.url(*at)
+
+
+def _branch(fields: Fields, *at: str | int) -> str:
+    written = fields.needed(*at)
+    if written and _NO_BRANCH.search(written):
+        fields.wrong("the name of a branch is expected", *at)
+    return written
+
+
+def _one_of(fields: Fields, known: Sequence[str], *at: str | int) -> str:
+    """One of the known texts; the first if it is missing."""
+    written = fields.text(*at) or known[0]
+    if written not in known:
+        fields.wrong(f"{' or '.join(known)} is expected", *at)
+    return written
+
+
+def _digests(fields: Fields, *at: str | int) -> frozenset[str]:
+    return frozenset(fields.digest(*at, n) for n in range(len(fields.texts(*at) or ())))
+
+
+View: TypeAlias = Literal["dependant", "group", "wait"]
+_TITLES: Final[Mapping[View, str]] = {
+    "wait": "Waiting for",
+    "group": "Groups",
+    "dependant": "Dependants",
+}
+_SHOWN: Final = 10
+"""How many entries of a view are listed when all views are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Plans by each view: names with their plans, the ones with most plans first."""
+
+    plans: Sequence[RecordedPlan]
+    views: Mapping[View, Mapping[str, Sequence[RecordedPlan]]]
+
+    @property
+    def headline(self) -> str:
+        """All plans in one line."""
+        drafts = sum(one.draft and not one.closed for one in self.plans)
+        closed = sum(bool(one.closed) for one in self.plans)
+        acting = sum(bool(one.actions) for one in self.plans)
+        ready = len(self.plans) - drafts - closed
+        noun = "plan" if len(self.plans) == 1 else "plans"
+        return f"{len(self.plans)} {noun}: {ready} ready, {drafts} draft, {closed} to close; {acting} with actions"
+
+
+def summarized(plans: Iterable[RecordedPlan]) -> Summary:
+    """The plans by dependant, group and what they wait for."""
+    found = sorted(plans, key=lambda one: one.name)
+    names: Mapping[View, Callable[[RecordedPlan], Iterable[str]]] = {
+        "wait": lambda one: one.waits,
+        "group": lambda one: (one.group,),
+        "dependant": lambda one: one.dependants,
+    }
+    views: dict[View, dict[str, list[RecordedPlan]]] = {}
+    for view, names_of in names.items():
+        held: dict[str, list[RecordedPlan]] = {}
+        for one in found:
+            for name in names_of(one):
+                held.setdefault(name, []).append(one)
+        views[view] = dict(sorted(held.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+    return Summary(found, views)
+
+
+def as_text(summary: Summary, view: View | None = None) -> str:
+    """The summary for a terminal: the first entries of all views, or all entries of one."""
+    lines = [summary.headline]
+    for name, title in _TITLES.items():
+        held = summary.views[name]
+        if view not in (None, name) or not held:
+            continue
+        shown = list(held.items())[: None if view else _SHOWN]
+        lines += ["", f"{title}:"]
+        lines += [f"  {key}: {_about(plans, name)}" for key, plans in shown]
+        if len(shown) < len(held):
+            lines.append(f"  and {len(held) - len(shown)} more: --by {name}")
+    return "\n".join(lines) + "\n"
+
+
+def _about(plans: Sequence[RecordedPlan], view: View) -> str:
+    if view == "dependant":
+        return "; ".join(f"{one.branch} ({state_of(one)})" for one in plans[:3]) + _and_more(len(plans) - 3)
+    targets = sorted({name for one in plans for name in one.dependants})
+    what = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
+    return f"{what} for {', '.join(targets[:5])}{_and_more(len(targets) - 5)}"
+
+
+def _and_more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def state_of(plan: RecordedPlan) -> str:
+    """The desired state of a plan's pull request, and what it waits for."""
+    if plan.closed:
+        return f"to close: {plan.closed}"
+    if plan.waits:
+        return f"draft, waits for {', '.join(plan.waits[:3])}{_and_more(len(plan.waits) - 3)}"
+    return "draft" if plan.draft else "ready"
+
+
+def as_value(summary: Summary) -> Value:
+    """The summary for a program: each plan once, and the names of plans by each view."""
+    plans: dict[str, Value] = {
+        one.name: {
+            "repository": one.repository,
+            "branch": one.branch,
+            "group": one.group,
+            "dependants": list(one.dependants),
+            "draft": one.draft,
+            "closed": one.closed,
+            "waitsFor": list(one.waits),
+            "actions": [*sorted(one.actions)],
+        }
+        for one in summary.plans
+    }
+    views: dict[str, Value] = {}
+    for view, entries in summary.views.items():
+        named: dict[str, Value] = {name: [one.name for one in held] for name, held in entries.items()}
+        views[f"by{view.capitalize()}"] = named
+    return {"summary": summary.headline, "plans": plans, **views}
+
+
+def as_page(summary: Summary) -> str:
+    """The summary as one HTML page, in which every entry unfolds."""
+    parts = [
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Planned pull requests</title>',
+        "<style>:root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;max-width:70rem;",
+        "margin:1rem auto;padding:0 1rem}summary{cursor:pointer}li{overflow-wrap:anywhere}</style></head><body>",
+        f"<h1>Planned pull requests</h1><p>{escape(summary.headline)}</p>",
+    ]
+    for view, title in _TITLES.items():
+        parts.append(f"<h2>{title}</h2>")
+        for name, plans in summary.views[view].items():
+            rows = "".join(
+                f"<li>{escape(', '.join(one.dependants))}: {escape(one.branch)} ({escape(state_of(one))})</li>"
+                for one in plans
+            )
+            parts.append(f"<details><summary>{escape(name)} ({len(plans)})</summary><ul>{rows}</ul></details>")
+    return "\n".join([*parts, "</body></html>"]) + "\n"

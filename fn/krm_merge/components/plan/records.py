@@ -1,0 +1,321 @@
+"""Plans and observed pull requests as resources: their schemas, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, get_args
+
+from krm_merge.components.digests.replacement import ReplacementPolicy, TagPolicy
+from krm_merge.components.graph import group_label, resource_name
+from krm_merge.components.konflux.model import PullRequest
+from krm_merge.components.konflux.reading import OWN_VERSION
+from krm_merge.components.plan.model import Action, Plan, TriggerState, reference
+from krm_merge.forges.interface import PullRequestState, same_repository
+from krm_merge.text.reading.values import Value
+
+FieldSchema: TypeAlias = dict[str, Any]
+
+
+def _text(description: str, **more: Any) -> FieldSchema:
+    return {"description": description, "type": "string", **more}
+
+
+def _flag(description: str) -> FieldSchema:
+    return {"description": description, "type": "boolean"}
+
+
+def _number(description: str) -> FieldSchema:
+    return {"description": description, "type": "integer", "minimum": 1}
+
+
+def _texts(description: str, **more: Any) -> FieldSchema:
+    return {"description": description, "type": "array", "items": {"type": "string", **more}}
+
+
+def _fields(description: str, required: tuple[str, ...] = (), /, **properties: FieldSchema) -> FieldSchema:
+    needed = {"required": list(required)} if required else {}
+    return {"description": description, "type": "object", **needed, "properties": properties}
+
+
+def _list_schema(description: str, required: tuple[str, ...] = (), /, **properties: FieldSchema) -> FieldSchema:
+    items = _fields("", required, **properties)
+    del items["description"]
+    return {"description": description, "type": "array", "items": items}
+
+
+PULL_REQUEST_FIELDS: FieldSchema = {
+    "spec": _fields(
+        "What it is for.",
+        ("repository", "number", "sourceBranch", "targetBranch"),
+        repository=_text("URL of the repository that it is for.", minLength=1),
+        number=_number("Its number."),
+        sourceBranch=_text("The branch with its commits.", minLength=1),
+        targetBranch=_text("The branch that it is to be merged into.", minLength=1),
+        title=_text("Its title."),
+        description=_text("Its description; a block in it tells that it was planned."),
+    ),
+    "status": _fields(
+        "How it is.",
+        state=_text("Open, closed without a merge, or merged.", enum=list(get_args(PullRequestState)), default="open"),
+        draft=_flag("Whether it is a draft."),
+        headSHA=_text("The commit of its branch."),
+        mergeSHA=_text("The commit of its merge."),
+        mergedAt=_text("When it was merged, in UTC (RFC 3339)."),
+        author=_text("Who opened it."),
+        changedFiles=_texts("The paths that it changes, both of a renamed file."),
+        userCommits=_flag("Whether people added commits to a branch that was planned."),
+        branches=_texts("All branches of the repository."),
+        defaultBranch=_text("The default branch of the repository."),
+    ),
+}
+PLAN_FIELDS: FieldSchema = {
+    "spec": _fields(
+        "What the pull request shall be.",
+        (
+            "repository",
+            "sourceBranch",
+            "components",
+            "group",
+            "state",
+            "draft",
+            "title",
+            "description",
+        ),
+        repository=_text("URL of the dependants' repository.", minLength=1),
+        number=_number("The pull request, where it is open."),
+        sourceBranch=_text("The branch that carries the digests.", minLength=1),
+        targetBranch=_text("The branch that it is for; without it the default branch.", minLength=1),
+        application=_text("The Application of the dependants."),
+        components=_list_schema(
+            "The dependants: one, or several that share a branch.",
+            ("name",),
+            name=_text("The dependant."),
+            context=_text("Its directory in the repository."),
+        ),
+        group=_text("The group of pull requests."),
+        state=_text("What it shall be.", enum=["open", "closed"]),
+        reason=_text("Why it shall be closed."),
+        draft=_flag("Whether it shall be a draft."),
+        triggers=_list_schema(
+            "What brought it about.",
+            ("component", "state"),
+            component=_text("The dependency."),
+            pullRequest=_text("Its pull request, owner/name#number; of a push there is none."),
+            state=_text(
+                "Open, merged and waiting for the build of the merge, merged and built, or closed unmerged.",
+                enum=list(get_args(TriggerState)),
+            ),
+            headSHA=_text("The commit of its branch."),
+            digest=_text("The digest that it brings."),
+        ),
+        waitingFor=_list_schema(
+            "What keeps it a draft.",
+            ("component", "until"),
+            component=_text("The dependency."),
+            pullRequest=_text("Its pull request."),
+            until=_text("Its merge, the build of that, or tests of it.", enum=["merged", "mergeBuild", "validated"]),
+        ),
+        commits=_list_schema(
+            "What its branch holds, from below.",
+            ("kind",),
+            kind=_text("A copy of changes, or another digest.", enum=["synthetic", "digest"]),
+            pullRequest=_text("Of a copy: whose changes."),
+            headSHA=_text("Of a copy: the commit that has them."),
+            targetBranch=_text("Of a copy: the branch that they are changes of."),
+            paths=_texts("Of a copy: the paths."),
+            component=_text("Of a digest: the dependency."),
+            repositories=_texts("Of a digest: the names of its image."),
+            **{"from": _texts("Of a digest: those that may be replaced.")},
+            to=_text("Of a digest: the new one."),
+            manifests=_texts("Of a digest: those of its images for single architectures, which files should not name."),
+            tags=_texts("Of a digest: tags that only this dependency has, of several whose images have one name."),
+            otherDigests=_texts("Of a digest: those of other Components whose images have that name; they stay."),
+            otherTags=_texts("Of a digest: tags that only these other Components have."),
+            tag=_text("Of a digest: the tag of its image, which replaces others."),
+        ),
+        digest=_fields(
+            "Which digests are replaced, and where.",
+            match=_text("Known ones, or any of the image.", enum=["known", "any"]),
+            multiDigestFile=_text("What becomes of a file with several of one image.", enum=["refuse", "replace"]),
+            files=_texts("Globs of files to look at."),
+            exclude=_texts("Globs of files that are left alone."),
+            tag=_text("What happens to a tag before a replaced digest.", enum=list(get_args(TagPolicy))),
+        ),
+        actions=_texts("What is to be done to it as observed.", enum=list(get_args(Action))),
+        title=_text("Its title."),
+        description=_text("Its description."),
+    ),
+    "status": {
+        "description": "What others write of it.",
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+}
+
+
+def pull_request() -> FieldSchema:
+    """The JSON schema of a PullRequest, without an address of its own."""
+    return _resource(PULL_REQUEST, "A pull request as it was observed.", PULL_REQUEST_FIELDS)
+
+
+def pull_request_plan() -> FieldSchema:
+    """The JSON schema of a PullRequestPlan, without an address of its own."""
+    return _resource(KIND, "The planned state of a dependant's pull request.", PLAN_FIELDS)
+
+
+def _resource(kind: str, description: str, properties: FieldSchema) -> FieldSchema:
+    return {
+        "description": description,
+        "type": "object",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": {"const": OWN_VERSION},
+            "kind": {"const": kind},
+            "metadata": {"type": "object"},
+            **properties,
+        },
+    }
+
+
+Object = dict[str, Value]
+
+KIND: Final = "PullRequestPlan"
+PULL_REQUEST: Final = "PullRequest"
+LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
+_LABEL = "test.appstudio.openshift.io/pr-group-sha"
+
+
+@dataclass(frozen=True, slots=True)
+class DigestPolicy(ReplacementPolicy):
+    """How digests are replaced (C5), and the files that are searched for them."""
+
+    files: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
+    """The resource of a plan, without empty fields."""
+    target = plan.target
+    spec: Object = {
+        "repository": target.repository,
+        "sourceBranch": plan.branch,
+        "targetBranch": plan.base,
+        "application": target.application,
+        "components": [{"name": one.key.name, "context": one.context} for one in target.dependants],
+        "group": plan.group,
+        "state": plan.state,
+        "reason": plan.closed,
+        "draft": plan.draft,
+        "triggers": [
+            _filled(
+                component=one.component.name,
+                pullRequest=_reference(one.pull_request),
+                state=one.state,
+                headSHA=one.pull_request.head if one.pull_request is not None else "",
+                digest=one.digest,
+            )
+            for one in plan.triggers
+        ],
+        "waitingFor": [
+            _filled(component=one.component.name, pullRequest=_reference(one.pull_request), until=one.until)
+            for one in plan.waiting
+        ],
+        "commits": _commits(plan, policy),
+        "digest": _filled(
+            match=policy.match,
+            multiDigestFile=policy.multiple,
+            files=list(policy.files),
+            exclude=list(policy.exclude),
+            tag=policy.tag if policy.tag != "keep" else "",
+        ),
+        "actions": list(plan.actions),
+        "title": plan.title,
+        "description": plan.description,
+    }
+    if plan.own is not None:
+        spec["number"] = plan.own.number
+    return {
+        "apiVersion": OWN_VERSION,
+        "kind": KIND,
+        "metadata": _filled(
+            name=plan_name(plan),
+            namespace=target.key.namespace,
+            labels={_LABEL: group_label(plan.group)},
+            annotations={LOCAL_CONFIG: "true"},
+        ),
+        "spec": {name: value for name, value in spec.items() if value not in ([], "", {})},
+    }
+
+
+def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
+    commits: list[Value] = [
+        _filled(
+            kind="synthetic",
+            pullRequest=_reference(one.pull_request),
+            headSHA=one.pull_request.head,
+            targetBranch=one.pull_request.target_branch,
+            paths=list(one.paths),
+        )
+        for one in plan.synthetic
+    ]
+    for edit in plan.digests:
+        named = _filled(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
+        more = _filled(
+            manifests=list(edit.manifests),
+            tags=list(edit.tags),
+            otherDigests=list(edit.other_digests),
+            otherTags=list(edit.other_tags),
+            tag=edit.tag if policy.tag == "replace" else "",
+        )
+        commits.append({**named, "from": list(edit.known), "to": edit.digest, **more})
+    return commits
+
+
+def plan_name(plan: Plan) -> str:
+    """The name of its resource."""
+    return resource_name(plan.target.suffix, plan.group)
+
+
+def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object:
+    """An observed pull request as a resource."""
+    return {
+        "apiVersion": OWN_VERSION,
+        "kind": PULL_REQUEST,
+        "metadata": _filled(name=name, namespace=namespace, annotations={LOCAL_CONFIG: "true"}),
+        "spec": _filled(
+            repository=one.repository,
+            number=one.number,
+            sourceBranch=one.source_branch,
+            targetBranch=one.target_branch,
+            title=one.title,
+            description=one.description,
+        ),
+        "status": {
+            **_filled(state=one.state),
+            "draft": one.draft,
+            **_filled(headSHA=one.head, mergeSHA=one.merge_commit, mergedAt=one.merged_at, author=one.author),
+            **_sorted_lists(changedFiles=one.changed),
+            "userCommits": one.user_commits,
+            **_sorted_lists(branches=one.branches),
+            **_filled(defaultBranch=one.default_branch),
+        },
+    }
+
+
+def pull_request_name(one: PullRequest) -> str:
+    """A name for the resource of an observed pull request."""
+    owner, _, name = same_repository(one.repository).rpartition("/")
+    return resource_name(owner.rpartition("/")[2], name, str(one.number))
+
+
+def _reference(one: PullRequest | None) -> str:
+    return reference(one) if one is not None else ""
+
+
+def _filled(**fields: Value) -> Object:
+    return {name: value for name, value in fields.items() if value not in ("", [], {})}
+
+
+def _sorted_lists(**fields: Collection[str] | None) -> Object:
+    return {name: list(value) for name, value in fields.items() if value is not None}

@@ -1,1 +1,0 @@
-"""Plans as resources: written, read back, summarised."""

@@ -1,0 +1,492 @@
+"""A campaign: its values, the models of its files, and its directory. The edge to the disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+
+from krm_merge.forges.interface import host_of
+from krm_merge.git.credentials import take_credentials
+from krm_merge.krm.validation import StrictModel, check
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.decisions.resolution import Resolution, Resolutions
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.packages.files.disk import write_file
+from krm_merge.packages.files.tree import File, PackageError, UnavailableError, read_file, reason
+from krm_merge.policy import NO_POLICY, PackagePolicy, policy_from_model
+from krm_merge.policy.models import ListKeysModel, MergePolicy, list_keys_of
+from krm_merge.posix import file_locks, locked_soon
+from krm_merge.text.document import written
+from krm_merge.text.reading.nodes import MappingNode, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Value, from_value, to_value
+
+_SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
+_BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")
+_AUTHOR = re.compile(r"[^<>\n]*[^<>\s] <[^<>\s]+>")
+
+
+def _checked_share(text: str) -> str:
+    if _SHARE.fullmatch(text) is None:
+        raise ValueError("a share like 10% is expected")
+    return text
+
+
+def _checked_branch(text: str) -> str:
+    if _BRANCH.fullmatch(text) is None:
+        raise ValueError("git knows no branch of such a name")
+    return text
+
+
+def _checked_author(text: str) -> str:
+    if _AUTHOR.fullmatch(text) is None:
+        raise ValueError("a name and an address are expected, like: Name <mail@example.com>")
+    return text
+
+
+Share = Annotated[str, AfterValidator(_checked_share), Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
+Count = Annotated[int, Field(ge=1)]
+
+
+class UpstreamModel(StrictModel):
+    """The version that all targets take."""
+
+    repo: str = Field(min_length=1, description="The repository of the upstream package.")
+    directory: str = Field("/", description="The directory of the package in it; `/` for every package in it.")
+    ref: str = Field(min_length=1, description="The tag, branch or commit that targets are updated to.")
+
+
+class SelectionModel(StrictModel):
+    """Where targets were looked for. `targets.yaml` holds what was found, and decides."""
+
+    workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
+    packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
+    forge: str | None = Field(None, description="The address of the forge whose repositories are the targets.")
+    owner: str | None = Field(None, description="The organisation, group or user that owns the repositories.")
+    topic: str | None = Field(None, description="The topic that the repositories carry.")
+    from_: str | None = Field(None, alias="from", description="Only packages that are at this version of upstream.")
+
+
+class CampaignPolicyModel(StrictModel):
+    """How packages are merged, as with the options of `krm-merge update`. Choices for all are in `policy.yaml`."""
+
+    onConflict: OnConflict | None = Field(
+        None,
+        description="Who wins where both sides changed a value; without it, as the package or policy.yaml says. A "
+        "package with a conflict that nothing settles is left as it is.",
+    )
+    functionIdentity: Literal["document", "smart"] = Field(
+        "smart", description="How functions of a pipeline without names are recognised."
+    )
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
+class GateModel(StrictModel):
+    """What has to be so of a wave before the next one is published."""
+
+    merged: Share = Field("100%", description="The share of its pull requests that is merged.")
+    closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
+
+
+class WaveModel(StrictModel):
+    """A wave with a gate of its own."""
+
+    targets: Count | Share | Literal["rest"] = Field(description="Its targets: 5, 10% or rest.")
+    gate: GateModel = Field(description="What has to be so of this wave before the next one is published.")
+
+
+class PublishModel(StrictModel):
+    """How results are published."""
+
+    branch: Annotated[str, AfterValidator(_checked_branch)] = Field(description="The branch that is pushed.")
+    author: Annotated[str, AfterValidator(_checked_author)] = Field(
+        "krm-merge <krm-merge@users.noreply.github.com>",
+        description="The author of the commits, like `Name <mail@example.com>`.",
+        json_schema_extra={"pattern": f"^{_AUTHOR.pattern}$"},
+    )
+    title: str = Field("Update {packages} to {ref}", min_length=1, description="The title of pull requests.")
+    waves: dict[str, Count | Share | Literal["rest"] | WaveModel] = Field(
+        default_factory=dict,
+        description="Names of waves in their order, and the targets of each: 5, 10% or rest, or a mapping with a gate.",
+    )
+    gate: GateModel = Field(GateModel(merged="100%", closed=0), description="The gate of waves without one.")
+    maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
+    perHour: Count = Field(400, description="Changing calls an hour to one host.")
+
+
+class MergeCampaign(StrictModel):
+    """One upstream, many packages, one command: all of them take a version."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["MergeCampaign"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    upstream: UpstreamModel = Field(description="The version that all targets take.")
+    selection: SelectionModel = Field(description="Where targets were looked for.")
+    policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart")
+    message: str = Field(
+        "Update {package} to {ref}", min_length=1, description="The message of the commit of each package."
+    )
+    publish: PublishModel = Field(description="How results are published.")
+
+
+class TargetModel(StrictModel):
+    """One target: a directory of the working tree, or a repository."""
+
+    directory: str | None = Field(None, min_length=1, description="The directory, relative to the working tree.")
+    repository: str | None = Field(None, min_length=1, description="The address of the repository.")
+    branch: str | None = Field(None, description="The branch of the repository; by default its own.")
+    packages: list[str] = Field(
+        default_factory=list,
+        description="The packages in it; without any, all that follow the upstream.",
+    )
+    at: str | None = Field(None, description="The version that it was at when it was found.")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.directory is None) == (self.repository is None):
+            raise ValueError("give either directory or repository")
+        return self
+
+
+class MergeTargets(StrictModel):
+    """What a campaign is for: found by `krm-merge fleet init`, to be reviewed and edited."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["MergeTargets"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    targets: list[TargetModel] = Field(description="The targets, each with its directory or repository.")
+
+
+CAMPAIGN_FILE = "campaign.yaml"
+TARGETS_FILE = "targets.yaml"
+POLICY_FILE = "policy.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTarget:
+    """A directory of the working tree, or a repository.
+
+    `name` is the directory or the address. `packages` are directories in it, '' for its root; of a repository none
+    means all that follow the upstream.
+    """
+
+    name: str
+    is_repository: bool
+    packages: tuple[str, ...] = ()
+    branch: str = ""
+    at: str = ""
+
+    @property
+    def id(self) -> str:
+        """A name for files about it."""
+        return hashlib.sha256(self.name.encode()).hexdigest()[:16]
+
+    @property
+    def host(self) -> str:
+        """The host that its repository is on, '' for this machine."""
+        return host_of(self.name) if self.is_repository and ":" in self.name else ""
+
+    def is_in_shard(self, number: int, count: int) -> bool:
+        """Whether it belongs to one of so many shards, numbered from 0 or from 1: the last and 0 are the same."""
+        digest = hashlib.sha256(self.name.encode()).digest()
+        return int.from_bytes(digest[:8]) % count == number % count
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignUpstream:
+    """The version that all targets take."""
+
+    repository: str
+    directory: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What has to be so of a wave before the next one is published.
+
+    `merged` is the share of its pull requests in percent, `closed` how many may be closed without being merged.
+    """
+
+    merged: int = 100
+    closed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """A part of the targets that is published together: a count, a share of all in percent, or all that is left."""
+
+    name: str
+    count: int | None = None
+    percent: int | None = None
+    gate: Gate = Gate()
+
+    def size(self, targets: int, left: int) -> int:
+        """How many targets it has, of `targets` altogether of which so many are left."""
+        wanted = self.count if self.count is not None else left
+        if self.percent is not None:
+            wanted = -(-targets * self.percent // 100)
+        return min(wanted, left)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How results are published."""
+
+    branch: str
+    author: str
+    title: str
+    waves: tuple[Wave, ...] = ()
+    max_open: int | None = None
+    per_hour: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class PackageChoice:
+    """A choice on a conflict for some packages, by name or pattern."""
+
+    names: frozenset[str]
+    patterns: tuple[str, ...]
+    resolution: Resolution
+
+    @classmethod
+    def of(cls, packages: Iterable[str], resolution: Resolution) -> PackageChoice:
+        """Takes names and patterns as they are written."""
+        names = frozenset(packages)
+        return cls(names, tuple(name for name in sorted(names) if any(sign in name for sign in "*?[")), resolution)
+
+    def is_for(self, package: str) -> bool:
+        """Whether it is for a package of this name."""
+        return package in self.names or any(fnmatchcase(package, pattern) for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What was asked for. `working_tree` is an absolute path, '' for repositories.
+
+    `policy` has the choices for all packages, `exceptions` those for some; they come first.
+    """
+
+    name: str
+    upstream: CampaignUpstream
+    working_tree: str
+    from_: str
+    on_conflict: OnConflict | None
+    smart: bool
+    list_keys: tuple[ListKeys, ...]
+    message: str
+    publishing: Publishing
+    targets: Mapping[str, CampaignTarget] = field(default_factory=dict)
+    policy: PackagePolicy = NO_POLICY
+    exceptions: tuple[PackageChoice, ...] = ()
+    policy_text: bytes = b""
+
+    @property
+    def settings_digest(self) -> str:
+        """What every merge and its report depend on, but for choices on conflicts."""
+        # Of a working tree the commits are made when it is published.
+        commits = () if self.working_tree else (self.message, self.publishing.author)
+        parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions, *commits)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+_NOT_COMMITTED = "/.policy.yaml.choices.krm-merge\n/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class CampaignDirectory:
+    """The directory in which everything of a campaign lies. It may be removed at any time."""
+
+    def __init__(self, path: Path) -> None:
+        """Takes the directory as users name it; nothing is read."""
+        self.path = path
+        # Workers may have another working directory.
+        self._place = path.resolve()
+        self.ledger = self._place / "ledger.db"
+        self.reports = self._place / "reports"
+        self.cache = self._place / "cache"
+        self.temporary = self._place / "tmp"
+
+    # ---- what users edit -----------------------------------------------------------------------------------------
+
+    def read(self) -> Campaign:
+        """The campaign. Raises PackageError naming all that is wrong."""
+        model = self._read(CAMPAIGN_FILE, MergeCampaign)
+        targets = self._read(TARGETS_FILE, MergeTargets)
+        policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
+        policy, exceptions = self._policy() if policy_text else (NO_POLICY, ())
+        tree = model.selection.workingTree
+        return Campaign(
+            name=str(model.metadata.get("name", self._place.name)),
+            upstream=CampaignUpstream(
+                take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
+            ),
+            working_tree="" if tree is None else os.path.normpath(self._place / tree),
+            from_=model.selection.from_ or "",
+            on_conflict=model.policy.onConflict,
+            smart=model.policy.functionIdentity == "smart",
+            list_keys=list_keys_of(model.policy.listKeys),
+            message=model.message,
+            publishing=_publishing(model),
+            targets=self._targets(targets, tree),
+            policy=policy,
+            exceptions=exceptions,
+            policy_text=policy_text,
+        )
+
+    def write(self, campaign: MergeCampaign, targets: list[CampaignTarget]) -> None:
+        """Writes a new campaign. Raises PackageError where there is one already."""
+        if (self.path / CAMPAIGN_FILE).exists():
+            raise PackageError(f"{self.path / CAMPAIGN_FILE} is there already; name another directory, or remove it")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PackageError(f"{self.path}: {reason(error)}") from None
+        self._write(CAMPAIGN_FILE, campaign.model_dump(by_alias=True, exclude_none=True))
+        head: dict[str, Value] = {
+            "apiVersion": campaign.apiVersion,
+            "kind": "MergeTargets",
+            "metadata": campaign.metadata,
+        }
+        self._write(TARGETS_FILE, head | {"targets": [_as_value(target) for target in targets]})
+        write_file(self.path / ".gitignore", File(_NOT_COMMITTED.encode()))
+
+    def _read(self, name: str, model: type[Model]) -> Model:
+        place = self.path / name
+        if not place.is_file():
+            raise PackageError(f"{place}: there is no such file; `krm-merge fleet init` makes a campaign")
+        try:
+            root = read(read_file(place).data.decode("utf-8"))
+        except (UnicodeDecodeError, TextError) as error:
+            raise PackageError(f"{place}: {error}") from None
+        value = to_value(root) if isinstance(root, MappingNode) else {}
+        assert isinstance(value, dict)
+        checked, problems = check(model, value)
+        if checked is None:
+            raise PackageError(f"{place}: {'; '.join(f'{path}{problem}' for path, problem in problems)}")
+        return checked
+
+    def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
+        model = self._read(POLICY_FILE, MergePolicy)
+        return _split(policy_from_model(model, POLICY_FILE), model)
+
+    def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
+        found: dict[str, CampaignTarget] = {}
+        for number, one in enumerate(model.targets):
+            place = f"{self.path / TARGETS_FILE}: targets[{number}]"
+            target = _target(one)
+            if not target.is_repository and tree is None:
+                raise PackageError(f"{place} is a directory, and selection.workingTree in {CAMPAIGN_FILE} is missing")
+            if any(part == ".." for name in (one.directory or "", *one.packages) for part in name.split("/")):
+                raise PackageError(f"{place} leads out of the working tree")
+            if target.name in found:
+                raise PackageError(f"{place}: {target.name} is there twice; remove one of them")
+            found[target.name] = target
+        return found
+
+    def _write(self, name: str, value: Value) -> None:
+        root = from_value(value)
+        assert isinstance(root, MappingNode)
+        write_file(self.path / name, File(written(root).encode()))
+
+    # ---- while something is done ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Meanwhile no other process works on the campaign. Raises UnavailableError naming the one that does."""
+        fcntl = file_locks()
+        place = self.path / "lock"
+        with place.open("a+") as handle:
+            if not locked_soon(handle.fileno(), fcntl):
+                handle.seek(0)
+                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end")
+            try:
+                handle.truncate(0)
+                json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
+                handle.flush()
+                self._prepare()
+            except OSError as error:
+                raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.temporary, ignore_errors=True)
+                handle.truncate(0)
+
+    def _prepare(self) -> None:
+        """What a killed run left is removed."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        for folder in (self.temporary, self.reports, self.cache):
+            folder.mkdir(exist_ok=True)
+
+
+def _holder(text: str) -> str:
+    try:
+        found = json.loads(text)
+        return f"process {found['process']} on {found['host']} is at work on this campaign"
+    except (ValueError, KeyError, TypeError):
+        return "another process is at work on this campaign"
+
+
+def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
+    """The choices for all packages, and those for some."""
+    pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
+    for_all = Resolutions(resolution for resolution, given in pairs if given.packages is None)
+    exceptions = (
+        PackageChoice.of(given.packages, resolution) for resolution, given in pairs if given.packages is not None
+    )
+    return replace(everything, resolutions=for_all), tuple(exceptions)
+
+
+def _publishing(model: MergeCampaign) -> Publishing:
+    given = model.publish
+    return Publishing(
+        branch=given.branch,
+        author=given.author,
+        title=given.title,
+        waves=tuple(_wave(name, one, given.gate) for name, one in given.waves.items()),
+        max_open=given.maxOpen,
+        per_hour=given.perHour,
+    )
+
+
+def _wave(name: str, given: int | str | WaveModel, usual: GateModel) -> Wave:
+    size, its_gate = (given.targets, given.gate) if isinstance(given, WaveModel) else (given, usual)
+    gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed)
+    if isinstance(size, int):
+        return Wave(name, count=size, gate=gate)
+    return Wave(name, gate=gate) if size == "rest" else Wave(name, percent=int(size.rstrip("%")), gate=gate)
+
+
+def _target(model: TargetModel) -> CampaignTarget:
+    name = (
+        take_credentials(model.repository) if model.repository is not None else os.path.normpath(model.directory or ".")
+    )
+    is_repository = model.repository is not None
+    packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
+    packages = tuple("" if package == "." else package for package in packages)
+    return CampaignTarget(
+        name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or ""
+    )
+
+
+def _as_value(target: CampaignTarget) -> dict[str, Value]:
+    value: dict[str, Value] = {"repository" if target.is_repository else "directory": target.name}
+    if target.branch:
+        value["branch"] = target.branch
+    if target.packages not in ((), ("",)):
+        value["packages"] = [package or "." for package in target.packages]
+    return value | {"at": target.at} if target.at else value

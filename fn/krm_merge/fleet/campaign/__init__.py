@@ -1,1 +1,0 @@
-"""What a campaign is about: its upstream, its targets, and how it is configured."""

@@ -1,0 +1,513 @@
+"""Equal conflicts of many packages: shown once as a group, and settled once for all of them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from posixpath import join
+from typing import TypeAlias, get_args
+
+from krm_merge.fleet.campaign import POLICY_FILE, Campaign
+from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
+from krm_merge.fleet.worker import prepare, run_target
+from krm_merge.krm.fieldpath import parse_path
+from krm_merge.krm.result import ResourceRef, Results
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.packages.files.tree import File
+from krm_merge.policy import edit_policy
+from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName, resource_value
+from krm_merge.resolve.interface import (
+    NO_VALUE,
+    NOT_ALWAYS,
+    Answer,
+    ConflictSession,
+    NotSettledError,
+    RefusedChoiceError,
+    Saved,
+    custom_value,
+)
+from krm_merge.text.reading.values import Value
+
+_EXAMPLES = 3
+_LENGTH_OF_ID = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Conflicts that are one: one of them, and the packages that have it.
+
+    They have the same API group, kind and path, and equal values. `resources` has the packages by resource. A group
+    `is_alone` if no other has its fingerprint; `name` is that of the resource if the packages have several.
+    """
+
+    conflict: TargetConflict
+    packages: tuple[str, ...]
+    resources: Mapping[ResourceRef, tuple[str, ...]] = field(default_factory=dict)
+    name: str = ""
+    is_alone: bool = True
+
+    @property
+    def key(self) -> str:
+        """What distinguishes it from other groups."""
+        return f"{self.conflict.fingerprint} {self.api_group} {self.name}".rstrip()
+
+    @property
+    def id(self) -> str:
+        """The id of its record."""
+        return sha256(self.key.encode()).hexdigest()[:_LENGTH_OF_ID]
+
+    @property
+    def api_group(self) -> str:
+        """The API group of its kind, '' for the core."""
+        return self.conflict.api_version.rpartition("/")[0]
+
+    @property
+    def is_by_place(self) -> bool:
+        """Whether a choice has to name the resources: hidden values have no fingerprint of their own (M6)."""
+        return bool(self.resources) and (self.conflict.alike is not None or not self.is_alone)
+
+    @property
+    def place(self) -> str:
+        """Where the conflict is, as people name it."""
+        one = self.conflict
+        kind = f"{one.kind}.{self.api_group}" if self.api_group and not self.is_alone else one.kind
+        return " ".join(part for part in (kind, self.name, one.path or one.file) if part)
+
+    @property
+    def examples(self) -> str:
+        """How many packages there are, and some of them."""
+        shown = ", ".join(self.packages[:_EXAMPLES])
+        more = f" and {len(self.packages) - _EXAMPLES:,} more" if len(self.packages) > _EXAMPLES else ""
+        count = "1 package" if len(self.packages) == 1 else f"{len(self.packages):,} packages"
+        return f"{count}: {shown}{more}"
+
+    def record(self) -> DecisionRecord:
+        """The group as a record, for reports."""
+        return self.conflict.record_for(self.id, self.examples)
+
+
+def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:
+    """The groups, the largest first: of conflicts that nothing but the policy settles, or of the others."""
+    held: dict[tuple[str, str], dict[str, list[tuple[str, TargetConflict]]]] = {}
+    for target, conflict in conflicts:
+        package = join(target, conflict.package).rstrip("/")
+        group = conflict.fingerprint, conflict.api_version.rpartition("/")[0]
+        held.setdefault(group, {}).setdefault(conflict.name, []).append((package, conflict))
+    several = Counter(fingerprint for fingerprint, _ in held)
+    groups: list[Group] = []
+    for (fingerprint, _), by_name in held.items():
+        is_split = _is_split(by_name)
+        parts = by_name if is_split else {"": [one for members in by_name.values() for one in members]}
+        is_alone = several[fingerprint] == 1 and not is_split
+        for name, members in parts.items():
+            wanted = [(package, one) for package, one in members if one.is_undecided != decided]
+            if wanted:
+                groups.append(_group(wanted, name, is_alone=is_alone))
+    return sorted(groups, key=lambda group: (-len(group.packages), group.place, group.conflict.fingerprint))
+
+
+def _is_split(by_name: Mapping[str, Sequence[tuple[str, TargetConflict]]]) -> bool:
+    """Whether each name is a group: a package has several of the resources, and packages call them the same."""
+    packages = Counter(package for members in by_name.values() for package in {package for package, _ in members})
+    return len(by_name) > 1 and max(packages.values()) > 1 and len(by_name) <= max(packages.values())
+
+
+def _group(members: Sequence[tuple[str, TargetConflict]], name: str, *, is_alone: bool) -> Group:
+    resources: dict[ResourceRef, dict[str, None]] = {}
+    for package, one in members:
+        if one.kind:
+            resource = ResourceRef(one.api_version, one.kind, one.name, one.namespace)
+            resources.setdefault(resource, {})[package] = None
+    packages = tuple(dict.fromkeys(package for package, _ in members))
+    named = {resource: tuple(its_packages) for resource, its_packages in resources.items()}
+    return Group(members[0][1], packages, named, name, is_alone)
+
+
+def report_of(name: str, groups: Sequence[Group]) -> MergeReport:
+    """The groups as a report, in the same forms as that of a merge."""
+    return MergeReport(name, records=[group.record() for group in groups])
+
+
+def values_of(group: Group) -> list[tuple[str, Value]]:
+    """The values of a group, side by side; an open conflict has no result."""
+    values, is_open = group.conflict.values, group.conflict.status == "open"
+    return [(side, values[side]) for side in SIDES if side in values and not (is_open and side == "result")]
+
+
+def _resolutions(group: Group, chosen: GroupChoice) -> list[dict[str, Value]]:
+    """For every conflict of a group, or for those of some packages: by its fingerprint, or by resource as well."""
+    conflict = group.conflict
+    about: dict[str, Value] = {"path": conflict.path} if conflict.path else {}
+    about |= {"nature": conflict.nature, "fingerprint": conflict.fingerprint, "choice": chosen.choice}
+    about |= {"value": chosen.value} if chosen.choice == "value" else {}
+    if not group.is_by_place:
+        packages: dict[str, Value] = {"packages": list(chosen.apart)} if chosen.apart else {}
+        return [packages | about]
+    made: list[dict[str, Value]] = []
+    for resource, its_packages in group.resources.items():
+        apart: list[Value] = [package for package in its_packages if package in chosen.apart]
+        if apart or not chosen.apart:
+            place: dict[str, Value] = {"resource": resource_value(resource)}
+            made.append(place | ({"packages": apart} if apart else {}) | about)
+    return made
+
+
+def may_be_rule(group: Group, choice: Choice) -> bool:
+    """Whether a choice can hold always: positions in lists are others after the next change."""
+    conflict = group.conflict
+    steps = parse_path(conflict.path) if conflict.path else ()
+    return bool(conflict.kind) and choice in ("upstream", "local") and not any(isinstance(one, int) for one in steps)
+
+
+def _rule(group: Group, chosen: GroupChoice) -> dict[str, Value]:
+    """For this kind and path, whatever the values are."""
+    conflict = group.conflict
+    rule: dict[str, Value] = {"group": conflict.api_version.rpartition("/")[0], "kind": conflict.kind}
+    rule |= {"path": conflict.path} if conflict.path else {}
+    return rule | {"onDelete" if conflict.nature == "resource" else "onConflict": chosen.choice}
+
+
+def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> File:
+    """The `policy.yaml`, empty where there is none, with more choices on groups. Raises KrmMergeError."""
+    resolutions: list[dict[str, Value]] = []
+    rules: list[dict[str, Value]] = []
+    dropped: list[dict[str, Value]] = []
+    for group, chosen in choices:
+        written = _resolutions(group, chosen)
+        if chosen.always:
+            # A resolution for all packages would come before the rule.
+            dropped += written
+            rules.append(_rule(group, chosen))
+        else:
+            resolutions += written
+    return edit_policy(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)
+
+
+_CHOICES: Mapping[object, Choice] = {choice: choice for choice in get_args(Choice)}
+
+GroupPartKey: TypeAlias = tuple[str, tuple[str, ...]]
+"""The key of a group, and the packages that are settled apart; none for the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChoice:
+    """A choice for a group, or for packages of it that are settled apart; without a `choice` these are set apart."""
+
+    group: str
+    apart: tuple[str, ...] = ()
+    choice: Choice | None = None
+    value: Value = None
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStep:
+    """What was chosen at once, and can be undone at once."""
+
+    choices: tuple[GroupChoice, ...]
+
+    def about(self, groups: Container[str]) -> GroupStep:
+        """What the step says of groups that are still there."""
+        return GroupStep(tuple(one for one in self.choices if one.group in groups))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPart:
+    """A group (number 0), or some packages of it that are settled apart. `packages` are those that it is for."""
+
+    group: Group
+    number: int
+    packages: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of its record."""
+        return f"{self.group.id}-{self.number}" if self.number else self.group.id
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The packages where these are settled apart, none for a group."""
+        return self.packages if self.number else ()
+
+    @property
+    def key(self) -> GroupPartKey:
+        """What a choice is known by."""
+        return self.group.key, self.apart
+
+    def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """The packages that have one of these names, match one of these patterns, or are in such a directory."""
+        return tuple(
+            package
+            for package in self.packages
+            if any(
+                package == pattern or fnmatchcase(package, pattern) or package.startswith(f"{pattern.rstrip('/')}/")
+                for pattern in patterns
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChoices:
+    """What holds after some steps: the parts in their order, and what was chosen for each of them."""
+
+    parts: tuple[GroupPart, ...]
+    made: Mapping[GroupPartKey, GroupChoice]
+
+    @classmethod
+    def after(cls, steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> GroupChoices:
+        """What the steps leave of groups by key."""
+        apart: dict[str, list[tuple[str, ...]]] = {}
+        made: dict[GroupPartKey, GroupChoice] = {}
+        for step in steps:
+            for one in step.choices:
+                if one.choice is None:
+                    apart.setdefault(one.group, []).append(one.apart)
+                else:
+                    made[one.group, one.apart] = one
+        parts: list[GroupPart] = []
+        for key, group in groups.items():
+            sets = apart.get(key, [])
+            taken = {package for packages in sets for package in packages}
+            rest = tuple(package for package in group.packages if package not in taken)
+            parts.append(GroupPart(group, 0, rest))
+            parts += [GroupPart(group, number, packages) for number, packages in enumerate(sets, 1)]
+        return cls(tuple(parts), made)
+
+
+class GroupSteps:
+    """Steps as plain values, for a file of choices."""
+
+    def to_value(self, step: GroupStep) -> Mapping[str, Value]:
+        """A step as a plain value."""
+        return {"choices": [_value_of(one) for one in step.choices]}
+
+    def from_value(self, value: Mapping[str, Value]) -> GroupStep:
+        """The step again. Raises ValueError, TypeError or LookupError."""
+        written = value["choices"]
+        if not isinstance(written, list):
+            raise TypeError("choices is expected to be a list")
+        return GroupStep(tuple(map(_choice, written)))
+
+
+def _value_of(one: GroupChoice) -> dict[str, Value]:
+    value: dict[str, Value] = {"group": one.group, "apart": list(one.apart)}
+    return value | {"choice": one.choice, "value": one.value, "always": one.always}
+
+
+def _choice(written: Value) -> GroupChoice:
+    if not isinstance(written, Mapping):
+        raise TypeError("a choice is expected")
+    packages, chosen = written["apart"], written["choice"]
+    if not isinstance(packages, list):
+        raise TypeError("apart is expected to be a list")
+    choice = None if chosen is None else _CHOICES[chosen]
+    apart = tuple(map(str, packages))
+    return GroupChoice(str(written["group"]), apart, choice, written["value"], written["always"] is True)
+
+
+class GroupSession(ConflictSession[GroupStep]):
+    """The state of one session."""
+
+    def __init__(self, campaign: Campaign, groups: Iterable[Group], steps: Iterable[GroupStep] = ()) -> None:
+        """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
+        self._campaign = campaign
+        self._groups = {group.key: group for group in _by_kind(groups) if group.conflict.choices}
+        self._written = _written(campaign, self._groups)
+        super().__init__(known for step in steps if (known := step.about(self._groups)).choices)
+        self._take_steps()
+
+    def _take_steps(self) -> None:
+        self._choices = GroupChoices.after([self._written, *self._steps], self._groups)
+        self._parts = {part.id: part for part in self._choices.parts}
+
+    # ---- what there is -----------------------------------------------------------------------------------------
+
+    @property
+    def policy_file(self) -> str:
+        """The policy of the campaign."""
+        return POLICY_FILE
+
+    @property
+    def records(self) -> list[DecisionRecord]:
+        """A record for each group, and behind it one for each set of packages that is settled apart."""
+        return [self._record(part) for part in self._parts.values()]
+
+    @property
+    def can_save(self) -> bool:
+        """Whether something is chosen. Groups may be left open: the campaign's policy decides them."""
+        return bool(self.made)
+
+    @property
+    def made(self) -> list[GroupChoice]:
+        """What holds now and is not in `policy.yaml` yet."""
+        known = self._choices.made
+        made = [known[part.key] for part in self._parts.values() if part.key in known]
+        return [one for one in made if one not in self._written.choices]
+
+    @property
+    def chosen(self) -> list[tuple[Group, str]]:
+        """The groups of what was made, each with one of the packages that it is for."""
+        made = self.made
+        known = ((part, self._choices.made.get(part.key)) for part in self._parts.values())
+        return [(part.group, part.packages[0]) for part, one in known if one in made and part.packages]
+
+    def report(self) -> MergeReport:
+        """All groups as they are now."""
+        sides = {"upstream": RecordedSide(self._campaign.upstream.ref)}
+        return MergeReport(self._campaign.name, sides, self.records)
+
+    def record(self, identifier: str) -> DecisionRecord:
+        """The record of this id. Raises RefusedChoiceError."""
+        return self._record(self._part(identifier))
+
+    def contexts(self, identifier: str) -> Mapping[SideName, Context]:
+        """None: the lines around differ between packages. Raises RefusedChoiceError."""
+        self._part(identifier)
+        return {}
+
+    def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
+        """None: the ledger, which a campaign is settled from, has no hidden value. Raises RefusedChoiceError."""
+        if self.record(identifier).is_redacted:
+            raise RefusedChoiceError("a campaign keeps no secret values; krm-merge resolve shows them in a package")
+        return {}
+
+    def packages(self, identifier: str) -> Sequence[str]:
+        """The packages that a choice on this record is for. Raises RefusedChoiceError."""
+        return self._part(identifier).packages
+
+    def alike(self, identifier: str) -> list[str]:
+        """The record alone: a group has all that are alike. Raises RefusedChoiceError."""
+        return [self._part(identifier).id]
+
+    def _part(self, identifier: str) -> GroupPart:
+        found = self._parts.get(identifier)
+        if found is None:
+            raise RefusedChoiceError(f"there is no group {identifier!r} here; ask for the report again")
+        return found
+
+    def _record(self, part: GroupPart) -> DecisionRecord:
+        chosen = self._choices.made.get(part.key)
+        group = part.group
+        record = group.record()
+        about = record.resource.kind if record.resource else group.conflict.file
+        record = replace(record, id=part.id, file=about, status="open", settled_by="")
+        values = dict(record.values)
+        values.pop("result", None)
+        if chosen is None:
+            return replace(record, values=values)
+        if chosen.choice == "value":
+            values["result"] = chosen.value
+        elif chosen.choice in ("original", "upstream", "local") and chosen.choice in values:
+            values["result"] = values[chosen.choice]
+        by = f"{'rule' if chosen.always else 'resolution'} {POLICY_FILE}"
+        return replace(record, status="settled", settled_by=by, chosen=chosen.choice, values=values)
+
+    # ---- steps -------------------------------------------------------------------------------------------------
+
+    def choose(
+        self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
+    ) -> Answer:
+        """Settles groups in the same way; `always` for good, by a rule.
+
+        Raises RefusedChoiceError, and chooses nothing then.
+        """
+        unique = list(dict.fromkeys(identifiers))
+        records = self._asked_about(unique, choice, value, "group")
+        made = []
+        for part, record in zip(map(self._part, unique), records, strict=True):
+            if always and part.number:
+                raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
+            if always and not may_be_rule(part.group, choice):
+                raise RefusedChoiceError(NOT_ALWAYS)
+            meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
+            made.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
+        return self._stepped(GroupStep(tuple(made)))
+
+    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
+        """Lets the packages that match a name or pattern be settled apart from the others of their group.
+
+        Raises RefusedChoiceError.
+        """
+        part = self._part(identifier)
+        if part.number:
+            raise RefusedChoiceError("these packages are apart already; undo that to choose others")
+        wanted = part.matching(patterns)
+        if not wanted:
+            raise RefusedChoiceError(f"none of the packages is called {' or '.join(patterns) or 'like that'}")
+        if len(wanted) == len(part.packages):
+            raise RefusedChoiceError("these are all packages; choose for the group")
+        return self._stepped(GroupStep((GroupChoice(part.group.key, wanted),)))
+
+    def _stepped(self, step: GroupStep) -> Answer:
+        answer = self._carry_out([*self._steps, step], step)
+        self._undone = []
+        self.revision += 1
+        return answer
+
+    def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
+        groups = {one.group for one in changed.choices}
+        before = [part.id for part in self._parts.values() if part.key[0] in groups]
+        self._steps = steps
+        self._take_steps()
+        records = [self._record(part) for part in self._parts.values() if part.key[0] in groups]
+        return Answer(records, [identifier for identifier in before if identifier not in self._parts])
+
+    # ---- the end -----------------------------------------------------------------------------------------------
+
+    def save(self) -> Saved:
+        """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing."""
+        if not self.can_save:
+            raise NotSettledError("nothing is chosen; choose for at least one group, then save")
+        new = [(self._groups[one.group], one) for one in self.made]
+        return Saved({POLICY_FILE: policy_with(self._campaign.policy_text, new)}, (), Results())
+
+
+def _written(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:
+    """What `policy.yaml` already says of groups; the packages have not been merged again since."""
+    known = {group.conflict.fingerprint: group for group in groups.values() if not group.is_by_place}
+    choices = [
+        GroupChoice(known[one.fingerprint].key, (), one.choice, one.value)
+        for one in campaign.policy.resolutions.all
+        if one.identity is None and one.fingerprint in known
+    ]
+    for exception in campaign.exceptions:
+        group = known.get(exception.resolution.fingerprint)
+        # Of those with patterns nobody can say which packages are meant.
+        if group is not None and exception.names.issubset(group.packages):
+            names = tuple(name for name in group.packages if name in exception.names)
+            choices.append(GroupChoice(group.key, names))
+            choices.append(GroupChoice(group.key, names, exception.resolution.choice, exception.resolution.value))
+    return GroupStep(tuple(choices))
+
+
+def _by_kind(groups: Iterable[Group]) -> list[Group]:
+    """The groups with those of one kind together, in the order of the largest of each kind."""
+    kinds: dict[str, list[Group]] = {}
+    for group in groups:
+        kinds.setdefault(group.conflict.kind or group.conflict.file, []).append(group)
+    return [group for held in kinds.values() for group in held]
+
+
+_MOST = 20
+
+
+def without_effect(settings: Settings, chosen: Iterable[tuple[Group, str]]) -> Iterator[tuple[Group, str]]:
+    """The groups, each with one of its packages, whose conflict is still open in it with the campaign's choices."""
+    prepare(settings)
+    outcomes: dict[str, TargetOutcome] = {}
+    for group, package in list(chosen)[:_MOST]:
+        parts = package.split("/")
+        names = [package, *("/".join(parts[:at]) for at in range(len(parts) - 1, 0, -1)), "."]
+        target = next((name for name in names if name in settings.campaign.targets), None)
+        if target is None:
+            continue
+        if target not in outcomes:
+            outcomes[target] = run_target(Job(target, is_dry_run=True))
+        for one in outcomes[target].conflicts:
+            is_same = one.fingerprint == group.conflict.fingerprint and join(target, one.package).rstrip("/") == package
+            if is_same and one.status == "open" and one.api_version == group.conflict.api_version:
+                yield group, package
+                break

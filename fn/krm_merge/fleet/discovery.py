@@ -1,0 +1,139 @@
+"""Finds the targets of a new campaign: directories of a working tree, and what upstream they follow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import normpath
+
+from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream
+from krm_merge.forges.interface import same_repository
+from krm_merge.git.program import GitError, WorkingTree
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.packages.files.tree import PackageError, UnavailableError, belongs, read_file
+from krm_merge.packages.git import GitRepositories
+from krm_merge.packages.kptfile import KptfileText
+
+_UNREACHABLE = "cannot be reached"
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A package that follows the upstream: its directory there, and the version that it is at."""
+
+    directory: str
+    ref: str
+    commit: str
+
+    def is_at(self, version: str) -> bool:
+        """Whether it is at a version: a ref, or a commit id."""
+        return not version or version in (self.ref, self.commit)
+
+
+def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower | None:
+    """What a package follows, None where that is nothing of this upstream. Raises PackageError."""
+    if b"upstream" not in kptfile:
+        return None
+    read = KptfileText(kptfile, file)
+    followed = read.upstream
+    if followed is None or same_repository(followed.repository) != same_repository(upstream.repository):
+        return None
+    wanted, has = (normpath(f"/{directory}").rstrip("/") for directory in (upstream.directory, followed.directory))
+    if has != wanted and not (not wanted and has):
+        return None
+    lock = read.lock
+    return Follower(followed.directory, lock.ref if lock else followed.ref, lock.commit if lock else "")
+
+
+def working_tree_of(directories: Iterable[Path]) -> Path:
+    """The working tree that directories are in. Raises PackageError where that is none, or several."""
+    found: dict[Path, Path] = {}
+    for directory in directories:
+        real = directory.resolve()
+        if not any(real.is_relative_to(tree) for tree in found):
+            try:
+                around = WorkingTree.around(real)
+            except GitError as error:
+                raise PackageError(f"{directory}: {error}") from None
+            if around is None:
+                raise PackageError(f"{directory}: packages are directories of a git working tree, and this is in none")
+            found[around.top] = directory
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "no directory"
+        raise PackageError(f"one working tree is expected, not {names}; make a campaign for each")
+    return next(iter(found))
+
+
+def targets_in(
+    tree: Path, directories: Iterable[Path], upstream: CampaignUpstream, version: str
+) -> tuple[list[CampaignTarget], list[str]]:
+    """The packages in directories that follow the upstream and are at a version, those inside others with these.
+
+    Gives why others cannot be read, too. Raises PackageError.
+    """
+    problems: list[str] = []
+    found: dict[str, list[tuple[str, Follower]]] = {}
+    places = sorted({place for directory in directories for place in _packages(directory.resolve())})
+    for place in places:
+        kptfile = place / KPTFILE
+        try:
+            one = follower(upstream, read_file(kptfile).data, str(kptfile))
+        except PackageError as error:
+            problems.append(str(error))
+            continue
+        if one is None or not one.is_at(version):
+            continue
+        name = os.path.relpath(place, tree)
+        around = next((outer for outer in found if name.startswith(f"{outer}/") or outer == "."), None)
+        inside = "" if around is None else os.path.relpath(name, around)
+        found.setdefault(around or name, []).append((inside, one))
+    targets = [
+        CampaignTarget(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
+        for name, packages in found.items()
+    ]
+    return targets, problems
+
+
+def _packages(directory: Path) -> Iterator[Path]:
+    for folder, inside, files in os.walk(directory):
+        inside[:] = sorted(name for name in inside if belongs(name))
+        if KPTFILE in files:
+            yield Path(folder)
+
+
+def split_upstream(text: str, ref: str, repositories: GitRepositories) -> CampaignUpstream:
+    """The repository and the directory of `REPO[/DIRECTORY]`, as kpt reads it.
+
+    What ends in `.git` is the repository; without that, the longest start of it that is one and has the ref. Raises
+    PackageError.
+    """
+    for separator in (".git/", ".git//"):
+        repository, found, directory = text.partition(separator)
+        if found:
+            known = CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+            repositories.resolve(known.repository, known.directory, ref)
+            return known
+    problems: list[PackageError] = []
+    for repository, directory in _splits(text):
+        try:
+            repositories.resolve(repository, directory, ref)
+        except UnavailableError:
+            raise
+        except PackageError as error:
+            problems.append(error)
+        else:
+            return CampaignUpstream(repository, f"/{directory}", ref)
+    # What answered is a repository, and lacks the ref; the others are none.
+    raise next((problem for problem in problems if _UNREACHABLE not in str(problem)), problems[0])
+
+
+def _splits(text: str) -> Sequence[tuple[str, str]]:
+    scheme, _, rest = text.rpartition("://")
+    parts = rest.rstrip("/").split("/")
+    if not scheme and os.path.isdir(text):
+        # What packages were fetched from by a path is named by its absolute path.
+        parts = os.path.abspath(text).split("/")
+    head = f"{scheme}://" if scheme else ""
+    return [(head + "/".join(parts[:at]), "/".join(parts[at:])) for at in range(len(parts), 1, -1)]

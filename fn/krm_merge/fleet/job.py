@@ -1,0 +1,192 @@
+"""Jobs for workers and their outcomes: small values that can be pickled, without tokens and texts."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import basename, dirname, join
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.campaign import Campaign
+from krm_merge.git.program import GitError, GitTimeoutError
+from krm_merge.harmless import line
+from krm_merge.krm.result import ResourceRef
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.packages.files.tree import UnavailableError
+from krm_merge.report.record import DecisionRecord, SideName, Status
+from krm_merge.report.words import anchor_of
+from krm_merge.text.reading.values import Value
+
+TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
+"""What became of the merge of a target."""
+
+STATES: tuple[TargetState, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
+LEFT_ALONE: frozenset[TargetState] = frozenset(("conflicts", "refused"))
+"""Nothing of such a target is written."""
+
+NEED_ATTENTION: frozenset[TargetState] = LEFT_ALONE | {"failed"}
+
+FailureClass: TypeAlias = Literal["transient", "permanent", "poison", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all jobs of a run have in common; a worker gets it once.
+
+    `versions` are the commits of the target's version by directory of upstream, `date` when the newest was committed,
+    as git writes it. `cache` and `temporary` are directories of the campaign.
+    """
+
+    campaign: Campaign
+    versions: Mapping[str, str]
+    date: str
+    cache: str
+    temporary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The merge of one target.
+
+    `is_dirty` says that git sees changes in the directory, `ours` is the digest of what the last run left there.
+    """
+
+    target: str
+    is_dirty: bool = False
+    ours: str = ""
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TargetConflict:
+    """One conflict of a target, as its record has it; `package` is the directory in the target."""
+
+    package: str
+    file: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    rule: str
+    nature: Nature
+    status: Status
+    settled_by: str
+    message: str
+    fingerprint: str
+    values: Mapping[SideName, Value]
+    choices: Sequence[Choice]
+    alike: Mapping[SideName, str] | None = None
+    """Of hidden values: which sides are the same."""
+
+    @classmethod
+    def of(cls, package: str, record: DecisionRecord) -> TargetConflict:
+        """The conflict of a record."""
+        resource = record.resource or ResourceRef("", "", "")
+        return cls(
+            package=package,
+            file=record.file,
+            api_version=resource.api_version,
+            kind=resource.kind,
+            namespace=resource.namespace,
+            name=resource.name,
+            path=record.path,
+            rule=record.rule,
+            nature=record.nature,
+            status=record.status,
+            settled_by=record.settled_by,
+            message=record.message,
+            fingerprint=record.fingerprint,
+            values=record.values,
+            choices=record.choices,
+            alike=record.alike,
+        )
+
+    def record_for(self, identifier: str, file: str) -> DecisionRecord:
+        """The conflict as the record of all that are equal to it: with this id, without a name, at `file`."""
+        return DecisionRecord(
+            id=identifier,
+            file=file,
+            resource=ResourceRef(self.api_version, self.kind, "") if self.kind else None,
+            path=self.path,
+            rule=self.rule,
+            nature=self.nature,
+            status=self.status,
+            settled_by=self.settled_by,
+            message=self.message,
+            values=self.values,
+            choices=tuple(self.choices),
+            chosen=None,
+            fingerprint=self.fingerprint,
+            docs=anchor_of(self.rule),
+            alike=self.alike,
+        )
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
+        return self.settled_by in ("", "policy")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOutcome:
+    """What became of a target.
+
+    `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its
+    commit. `digest` is of the files as they are now, `commit` what was committed for the branch. `report` is the
+    MergeReport as JSON, where somebody has to look at it, `body` the same for a pull request.
+    """
+
+    target: str
+    state: TargetState
+    message: str = ""
+    failure: FailureClass = ""
+    seen: str = ""
+    digest: str = ""
+    base: str = ""
+    commit: str = ""
+    files: int = 0
+    packages: tuple[str, ...] = ()
+    conflicts: tuple[TargetConflict, ...] = ()
+    report: str = ""
+    body: str = ""
+    seconds: float = 0.0
+
+
+_PASSES = re.compile(
+    r"could not resolve host|connection (?:refused|reset|timed out|closed)|failed to connect|timed out|early eof|"
+    r"rpc failed|returned error: (?:429|5\d\d)|remote end hung up|unexpected disconnect|rate limit|"
+    r"unable to create '[^']*\.lock'|temporary failure|resource temporarily unavailable|network is unreachable",
+    re.IGNORECASE,
+)
+_PASSING_ERRORS = frozenset((errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ETIMEDOUT, errno.EBUSY))
+
+
+def failure_of(error: Exception) -> tuple[FailureClass, str]:
+    """The class of a failure, and what is said of it."""
+    if isinstance(error, UnavailableError | GitTimeoutError | TimeoutError):
+        return "transient", line(str(error))
+    if isinstance(error, KrmMergeError | GitError):
+        text = line(str(error))
+        return ("transient" if _PASSES.search(text) else "permanent"), text
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        passes = error.errno in _PASSING_ERRORS
+        return ("transient" if passes else "permanent"), line(f"{place}{error.strerror or error}")
+    return "permanent", line(f"internal error: {type(error).__name__}: {error}")
+
+
+def grouped_by(message: str, target: str) -> str:
+    """The message without what differs between targets, so that equal failures are counted together."""
+    # Forges name a repository without their host.
+    names = [target, urlsplit(target).path.strip("/").removesuffix(".git")]
+    patterns = [re.escape(name) for name in names if name]
+    # What is prepared for a directory is beside it.
+    patterns.append(rf"{re.escape(join(dirname(target), ''))}\.{re.escape(basename(target))}\.krm-merge")
+    own = "|".join(rf"(?<!\w){pattern}(?!\w)" for pattern in patterns)
+    return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own, "…", message))

@@ -1,0 +1,228 @@
+"""The merge of the packages of one target with the campaign's upstream, by the policies of both. Nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import join
+
+from krm_merge.fleet.campaign import Campaign
+from krm_merge.fleet.job import LEFT_ALONE, Settings, TargetConflict, TargetOutcome, TargetState
+from krm_merge.forges.interface import same_repository
+from krm_merge.krm.fieldpath import covers, parse_path
+from krm_merge.krm.identity import Identity
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.resolution import Resolution, Resolutions
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, Changes, Subtree, Tree
+from krm_merge.packages.git import GitRepositories, Version
+from krm_merge.packages.merge.side import CommonTree
+from krm_merge.packages.update import RememberedRepositories
+from krm_merge.policy import PackagePolicy, combine, find_policy
+from krm_merge.report.forms.by_suffix import as_json
+from krm_merge.report.forms.markdown import render as as_markdown
+from krm_merge.report.record import DecisionRecord, MergeReport, RecordedSide
+from krm_merge.usecases import Outcome, PackageUpdate
+
+
+def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
+    """How the conflicts of a package are settled: by its own choices, then by the campaign's for it, then for all.
+
+    What none of them settles leaves the package as it is.
+    """
+    ours = campaign.policy
+    exceptions = [one.resolution for one in campaign.exceptions if one.is_for(name)]
+    everything = PackagePolicy(
+        package.on_conflict or ours.on_conflict,
+        (*package.rules, *ours.rules),
+        Resolutions((*package.resolutions.all, *exceptions, *ours.resolutions.all)),
+        (*package.redactions, *ours.redactions),
+        package.file,
+        package.root,
+    )
+    return combine(campaign.on_conflict, (), everything, stops=True)
+
+
+def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetConflict]) -> str:
+    """What the campaign says of these conflicts of a target: where that changes, the target is merged again."""
+    touching: list[object] = []
+    policy = campaign.policy
+    for conflict in conflicts:
+        touching.append(conflict.fingerprint)
+        package = join(target, conflict.package).rstrip("/")
+        exceptions = [one.resolution for one in campaign.exceptions if one.is_for(package)]
+        chosen = [one for one in (*exceptions, *policy.resolutions.all) if _is_for(one, conflict)]
+        if chosen:
+            # Of several, the one for this very resource comes first. What comes after a choice does not matter.
+            touching.append(_choice(min(chosen, key=lambda one: one.identity is None)))
+            continue
+        touching += [_said(rule) for rule in policy.rules if _selects(rule, conflict)]
+        touching.append((campaign.on_conflict, policy.on_conflict))
+    return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""
+
+
+def _is_for(resolution: Resolution, conflict: TargetConflict) -> bool:
+    same = resolution.fingerprint == conflict.fingerprint
+    return same and (resolution.identity is None or resolution.identity == _identity(conflict))
+
+
+def _selects(rule: Rule, conflict: TargetConflict) -> bool:
+    path = parse_path(conflict.path) if conflict.path else ()
+    return rule.selects(_identity(conflict)) and (rule.path is None or covers(rule.path, path))
+
+
+def _choice(resolution: Resolution) -> tuple[object, ...]:
+    return (resolution.fingerprint, str(resolution.identity), resolution.choice, repr(resolution.value))
+
+
+def _said(rule: Rule) -> tuple[object, ...]:
+    return (rule.on_conflict, rule.on_delete)
+
+
+def _identity(conflict: TargetConflict) -> Identity:
+    return Identity(conflict.api_version.rpartition("/")[0], conflict.kind, conflict.namespace, conflict.name)
+
+
+class CampaignRepositories:
+    """Repositories of which one is the campaign's upstream: however it is spelt, it is asked for once.
+
+    Packages inside that follow something else are updated from there, as `update` does.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Copies of repositories are in the campaign's cache."""
+        self._upstream = settings.campaign.upstream
+        self._same = same_repository(self._upstream.repository)
+        self._versions = settings.versions
+        self._trees: dict[tuple[str, str, str], CommonTree] = {}
+        self._fetched: set[tuple[str, tuple[str, ...]]] = set()
+        self._repositories = RememberedRepositories(GitRepositories(Path(settings.cache)))
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        """The commit that a ref names; of the campaign's version the one that was found when the run began."""
+        commit = self._versions.get(directory) if ref == self._upstream.ref and self._is_ours(repository) else None
+        if commit is not None:
+            return Version(ref, commit)
+        return self._repositories.resolve(self._address(repository), directory, ref)
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Prepares for `tree` of several commits, once."""
+        wanted = (self._address(repository), tuple(commits))
+        if wanted not in self._fetched:
+            self._repositories.fetch(*wanted)
+            self._fetched.add(wanted)
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        """The files of a package in a commit, whose resources are read once."""
+        key = (self._address(repository), directory, commit)
+        if key not in self._trees:
+            self._trees[key] = CommonTree(self._repositories.tree(*key))
+        return self._trees[key]
+
+    def _is_ours(self, repository: str) -> bool:
+        return same_repository(repository) == self._same
+
+    def _address(self, repository: str) -> str:
+        return self._upstream.repository if self._is_ours(repository) else repository
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPackage:
+    """One package of a target that was merged: its directory in the target, and the outcome."""
+
+    package: str
+    outcome: Outcome
+
+    @property
+    def changes(self) -> Changes:
+        """What becomes of its files, by their paths in the target."""
+        return {join(self.package, path): file for path, file in self.outcome.changes.items()}
+
+    def report(self, name: str, records: Sequence[DecisionRecord]) -> MergeReport:
+        """The report of this package."""
+        sides = {**self.outcome.sides, "local": RecordedSide(name)}
+        ordered: dict[str, RecordedSide] = {
+            side: sides[side] for side in ("original", "local", "upstream") if side in sides
+        }
+        results = [result.to_value() for result in self.outcome.results]
+        return MergeReport(name, ordered, records, self.outcome.files, results)
+
+
+class Merging:
+    """Merges as one campaign wants it."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Reads upstream's trees when they are needed, and each of them once."""
+        self.settings = settings
+        self._repositories = CampaignRepositories(settings)
+
+    def merged(self, base: Tree, target: str, packages: Iterable[str]) -> list[TargetPackage]:
+        """The packages of a target one after the other, each with what was merged before. Raises KrmMergeError."""
+        done: list[TargetPackage] = []
+        tree = base
+        for package in packages:
+            local = Subtree(tree, package) if package else tree
+            merged = TargetPackage(package, self._outcome_of(local, join(target, package) if package else target))
+            tree = Changed(tree, merged.changes) if merged.outcome.changes else tree
+            done.append(merged)
+        return done
+
+    def _outcome_of(self, local: Tree, name: str) -> Outcome:
+        campaign = self.settings.campaign
+        policy = policy_for(campaign, find_policy(local), name)
+        sides = PackageUpdate(local, self._repositories, name, campaign.upstream.ref)
+        return sides.merge(PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys))
+
+    def outcome(self, target: str, merged: Sequence[TargetPackage], *, with_body: bool = False) -> TargetOutcome:
+        """What became of a target; `with_body` writes the text of a pull request."""
+        pairs = [(package, package.outcome.records()) for package in merged]
+        conflicts = [conflict for package, records in pairs for conflict in _conflicts_in(package.package, records)]
+        state = _state_of(merged, conflicts)
+        is_left = state in LEFT_ALONE
+        reports = [
+            package.report(join(target, package.package).rstrip("/"), records)
+            for package, records in pairs
+            if conflicts or is_left or with_body
+        ]
+        return TargetOutcome(
+            target=target,
+            state=state,
+            message=_message_of(merged),
+            files=0 if is_left else sum(len(package.outcome.changes) for package in merged),
+            packages=tuple(package.package for package in merged),
+            conflicts=tuple(conflicts),
+            report="".join(map(as_json, reports)) if conflicts or is_left else "",
+            body="\n".join(map(as_markdown, reports)) if with_body else "",
+        )
+
+
+def after(base: Tree, merged: Iterable[TargetPackage]) -> Tree:
+    """A target with all of its packages merged."""
+    together = {path: file for package in merged for path, file in package.changes.items()}
+    return Changed(base, together) if together else base
+
+
+def _state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflict]) -> TargetState:
+    """What became of a target. A conflict that a rule, a choice or the policy settled needs nobody's attention."""
+    if any(conflict.status == "open" for conflict in conflicts):
+        return "conflicts"
+    if any(package.outcome.is_refused for package in merged):
+        return "refused"
+    return "clean" if any(package.outcome.changes for package in merged) else "unchanged"
+
+
+def _message_of(merged: Sequence[TargetPackage]) -> str:
+    """Why a target was refused, '' where it was not."""
+    errors = [error.message for package in merged for error in package.outcome.results.errors]
+    return f"{errors[0]}{f' and {len(errors) - 1} more' if len(errors) > 1 else ''}" if errors else ""
+
+
+def _conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:
+    """The conflicts among records, settled or not. What nobody can choose and nothing waits for is none."""
+    return [
+        TargetConflict.of(package, record)
+        for record in records
+        if record.status == "open" or (record.choices and record.status != "automatic")
+    ]

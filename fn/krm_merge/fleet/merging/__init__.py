@@ -1,1 +1,0 @@
-"""The merge of one target: what a worker is handed, does, and hands back."""

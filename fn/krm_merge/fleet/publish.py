@@ -1,0 +1,300 @@
+"""Publishes what was merged, in waves and at a forge's pace; each target is recorded as it is done."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.branches import Branches, TreePublisher
+from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, Gate, Wave
+from krm_merge.fleet.job import Settings
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
+from krm_merge.fleet.repository import TRAILER, default_branch
+from krm_merge.fleet.requests import Hosts, Looks, Mark, Published, PullRequests, RequestDraft, What, packages_of
+from krm_merge.harmless import line
+
+_ALL = Wave("all")
+
+
+@dataclass(frozen=True, slots=True)
+class WaveState:
+    """A wave: its targets, how many of them have something to publish, and what became of these."""
+
+    name: str
+    targets: tuple[str, ...]
+    published: int
+    merged: int
+    closed: int
+    unknown: int
+    to_publish: int
+
+    def obstacle(self, gate: Gate) -> str:
+        """Why the next wave has to wait, '' where it need not."""
+        if self.closed > gate.closed:
+            return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
+        of = self.published + self.to_publish
+        if self.unknown:
+            return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
+        if self.merged * 100 < gate.merged * of:
+            return f"{self.merged} of {of} of {self.name} merged; {gate.merged}% are to be"
+        return ""
+
+
+def assigned(campaign: Campaign) -> dict[str, str]:
+    """The wave of each target: they are taken as `targets.yaml` has them. What no wave takes is in none."""
+    left = list(campaign.targets)
+    total = len(left)
+    found: dict[str, str] = {}
+    for wave in campaign.publishing.waves or (_ALL,):
+        size = wave.size(total, len(left))
+        found |= dict.fromkeys(left[:size], wave.name)
+        left = left[size:]
+    return found
+
+
+def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[WaveState]:
+    """The waves in their order, and how far each is."""
+    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
+    for target, wave in assigned(campaign).items():
+        by_wave[wave].append(target)
+    return [_state(name, targets, entries) for name, targets in by_wave.items()]
+
+
+def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]) -> WaveState:
+    known = [entries[target] for target in targets if target in entries]
+    states = Counter(entry.request.state for entry in known if entry.request is not None)
+    return WaveState(
+        name,
+        tuple(targets),
+        published=states.total(),
+        merged=states["merged"],
+        closed=states["closed"],
+        unknown=states["unknown"],
+        to_publish=sum(1 for entry in known if entry.is_to_publish),
+    )
+
+
+def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tuple[list[str], str]:
+    """The targets that may be published now, and why no more: '' where that is all of them.
+
+    `only` is the one wave that is asked for.
+    """
+    gates = {wave.name: wave.gate for wave in campaign.publishing.waves}
+    known = list(waves)
+    found: list[str] = []
+    for number, wave in enumerate(known):
+        if only in (None, wave.name):
+            found += wave.targets
+        if only == wave.name:
+            return found, ""
+        obstacle = wave.obstacle(gates.get(wave.name, Gate()))
+        if only is None and obstacle and any(later.to_publish for later in known[number + 1 :]):
+            # What of this wave is due is published; what comes behind it waits.
+            return found, obstacle
+    return found, ""
+
+
+_PUSHED_AT_ONCE = 8
+_PUSHED_AHEAD = 16
+"""Branches without a pull request yet: forges take pull requests more slowly than pushes."""
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Publishes results. Without `requests` branches are pushed, and that is all; `obstacle` is why no more was due."""
+
+    directory: CampaignDirectory
+    campaign: Campaign
+    ledger: Ledger
+    settings: Settings
+    requests: PullRequests | None = None
+    wave: str | None = None
+    is_direct: bool = False
+    draft_conflicts: bool = False
+    is_dry_run: bool = False
+    max_open: int | None = None
+    signing: tuple[str, ...] = ()
+    obstacle: str = ""
+    _open: int = 0
+    _hosts: Hosts = field(default_factory=Hosts)
+    _branches: Branches = field(init=False)
+    _origin: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepares for branches."""
+        self._branches = Branches(self.campaign, self.settings, self.is_dry_run, self.signing)
+        self._origin = self._tree().origin if self.campaign.working_tree else ""
+
+    def events(self) -> Iterator[Published]:
+        """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
+        names = yield from self._looked()
+        entries = self.ledger.entries()
+        self._open = sum(1 for entry in entries.values() if _open_request(entry))
+        wanted = [(self.campaign.targets[name], entries[name]) for name in names]
+        events = self._of_tree(wanted) if self.campaign.working_tree else self._of_repositories(wanted)
+        for event in events:
+            self._record(event, entries[event.target])
+            yield event
+        self.obstacle = "; ".join([*self._hosts.obstacles, *filter(None, [self.obstacle])])
+
+    def _looked(self) -> Generator[Published, None, list[str]]:
+        """Looks at the waves in question, one after the other; gives the targets that may be published now."""
+        looks = None if self.requests is None else Looks(self.requests, self.ledger, self._hosts)
+        known: dict[str, bool] = {}
+        while True:
+            entries = self.ledger.entries()
+            names, self.obstacle = due(self.campaign, states_of(self.campaign, entries), self.wave)
+            new = [entries[name] for name in names if name in entries and name not in known]
+            if not new:
+                return [name for name in names if known.get(name)]
+            known |= dict.fromkeys((entry.target for entry in new), True)
+            if looks is not None:
+                asked = [entry for entry in new if self._is_in_question(entry)]
+                yield from looks.at((one, self._host(one.target), self._address(one.target)) for one in asked)
+                known |= {entry.target: entry.target in looks.seen for entry in asked}
+
+    def _is_in_question(self, entry: LedgerEntry) -> bool:
+        """Whether a look may change what is to be published: what was merged stays merged."""
+        found = entry.request
+        return entry.is_to_publish or self._is_draft(entry) or (found is not None and found.state != "merged")
+
+    def _host(self, target: str) -> str:
+        return self.campaign.targets[target].host
+
+    def _address(self, target: str) -> str:
+        """The address of the repository that has the pull requests of a target."""
+        return self._origin if self.campaign.working_tree else target
+
+    # ---- repositories --------------------------------------------------------------------------------------------
+
+    def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
+        """Several branches are pushed at once; pull requests are opened one after the other."""
+        waiting = self._chosen(wanted)
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[str]]] = deque()
+        threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
+        try:
+            while True:
+                for target, entry in islice(waiting, _PUSHED_AHEAD - len(ahead)):
+                    ahead.append((target, entry, threads.submit(self._push, target, entry)))
+                if not ahead:
+                    return
+                target, entry, pushed = ahead.popleft()
+                if event := self._published(target, entry, pushed):
+                    yield event
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def _published(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[str]) -> Published | None:
+        """What became of a target, None where its host asks to wait."""
+        try:
+            commit = pushed.result()
+            if self._hosts.is_paused(target.host):
+                return None
+            number = _open_request(entry) if self.requests is None else self._proposed(self.requests, target, entry)
+        except (KrmMergeError, OSError) as error:
+            message = self._hosts.failed(target.host, target.name, error)
+            return Published(target.name, "problem", message=message) if message else None
+        self._hosts.succeeded(target.host)
+        is_open = number or self.requests is not None
+        return Published(target.name, "open" if is_open else "pushed", number, commit=commit)
+
+    def _chosen(
+        self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
+    ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
+        """Those that have something that is not published yet, as many as may be open."""
+        for target, entry in wanted:
+            if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
+                continue
+            if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.requests is not None):
+                continue
+            if self.requests is not None and not _open_request(entry):
+                if self.max_open is not None and self._open >= self.max_open:
+                    self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
+                    return
+                self._open += 1
+            yield target, entry
+
+    def _is_draft(self, entry: LedgerEntry) -> bool:
+        return entry.state == "conflicts" and self.draft_conflicts
+
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
+        """Pushes the branch of a target, and gives its commit. Raises KrmMergeError and OSError."""
+        if self._is_draft(entry):
+            text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
+            return self._branches.push_empty(target, entry, text)
+        return self._branches.push(target, entry)
+
+    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
+        """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
+        onto = target.branch or default_branch(target.name)
+        mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
+        body, is_draft = self._body(target), self._is_draft(entry)
+        pull = requests.opened(RequestDraft(target.name, onto, mark, body, _open_request(entry), is_draft))
+        return pull.number if pull else 0
+
+    def _body(self, target: CampaignTarget) -> str:
+        place = self.directory.reports / f"{target.id}.md"
+        return place.read_text(encoding="utf-8") if place.is_file() else ""
+
+    # ---- a working tree ------------------------------------------------------------------------------------------
+
+    def _tree(self) -> TreePublisher:
+        return TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
+
+    def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
+        """Commits what is merged, and was neither merged nor closed as a pull request."""
+        with_request = self.requests is not None
+        wanted = [
+            (target, entry)
+            for target, entry in wanted
+            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
+        ]
+        if all(entry.is_published(with_request=with_request) for _, entry in wanted):
+            return
+        tree = self._tree()
+        try:
+            commit, done, changed = tree.committed(wanted)
+            for name in changed:
+                yield Published(name, "problem", message="it changed since it was merged; run the campaign again")
+            if not done:
+                return
+            request = 0
+            if self.is_direct:
+                tree.move_to(commit, done)
+            else:
+                commit = tree.push(commit, next((entry.commit for _, entry in wanted if entry.commit), ""))
+                request = self._request_of_tree([entry for target, entry in wanted if target.name in set(done)])
+            what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
+            yield from (Published(name, what, request, commit=commit) for name in done)
+        except KrmMergeError as error:
+            yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in wanted)
+
+    def _request_of_tree(self, entries: list[LedgerEntry]) -> int:
+        if self.requests is None:
+            return 0
+        names = [entry.target for entry in entries]
+        body = "".join(f"- {name}\n" for name in names)
+        mark = Mark(entries[0].version, "", self.requests.title(names))
+        number = max(map(_open_request, entries))
+        pull = self.requests.opened(RequestDraft(self._origin, default_branch(self._origin), mark, body, number))
+        return pull.number if pull else 0
+
+    def _record(self, event: Published, entry: LedgerEntry) -> None:
+        self.ledger.put_problem(event.target, event.message)
+        if event.what == "problem":
+            return
+        address, result = self._address(event.target), entry.result
+        row = LedgerRequest(
+            event.target, event.request, address, entry.version, result, event.commit, event.what, looked_at=now()
+        )
+        self.ledger.put_requests([row])
+
+
+def _open_request(entry: LedgerEntry) -> int:
+    """The number of the open pull request of a target, 0 for none."""
+    found = entry.request
+    return found.number if found is not None and found.state == "open" else 0

@@ -1,1 +1,0 @@
-"""What was merged is published: branches are pushed and pull requests opened, in waves and at a forge's pace."""

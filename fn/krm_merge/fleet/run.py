@@ -1,0 +1,423 @@
+"""A run of a campaign: looks at its targets, gives jobs to an engine, tries failures again, records the outcomes.
+
+No more jobs are in flight than the workers need. Where a pool breaks, nobody knows which job broke it: those that were
+in flight run again one by one, so that the next break has one cause.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from time import monotonic, sleep
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget
+from krm_merge.fleet.engines import Engine
+from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
+from krm_merge.fleet.merge import choices_digest
+from krm_merge.fleet.repository import HEADS, heads_of
+from krm_merge.fleet.worker import look_at, run_each, run_target
+from krm_merge.git.program import GitError
+from krm_merge.packages.files.tree import UnavailableError
+from krm_merge.packages.git import GitRepositories, uncommitted
+
+_ASKED_AT_ONCE = 16
+"""Repositories: each waits for its host most of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which targets a run is about: by name, only those that failed, the first so many, or one shard of them."""
+
+    only: tuple[str, ...] = ()
+    failed: bool = False
+    limit: int | None = None
+    shard: tuple[int, int] | None = None
+
+    def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
+        """The targets, in the order of `targets.yaml`."""
+        found = [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
+        if self.limit is None:
+            return found
+        # Those that are done do not count: two runs of ten targets are twenty.
+        open_ones = [target for target in found if entries[target.name].state in ("pending", "failed")]
+        return open_ones[: self.limit]
+
+    def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
+        if self.failed and entry.state != "failed":
+            return False
+        if self.shard is not None and not target.is_in_shard(*self.shard):
+            return False
+        return not self.only or any(fnmatchcase(target.name, pattern) for pattern in self.only)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the ledger knows, for looks: its entries, the conflicts of each target, and what settings are now."""
+
+    campaign: Campaign
+    settings: str
+    entries: Mapping[str, LedgerEntry]
+    conflicts: Mapping[str, Collection[TargetConflict]]
+
+    @classmethod
+    def of(
+        cls,
+        campaign: Campaign,
+        settings: str,
+        entries: Mapping[str, LedgerEntry],
+        conflicts: Iterable[tuple[str, TargetConflict]],
+    ) -> Known:
+        """Takes the conflicts as the ledger gives them."""
+        by_target: dict[str, list[TargetConflict]] = defaultdict(list)
+        for target, conflict in conflicts:
+            by_target[target].append(conflict)
+        return cls(campaign, settings, entries, by_target)
+
+    def is_settled(self, target: str) -> bool:
+        """Whether the last run ended well, and what it depended on is as it was, but for the target itself."""
+        entry = self.entries[target]
+        if entry.state in ("pending", "failed") or not entry.seen or entry.settings != self.settings:
+            return False
+        return entry.choices == choices_digest(self.campaign, target, self.conflicts.get(target, ()))
+
+    def is_set_aside(self, target: str) -> bool:
+        """Whether it killed workers: it is tried only where that is asked for."""
+        return self.entries[target].failure == "poison"
+
+
+def look_at_directories(
+    known: Known, targets: Iterable[CampaignTarget], dirty: Collection[str]
+) -> tuple[list[Job], list[str]]:
+    """The jobs of directories, and the targets that have nothing to do.
+
+    `dirty` are the paths in the working tree with changes that git has not committed.
+    """
+    jobs: list[Job] = []
+    done: list[str] = []
+    changed = {folder for path in dirty for folder in _folders(path)}
+    for target in targets:
+        entry = known.entries[target.name]
+        if known.is_settled(target.name) and look_at(Path(known.campaign.working_tree, target.name)) == entry.seen:
+            done.append(target.name)
+        else:
+            jobs.append(Job(target.name, is_dirty=target.name in changed, ours=entry.digest))
+    return jobs, done
+
+
+def look_at_repositories(known: Known, targets: Iterable[CampaignTarget]) -> tuple[list[Job], list[str]]:
+    """The same of repositories: each is asked for its commit. One that does not answer is a job, which says why."""
+    found = list(targets)
+    jobs = [Job(target.name) for target in found if not known.is_settled(target.name)]
+    asked = [target for target in found if known.is_settled(target.name)]
+    done: list[str] = []
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
+        for target, commit in zip(asked, threads.map(_commit_of, asked), strict=True):
+            if commit == known.entries[target.name].seen:
+                done.append(target.name)
+            else:
+                jobs.append(Job(target.name))
+    return jobs, done
+
+
+def _commit_of(target: CampaignTarget) -> str:
+    name = f"{HEADS}{target.branch}" if target.branch else "HEAD"
+    try:
+        return heads_of(target.name, name).get(name, "")
+    except GitError:
+        return ""
+
+
+def _folders(path: str) -> list[str]:
+    """The folders that a path is in, '.' for the top."""
+    parts = path.rstrip("/").split("/")
+    return [".", *("/".join(parts[:at]) for at in range(1, len(parts) + (1 if path.endswith("/") else 0)))]
+
+
+MOST_TRIES = 5
+MOST_CRASHES = 2
+_IN_FLIGHT_FOR_EACH_WORKER = 4
+_FAILURES_THAT_PAUSE_A_HOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """Pauses in seconds: the first before a second try, which doubles each time, and that of a host."""
+
+    first: float = 0.5
+    longest: float = 30.0
+    of_host: float = 60.0
+
+    def before(self, tries: int) -> float:
+        """The pause after so many tries, longer or shorter by chance: not all come back at once."""
+        return min(self.longest, self.first * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.5)
+
+
+@dataclass(slots=True)
+class _Host:
+    """How a host has answered."""
+
+    failures: int = 0
+    pauses: int = 0
+    until: float = 0.0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Runs jobs. `host_of` gives the host of a target, `crashed` is called for one that may have killed a worker."""
+
+    engine: Engine
+    settings: Settings
+    host_of: Callable[[str], str]
+    crashed: Callable[[str], None] = lambda target: None
+    pauses: Pauses = field(default_factory=Pauses)
+    work: Callable[[Job], TargetOutcome] = run_target
+    _tries: Counter[str] = field(default_factory=Counter)
+    _crashes: Counter[str] = field(default_factory=Counter)
+    _hosts: dict[str, _Host] = field(default_factory=dict)
+    _later: list[tuple[float, int, Job]] = field(default_factory=list)
+    _suspects: deque[Job] = field(default_factory=deque)
+    _numbers: int = 0
+
+    def outcomes(self, jobs: Iterable[Job], crashes: Counter[str] | None = None) -> Iterator[TargetOutcome]:
+        """The outcomes of jobs as they end. `crashes` counts the workers that each has killed before."""
+        self._crashes.update(crashes or {})
+        waiting = deque(jobs)
+        running: dict[Future[list[TargetOutcome]], list[Job]] = {}
+        pool = self.engine.executor(self.settings)
+        try:
+            while waiting or running or self._later or self._suspects:
+                yield from self._submit(pool, waiting, running)
+                if not running:
+                    self._sleep_until_next()
+                    continue
+                done, _ = wait(running, timeout=self._patience(), return_when=FIRST_COMPLETED)
+                if any(future.cancelled() for future in done):
+                    raise UnavailableError("the scheduler is gone; run again to go on")
+                broken = [future for future in done if isinstance(future.exception(), BrokenExecutor)]
+                for future in done.difference(broken):
+                    yield from self._ended(running.pop(future), future)
+                if broken:
+                    self.engine.end(pool)
+                    # The others of this pool have ended, too: well, or with it.
+                    for future in [one for one in running if one.done() and one.exception() is None]:
+                        yield from self._ended(running.pop(future), future)
+                    yield from self._blamed([job for jobs in running.values() for job in jobs])
+                    running.clear()
+                    pool = self.engine.executor(self.settings)
+        finally:
+            self.engine.end(pool)
+
+    # ---- what runs next ------------------------------------------------------------------------------------------
+
+    def _submit(
+        self, pool: Executor, waiting: deque[Job], running: dict[Future[list[TargetOutcome]], list[Job]]
+    ) -> Iterator[TargetOutcome]:
+        if self._suspects:
+            # One by one: the next break has one cause.
+            if not running:
+                job = self._suspects.popleft()
+                running[pool.submit(run_each, self.work, [job])] = [job]
+            return
+        while self._later and self._later[0][0] <= monotonic():
+            waiting.appendleft(heapq.heappop(self._later)[2])
+        most = self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER
+        while waiting and len(running) < most:
+            # The last jobs are divided among all workers.
+            size = max(1, min(self.engine.batch, len(waiting) // most))
+            batch: list[Job] = []
+            yield from self._next_batch(waiting, size, batch)
+            if batch:
+                running[pool.submit(run_each, self.work, batch)] = batch
+
+    def _next_batch(self, waiting: deque[Job], size: int, batch: list[Job]) -> Iterator[TargetOutcome]:
+        """Moves jobs whose hosts answer to a batch; the outcomes are those of hosts that do not."""
+        now = monotonic()
+        while waiting and len(batch) < size:
+            job = waiting.popleft()
+            host = self._hosts.get(self.host_of(job.target))
+            if host is not None and host.pauses > 1:
+                message = f"{self.host_of(job.target)} did not answer others; run again when it does"
+                yield TargetOutcome(job.target, "failed", message, "transient")
+            elif host is not None and host.until > now:
+                self._postpone(job, host.until)
+            else:
+                batch.append(job)
+
+    def _patience(self) -> float | None:
+        return max(0.0, self._later[0][0] - monotonic()) if self._later else None
+
+    def _sleep_until_next(self) -> None:
+        if self._later and (pause := self._patience()):
+            sleep(pause)
+
+    def _postpone(self, job: Job, until: float) -> None:
+        self._numbers += 1
+        heapq.heappush(self._later, (until, self._numbers, job))
+
+    # ---- what ended ----------------------------------------------------------------------------------------------
+
+    def _ended(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[TargetOutcome]:
+        error = future.exception()
+        if isinstance(error, KrmMergeError):
+            raise error
+        if error is not None:
+            # Not the target's: the engine could not run it.
+            yield from self._blamed(jobs, str(error))
+            return
+        for job, outcome in zip(jobs, future.result(), strict=True):
+            yield from self._taken(job, outcome)
+
+    def _taken(self, job: Job, outcome: TargetOutcome) -> Iterator[TargetOutcome]:
+        host = self._hosts.setdefault(self.host_of(job.target), _Host())
+        if outcome.failure != "transient":
+            host.failures, host.pauses = 0, 0
+            yield outcome
+            return
+        host.failures += 1
+        if self.host_of(job.target) and host.failures >= _FAILURES_THAT_PAUSE_A_HOST:
+            host.failures, host.pauses = 0, host.pauses + 1
+            host.until = monotonic() + self.pauses.of_host
+        self._tries[job.target] += 1
+        tries = self._tries[job.target]
+        if tries >= MOST_TRIES:
+            yield replace(outcome, message=f"{outcome.message} (tried {tries} times)")
+        else:
+            self._postpone(job, max(host.until, monotonic() + self.pauses.before(tries)))
+
+    def _blamed(self, jobs: list[Job], why: str = "") -> Iterator[TargetOutcome]:
+        """Jobs that were in flight when a worker ended; one that was alone did it."""
+        alone = len(jobs) == 1
+        for job in jobs:
+            if alone:
+                self._crashes[job.target] += 1
+                self.crashed(job.target)
+            if self._crashes[job.target] >= MOST_CRASHES:
+                killed = f"it ended its worker {self._crashes[job.target]} times"
+                yield TargetOutcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
+            else:
+                self._suspects.append(job)
+
+
+_SECONDS_BETWEEN_WRITES = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """The end of one target in a run: its outcome, None where a look showed that there is nothing to do."""
+
+    target: str
+    outcome: TargetOutcome | None
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. `events` yields what happens; what it says has been recorded."""
+
+    directory: CampaignDirectory
+    campaign: Campaign
+    ledger: Ledger
+    engine: Engine
+    scope: Scope = field(default_factory=Scope)
+    is_dry_run: bool = False
+    pauses: Pauses = field(default_factory=Pauses)
+    work: Callable[[Job], TargetOutcome] = run_target
+    total: int = 0
+
+    def events(self) -> Iterator[RunEvent]:
+        """Looks at all targets, and merges those that need it. Raises KrmMergeError."""
+        self.ledger.follow(self.campaign.targets)
+        entries = self.ledger.entries()
+        targets = self.scope.targets(self.campaign, entries)
+        self.total = len(targets)
+        if not targets:
+            return
+        settings = settings_of(self.campaign, self.directory)
+        digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
+        known = Known.of(self.campaign, digest, entries, self.ledger.conflicts())
+        if not self.scope.failed:
+            aside = [target.name for target in targets if known.is_set_aside(target.name)]
+            yield from (RunEvent(name, None) for name in aside)
+            targets = [target for target in targets if target.name not in set(aside)]
+        jobs, done = self._looked_at(known, targets)
+        if not self.is_dry_run:
+            self.ledger.looked([(name, entries[name].seen) for name in done], now())
+        yield from (RunEvent(name, None) for name in done)
+        crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
+        supervisor = Supervisor(
+            self.engine, settings, lambda name: self.campaign.targets[name].host, self._crashed, self.pauses, self.work
+        )
+        yield from self._recorded(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
+
+    def _looked_at(self, known: Known, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
+        directories = [target for target in targets if not target.is_repository]
+        dirty = uncommitted(Path(self.campaign.working_tree)) if directories else []
+        jobs, done = look_at_directories(known, directories, dirty)
+        more, unchanged = look_at_repositories(known, [target for target in targets if target.is_repository])
+        jobs, done = jobs + more, done + unchanged
+        return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
+
+    def _crashed(self, target: str) -> None:
+        if not self.is_dry_run:
+            self.ledger.crashed(target)
+
+    def _recorded(self, outcomes: Iterator[TargetOutcome], settings: str) -> Iterator[RunEvent]:
+        """The outcomes, recorded some at a time before anybody hears of them."""
+        waiting: list[TargetOutcome] = []
+        written = monotonic()
+        try:
+            for outcome in outcomes:
+                waiting.append(outcome)
+                if monotonic() - written > _SECONDS_BETWEEN_WRITES:
+                    yield from self._record(waiting, settings)
+                    waiting, written = [], monotonic()
+        finally:
+            # What was done when somebody interrupts has been done.
+            events = self._record(waiting, settings)
+        yield from events
+
+    def _record(self, outcomes: list[TargetOutcome], settings: str) -> list[RunEvent]:
+        if outcomes and not self.is_dry_run:
+            known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
+            # What was merged once and has arrived is no other outcome.
+            arrived = [one for one in outcomes if one.state == "unchanged" and is_merged(known[one.target])]
+            self.ledger.arrived([(one.target, one.seen, one.digest, settings) for one in arrived], now())
+            rest = [one for one in outcomes if one not in arrived]
+            for outcome in rest:
+                self._write_reports(outcome)
+            rows = [(one, settings, choices_digest(self.campaign, one.target, one.conflicts)) for one in rest]
+            self.ledger.record(rows, now())
+        return [RunEvent(outcome.target, outcome) for outcome in outcomes]
+
+    def _write_reports(self, outcome: TargetOutcome) -> None:
+        place = self.directory.reports / self.campaign.targets[outcome.target].id
+        for suffix, text in ((".json", outcome.report), (".md", outcome.body)):
+            if text:
+                place.with_suffix(suffix).write_text(text, encoding="utf-8")
+            else:
+                with suppress(FileNotFoundError):
+                    place.with_suffix(suffix).unlink()
+
+
+def settings_of(campaign: Campaign, directory: CampaignDirectory) -> Settings:
+    """What all jobs have in common; upstream is asked once which commit its ref names. Raises PackageError."""
+    upstream = campaign.upstream
+    repositories = GitRepositories(directory.cache)
+    commit = repositories.resolve(upstream.repository, upstream.directory, upstream.ref).commit
+    versions = dict.fromkeys(_spellings(upstream.directory), commit)
+    date = repositories.committed_at(upstream.repository, commit)
+    return Settings(campaign, versions, date, str(directory.cache), str(directory.temporary))
+
+
+def _spellings(directory: str) -> Iterable[str]:
+    """How Kptfiles write a directory."""
+    bare = directory.strip("/")
+    return {directory, bare, f"/{bare}", f"{bare}/", f"/{bare}/", bare or "."}

@@ -1,0 +1,229 @@
+"""Runs in a worker: `prepare` once, then `run_target` for each job, on directories and repositories."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import hashlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from krm_merge import interrupts
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, failure_of
+from krm_merge.fleet.merge import Merging, after
+from krm_merge.fleet.repository import RepositoryMerger
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Directory, File, PackageError, Tree, belongs
+from krm_merge.packages.git import CommittedFiles
+
+
+def digest_of(tree: Tree) -> str:
+    """The digest of the files of a package."""
+    digest = hashlib.sha256()
+    for path in sorted(tree):
+        file = tree[path]
+        digest.update(f"{len(path)} {path} {file.mode} {len(file.data)} ".encode("utf-8", "surrogateescape"))
+        digest.update(file.data)
+    return digest.hexdigest()[:32]
+
+
+def look_at(directory: Path) -> str:
+    """What a look at a directory shows without reading a file; '' where there is none."""
+    digest = hashlib.sha256()
+    pending = [os.fspath(directory)]
+    try:
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    if not belongs(entry.name):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    found = entry.stat(follow_symlinks=False)
+                    # Of a folder its times say nothing about the files.
+                    times = (found.st_size, found.st_mtime_ns) if not entry.is_dir(follow_symlinks=False) else ()
+                    digest.update(repr((entry.name, found.st_ino, found.st_mode, times)).encode())
+    except OSError:
+        return ""
+    return digest.hexdigest()[:32]
+
+
+_SHOWN = 5
+
+
+class WorkingTreeMerger:
+    """Merges directories of one working tree."""
+
+    def __init__(self, merging: Merging) -> None:
+        """Asks git for what is committed only where there is something else."""
+        self._merging = merging
+        self._tree = Path(merging.settings.campaign.working_tree)
+        self._committed: CommittedFiles | None = None
+
+    def merge(self, job: Job) -> TargetOutcome:
+        """Merges the packages of a directory into what is committed of it, and writes them all or none.
+
+        What git has is merged and not what is there: a directory that holds the result of an earlier run is merged
+        again under other choices as if that run had not been. Changes of somebody else refuse it. Raises
+        KrmMergeError.
+        """
+        place = self._tree / job.target
+        if not place.is_dir():
+            raise PackageError(f"{place}: there is no such directory; remove it from targets.yaml")
+        with Journal.opened(place) as journal:
+            here = Directory(place)
+            if job.is_dirty:
+                return self._merged(job, journal, here, self._committed_files().tree(job.target))
+            outcome = self._merged(job, journal, here, here)
+            if outcome.state == "unchanged":
+                # A job whose worker ended before anybody had its outcome runs twice: the second finds what it wrote.
+                committed = self._committed_files().tree(job.target)
+                if committed and _differences(committed, here):
+                    return self._merged(replace(job, is_dirty=True), journal, here, committed)
+            return outcome
+
+    def _merged(self, job: Job, journal: Journal, here: Tree, base: Tree) -> TargetOutcome:
+        if not base:
+            return _dirty(job.target, sorted(here))
+        merged = self._merging.merged(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
+        outcome = self._merging.outcome(job.target, merged)
+        wanted = base if outcome.state in LEFT_ALONE else after(base, merged)
+        changes = _differences(here, wanted)
+        if job.is_dirty and changes and job.ours != digest_of(here):
+            if wanted is not base:
+                return _dirty(job.target, sorted(_differences(base, here)))
+            # There is nothing to merge: what somebody is at work on is none of our business.
+            wanted, changes = here, {}
+        if changes and not job.is_dry_run:
+            journal.commit(changes, here, is_lasting=False)
+        seen = "" if job.is_dry_run else look_at(self._tree / job.target)
+        return replace(outcome, digest=digest_of(wanted), seen=seen)
+
+    def _committed_files(self) -> CommittedFiles:
+        if self._committed is None:
+            self._committed = CommittedFiles(self._tree)
+        return self._committed
+
+
+def _dirty(target: str, files: list[str]) -> TargetOutcome:
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    shown = ", ".join(files[:_SHOWN])
+    return TargetOutcome(target, "refused", f"uncommitted changes: {shown}{more}; commit them first")
+
+
+def _differences(before: Tree, after: Tree) -> dict[str, File | None]:
+    if before is after:
+        return {}
+    changes: dict[str, File | None] = {path: after[path] for path in after if before.get(path) != after[path]}
+    return changes | {path: None for path in before if path not in after}
+
+
+_JOBS_BETWEEN_COLLECTIONS = 200
+_SECONDS_TO_END = 10
+_BETWEEN_SIGNALS = 0.05
+
+
+class _Worker:
+    """The state of a worker: what it has read stays for the next job."""
+
+    def __init__(self, settings: Settings) -> None:
+        merging = Merging(settings)
+        self.settings = settings
+        self.directories = WorkingTreeMerger(merging)
+        self.repositories = RepositoryMerger(merging)
+        self.jobs = 0
+
+
+_settings: list[Settings] = []
+_refusals: list[str] = []
+_of_thread = threading.local()
+
+
+def prepare_process(settings: Settings) -> None:
+    """Prepares a process of its own: it ends with its parent, and a crash leaves a trace in the campaign."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_program()
+    log = Path(settings.temporary, f"worker-{os.getpid()}.log")
+    faulthandler.enable(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))
+    # Trees have no cycles; what others make is collected between jobs.
+    gc.disable()
+    prepare(settings)
+
+
+def _end_with_program() -> None:
+    """Ends this process when the program is gone. Its parent is the server that forks workers, which outlives them."""
+    program = multiprocessing.parent_process()
+    if program is not None:
+        threading.Thread(target=_end_after, args=(program,), daemon=True).start()
+
+
+def _end_after(program: BaseProcess) -> None:
+    program.join()
+    end = time.monotonic() + _SECONDS_TO_END
+    while time.monotonic() < end:
+        # The first signal interrupts a job, after which the worker would wait for another one.
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_BETWEEN_SIGNALS)
+    os._exit(1)
+
+
+def prepare(settings: Settings) -> None:
+    """Hands a worker what all jobs have in common."""
+    _settings[:] = [settings]
+    _refusals.clear()
+
+
+def refuse(reason: str) -> None:
+    """Makes a worker refuse all jobs."""
+    _settings[:] = []
+    _refusals[:] = [reason]
+
+
+def run_each(work: Callable[[Job], TargetOutcome], jobs: Sequence[Job]) -> list[TargetOutcome]:
+    """Runs jobs one after another. A worker that others use, too, collects garbage again afterwards.
+
+    Raises KrmMergeError in a worker that refuses jobs.
+    """
+    if _refusals:
+        raise KrmMergeError(_refusals[0])
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return [work(job) for job in jobs]
+    finally:
+        if collects:
+            gc.enable()
+
+
+def run_target(job: Job) -> TargetOutcome:
+    """Merges one target; whatever goes wrong is its outcome."""
+    worker = _worker()
+    started = time.monotonic()
+    try:
+        with interrupts.as_exceptions():
+            is_repository = worker.settings.campaign.targets[job.target].is_repository
+            outcome = (worker.repositories if is_repository else worker.directories).merge(job)
+    except Exception as error:
+        kind, message = failure_of(error)
+        outcome = TargetOutcome(job.target, "failed", message, kind)
+    worker.jobs += 1
+    if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
+        gc.collect()
+    return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _worker() -> _Worker:
+    """The worker of this thread: what one reads through git is not for two at once."""
+    (settings,) = _settings
+    known: _Worker | None = getattr(_of_thread, "worker", None)
+    if known is None or known.settings is not settings:
+        known = _of_thread.worker = _Worker(settings)
+    return known

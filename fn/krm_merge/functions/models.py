@@ -1,0 +1,289 @@
+"""The models of the functionConfigs: the contract with users, the source of their JSON schemas."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from krm_merge.components.digests.replacement import TagPolicy
+from krm_merge.krm.validation import StrictModel
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.policy.models import ListKeysModel, RedactionModel, RuleModel
+
+
+class _Choices(StrictModel):
+    onConflict: OnConflict = Field("upstream", description="Who wins where both sides changed a value.")
+    functionIdentity: Literal["document", "smart"] = Field(
+        "document", description="How functions of a pipeline without names are recognised."
+    )
+
+
+class ConfigMapData(_Choices):
+    """`data` of a ConfigMap given as functionConfig, as `kpt fn eval -- key=value` makes it."""
+
+    function: Literal["MergePackage"] = Field("MergePackage", description="The function to run.")
+    original: str | None = Field(None, description="The package as last fetched, as YAML text.")
+    upstream: str | None = Field(None, description="The updated package, as YAML text.")
+
+
+class MergePackage(_Choices):
+    """Three-way merge of a package: original and upstream from here, local from the items."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["MergePackage"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    original: str | list[dict[str, Any]] | None = Field(
+        None, description="The package as last fetched: YAML text of one or more documents, or a list of objects."
+    )
+    upstream: str | list[dict[str, Any]] | None = Field(None, description="The updated package, in the same forms.")
+    rules: list[RuleModel] = Field(
+        default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    redact: list[RedactionModel] = Field(
+        default_factory=list, description="What no report shows, beside the values that are always hidden."
+    )
+
+
+class PatchTarget(StrictModel):
+    """Selects resources. Fields are RE2 expressions that match as a whole; those empty or left out match everything."""
+
+    group: str | None = Field(None, description="API group, e.g. apps; `^$` for the core group.")
+    version: str | None = Field(None, description="API version, e.g. v1.")
+    kind: str | None = Field(None, description="Kind.")
+    name: str | None = Field(None, description="Name.")
+    namespace: str | None = Field(None, description="Namespace.")
+    labelSelector: str | None = Field(None, description="Label selector, e.g. `app=web,tier!=db,env in (a, b),!old`.")
+    annotationSelector: str | None = Field(None, description="The same for annotations.")
+
+
+class PatchOptions(StrictModel):
+    """What a patch may change of a resource's identity."""
+
+    allowNameChange: bool = Field(False, description="Whether the patch may change name and namespace.")
+    allowKindChange: bool = Field(False, description="Whether the patch may change apiVersion and kind.")
+
+
+class PatchModel(StrictModel):
+    """One patch, or several strategic merge patches in one text."""
+
+    target: PatchTarget | None = Field(
+        None, description="What it patches; a strategic merge patch may name its object instead."
+    )
+    patch: str | None = Field(None, description="The patch as YAML or JSON text.")
+    path: str | None = Field(
+        None, description="Instead of `patch`: the file of an item of the package that is the patch."
+    )
+    type: Literal["strategic", "merge", "json"] | None = Field(
+        None, description="strategic merge patch (the default for a mapping), RFC 7386, or RFC 6902 (for a list)."
+    )
+    options: PatchOptions = PatchOptions(allowNameChange=False, allowKindChange=False)
+
+
+class _PatchChoices(StrictModel):
+    listOrder: Literal["document", "kubernetes"] = Field(
+        "document", description="How strategic merge patches order lists: as the specification says, or as kubectl."
+    )
+    mergeKeys: Literal["multi", "single"] = Field(
+        "multi", description="Whether all key fields identify an element of a list, or the one that kubectl knows."
+    )
+
+
+class PatchConfigMapData(_PatchChoices):
+    """`data` of a ConfigMap given as functionConfig."""
+
+    function: Literal["PatchResources"] = "PatchResources"
+    patch: str = Field(description="Strategic merge patches that name their objects, as YAML text.")
+
+
+class PatchResources(_PatchChoices):
+    """Patches the resources of a package: strategic merge patches, JSON merge patches and JSON patches."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["PatchResources"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    patches: list[PatchModel] = Field(min_length=1, description="The patches, in the order in which they are applied.")
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
+class DigestModel(StrictModel):
+    """Which digests are replaced, and where."""
+
+    match: Literal["known", "any"] = Field(
+        "known", description="Only digests that are known to be of the component, or any of its image."
+    )
+    tag: TagPolicy = Field(
+        "keep",
+        description="What happens to a tag before a replaced digest: kept, dropped, or replaced by the new image's.",
+    )
+    files: list[str] = Field(
+        default_factory=list, description="Globs of files to look at, from the root of the repository."
+    )
+    exclude: list[str] = Field(default_factory=list, description="Globs of files that are not searched.")
+    multiDigestFile: Literal["refuse", "replace"] = Field(
+        "refuse",
+        description="Refuse a file with several digests of one image, such as a catalog, or replace known ones.",
+    )
+
+
+class EmitModel(StrictModel):
+    """The settings of `configure`."""
+
+    buildNudgesRef: bool = Field(True, description="`build-nudges-ref` on dependencies.")
+    nudgeConfig: bool = Field(
+        False, description="A NudgeConfig for each namespace; an existing one is updated in any case."
+    )
+    nudgeMode: Literal["immediate", "validated"] = Field(
+        "immediate",
+        description="Whether new edges of a NudgeConfig nudge after a build, or after its tests.",
+    )
+    contexts: bool = Field(True, description="`spec.context` of Repositories, contexts of IntegrationTestScenarios.")
+    releasePlans: bool = Field(True, description="The annotation of ReleasePlans that keeps dependencies from release.")
+    celGuards: bool = Field(True, description="on-cel-expression of the PipelineRuns in .tekton.")
+
+
+class _ComponentChoices(StrictModel):
+    mode: Literal["validate", "configure", "plan", "simulate"] = Field(
+        "plan",
+        description="Check the graph; write what makes today's Konflux follow it; plan pull requests; or also simulate "
+        "the snapshots, tests and releases that follow.",
+    )
+    suffix: Literal["component", "repository"] = Field("component", description="The end of the names of our branches.")
+    onClosed: Literal["revert", "keep"] = Field(
+        "revert",
+        description="Whether the digest of a pull request that is closed unmerged is reset or kept.",
+    )
+
+
+class ComponentsConfigMapData(_ComponentChoices):
+    """`data` of a ConfigMap given as functionConfig."""
+
+    function: Literal["PlanComponentUpdates"] = "PlanComponentUpdates"
+    removed: str = Field("", description="Names of deleted Components, separated by commas.")
+
+
+class PlanComponentUpdates(_ComponentChoices):
+    """Plans the updates of components that depend on each other."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["PlanComponentUpdates"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    separators: list[Literal["/", "@"]] = Field(
+        default=["/"], description="What separates the group from the rest of a source branch's name."
+    )
+    ignoredPrefixes: list[str] = Field(
+        default_factory=lambda: ["renovate", "dependabot"],
+        description="Prefixes of branches that are a group each, such as those of other programs.",
+    )
+    emit: EmitModel = Field(default_factory=lambda: EmitModel.model_validate({}))
+    digest: DigestModel = Field(default_factory=lambda: DigestModel.model_validate({}))
+    removed: list[str] = Field(default_factory=list, description="Names of deleted Components.")
+    applySnapshots: bool = Field(
+        False, description="Whether Snapshots and Releases of `simulate` may be applied to a cluster."
+    )
+
+
+class OperationModel(StrictModel):
+    """One operation (RFC 6902)."""
+
+    op: Literal["add", "remove", "replace", "move", "copy", "test"] = Field(description="What to do.")
+    path: str = Field(
+        description="JSON pointer; `[name=web]` instead of an index selects the element of a list with this field."
+    )
+    source: str | None = Field(None, alias="from", description="Where move and copy take the value from.")
+    value: Any = Field(None, description="The value of add, replace and test.")
+
+
+class InlinePatchModel(StrictModel):
+    """A JSON patch for the resources that its target selects."""
+
+    target: PatchTarget | None = Field(None, description="The resources to change, by default all.")
+    onTestFailure: Literal["skip", "error"] = Field(
+        "skip", description="Whether the patch is skipped for a resource where a `test` fails, or that is an error."
+    )
+    ops: list[OperationModel] = Field(min_length=1, description="The operations, in their order.")
+
+
+class ExecModel(StrictModel):
+    """A program in the plugin directory of the image."""
+
+    file: str = Field(description="Its file name, without a path.")
+    protocol: Literal["crane/v1", "jsonl/v1"] | None = Field(
+        None,
+        description="A process for each resource (crane/v1), or one for all (jsonl/v1); by default what the plugin's "
+        "metadata names.",
+    )
+    timeoutSeconds: float = Field(10, gt=0, le=300, description="The time limit for one resource.")
+    memoryMiB: int = Field(
+        1024, ge=16, le=65536, description="The memory limit, for it and all processes that it starts."
+    )
+    processes: int = Field(64, ge=1, le=4096, description="The limit of its processes, including itself.")
+
+
+class PluginModel(StrictModel):
+    """A plugin: give exactly one of builtin, exec, entryPoint and patches."""
+
+    name: str | None = Field(None, description="How priorities and results name it.")
+    builtin: Literal["kubernetes"] | None = Field(None, description="The built-in KubernetesPlugin.")
+    exec: ExecModel | None = Field(None, description="A program in the plugin directory of the image.")
+    entryPoint: str | None = Field(
+        None, description="An entry point of an installed Python package, in the group krm_merge.transform_plugins."
+    )
+    patches: list[InlinePatchModel] | None = Field(None, description="Patches without code.")
+    options: dict[str, str] = Field(default_factory=dict, description="Options for this plugin alone.")
+
+
+class ConflictsModel(StrictModel):
+    """How conflicts between plugins are detected and reported."""
+
+    detect: Literal["effect", "path"] = Field(
+        "effect", description="By the effects of operations or, as in crane, by the text of their paths."
+    )
+    keep: Literal["unit", "operation", "plugin"] = Field(
+        "unit",
+        description="What a plugin loses with an operation: the operations that depend on it, only this one, or all.",
+    )
+    onConflict: Literal["info", "warning", "error"] = Field(
+        "warning", description="The severity of a change that is ignored; on an error no file is written."
+    )
+
+
+class WhiteoutModel(StrictModel):
+    """What happens to a resource that a plugin whites out."""
+
+    action: Literal["annotate", "drop", "error"] = Field(
+        "annotate", description="Mark it local-config, so that it is not applied; remove it; or report an error."
+    )
+
+
+class TransformResources(StrictModel):
+    """Runs plugins over every resource and settles their conflicts by priorities."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["TransformResources"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    priorities: list[str] = Field(
+        default_factory=list,
+        description="Names of plugins, the most important first; the others follow in the order of declaration.",
+    )
+    skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
+    options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
+    plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
+    conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", onConflict="warning")
+    whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
+class TransformConfigMapData(StrictModel):
+    """`data` of a ConfigMap given as functionConfig, with the names of crane's flags."""
+
+    function: Literal["TransformResources"] = "TransformResources"
+    plugins: str | None = Field(
+        None,
+        description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory, entry "
+        "points. By default KubernetesPlugin and everything in the plugin directory.",
+    )
+    priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
+    skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")
+    options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON map of texts.")

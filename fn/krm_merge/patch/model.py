@@ -1,0 +1,278 @@
+"""Shared by all patches: plain values, the shapes of types, errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, TypeAlias
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.harmless import REDACTED
+from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.schema import KeyedList, Schema
+from krm_merge.text.reading.scalars import Canonical, python_value
+from krm_merge.text.reading.values import Object, Value, same
+
+_SHOWN = 200
+_OF_OPERATIONS = ("op", "path", "from")
+
+
+def _nothing() -> bool:
+    return False
+
+
+_hides: ContextVar[Callable[[], bool]] = ContextVar("hides", default=_nothing)
+
+
+class PatchError(KrmMergeError, ValueError):
+    """A patch or document that cannot be taken. `path` is where, `problem` what is wrong there."""
+
+    def __init__(self, problem: str, path: FieldPath = ()) -> None:
+        """The message begins with the path."""
+        super().__init__(f"{format_path(path)}: {problem}" if path else problem)
+        self.problem = problem
+        self.path = path
+
+
+class PatchConflictError(PatchError):
+    """Two sides changed the same thing differently, and nobody may overwrite."""
+
+
+@contextmanager
+def hiding_values(hides: Callable[[], bool]) -> Iterator[None]:
+    """As long as it lasts, values in messages are redacted where it `hides` them (M6): only an error asks."""
+    token = _hides.set(hides)
+    try:
+        yield
+    finally:
+        _hides.reset(token)
+
+
+def shown(value: Value) -> str:
+    """A value in a message."""
+    return _cut(_redacted(value) if _hides.get()() else value)
+
+
+def shown_operation(operation: Object) -> str:
+    """An operation of a JSON patch in a message: what it does and where is no secret, whatever else it holds may be."""
+    if not _hides.get()():
+        return _cut(operation)
+    return _cut(
+        {
+            name: inner if name in _OF_OPERATIONS and isinstance(inner, str) else _redacted(inner)
+            for name, inner in operation.items()
+        }
+    )
+
+
+def _cut(value: Value) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _redacted(value: Value) -> Value:
+    """The value with the names of its fields alone."""
+    if isinstance(value, dict):
+        return {name: _redacted(inner) for name, inner in value.items()}
+    return [_redacted(item) for item in value] if isinstance(value, list) else REDACTED
+
+
+__all__ = ["ValueKind", "identity", "is_deeper", "kind_of", "same", "text_of"]
+
+ValueKind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
+
+_KINDS: Final[dict[type, ValueKind]] = {
+    dict: "map",
+    list: "list",
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+
+def kind_of(value: Value) -> ValueKind:
+    """The JSON type of a value; integers and other numbers differ, as in Go."""
+    return _KINDS[type(value)]
+
+
+def identity(value: Value) -> Hashable:
+    """A hashable key, equal for equal values."""
+    if isinstance(value, dict):
+        return "map", frozenset((key, identity(inner)) for key, inner in value.items())
+    if isinstance(value, list):
+        return "list", tuple(identity(item) for item in value)
+    return kind_of(value), value
+
+
+def is_deeper(value: Value, depth: int) -> bool:
+    """Whether a value is nested deeper than this."""
+    level = [value]
+    for _ in range(depth):
+        level = [inner for inner in _below(level) if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _below(values: list[Value]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, list):
+            yield from value
+
+
+def text_of(value: Value) -> str:
+    """A scalar as Go prints it with %v: what patches of kubectl are sorted by."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "<nil>"
+        case float():
+            return _go_float(value)
+        case _:
+            return str(value)
+
+
+def _go_float(value: float) -> str:
+    """%v is the shortest form, with an exponent below 1e-4 and from 1e21."""
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    if exponent:
+        digits = mantissa.removesuffix(".0")
+        power = int(exponent)
+        if not -4 <= power < 21:
+            return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02}"
+    return format(value, "f").rstrip("0").rstrip(".") if abs(value) >= 1e-4 or value == 0 else text
+
+
+class Shape(Protocol):
+    """A mapping type."""
+
+    def field(self, name: str) -> Field | None:
+        """The schema of a field, None where the type has no such field."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a mapping. `inside` is the type of its value, of its elements if it is a list.
+
+    `strategy` holds the words of `x-kubernetes-patch-strategy`, `merge_key` the text of `x-kubernetes-patch-merge-key`,
+    `keys` all fields that together identify an element, `defaults` the values of absent key fields.
+    """
+
+    inside: Shape
+    strategy: tuple[str, ...] = ()
+    merge_key: str = ""
+    keys: tuple[str, ...] = ()
+    defaults: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def merges(self) -> bool:
+        """Whether lists of this field merge element by element."""
+        return "merge" in self.strategy
+
+    @property
+    def replaces(self) -> bool:
+        """Whether a map in this field is one value."""
+        return "replace" in self.strategy
+
+    @property
+    def retains_keys(self) -> bool:
+        """Whether patches name the fields to keep (`$retainKeys`)."""
+        return "retainKeys" in self.strategy
+
+
+class SchemaShape:
+    """A type as a schema describes it; every path is looked up once."""
+
+    __slots__ = ("_fields", "_path", "_schema")
+
+    def __init__(self, schema: Schema, path: FieldPath = ()) -> None:
+        """The type of the value at a path; paths leave out the steps into list elements."""
+        self._schema = schema
+        self._path = path
+        self._fields: dict[str, Field] = {}
+
+    def field(self, name: str) -> Field:
+        """Schemas say nothing of fields without marks: those count as known."""
+        known = self._fields.get(name)
+        if known is None:
+            known = self._fields[name] = self._look_up(name)
+        return known
+
+    def keys_at(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The key fields of the list at a path from here, without the steps into list elements."""
+        shape: SchemaShape = self
+        keys: tuple[str, ...] = ()
+        for name in path:
+            field = shape.field(name)
+            keys = field.keys
+            assert isinstance(field.inside, SchemaShape)
+            shape = field.inside
+        return keys
+
+    def _look_up(self, name: str) -> Field:
+        path = (*self._path, name)
+        schema, kind = self._schema, self._schema.list_kind(path)
+        merge_key = schema.patch_merge_key(path) or ""
+        keys = schema.merge_keys(path)
+        if merge_key and merge_key not in (*keys, ",".join(keys)):
+            # Server-side apply identifies the elements by other fields than patches do.
+            keys = (merge_key,)
+        defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}
+        return Field(SchemaShape(schema, path), schema.patch_strategy(path), merge_key, keys, defaults)
+
+
+class TypeShape:
+    """A type in a table of types by name, each a table of its fields.
+
+    A field is described by `kind` (list, map, struct, any or a scalar's), `elem` (the type of what is inside),
+    `strategy` and `mergeKey` (several fields with commas between them).
+    """
+
+    __slots__ = ("_name", "_types")
+
+    def __init__(self, types: Mapping[str, Mapping[str, Mapping[str, Value]]], name: str) -> None:
+        """The type `name` of the table; one that the table lacks has no fields."""
+        self._types = types
+        self._name = name
+
+    def field(self, name: str) -> Field | None:
+        """As the table says."""
+        described = self._types.get(self._name, {}).get(name)
+        if described is None:
+            return None
+        strategy, merge_key, inside = (
+            described.get("strategy", []),
+            described.get("mergeKey", ""),
+            described.get("elem"),
+        )
+        assert isinstance(strategy, list)
+        keys = tuple(str(merge_key).split(",")) if merge_key else ()
+        shape: Shape = AnyShape() if described.get("kind") == "map" else TypeShape(self._types, str(inside))
+        return Field(shape, tuple(map(str, strategy)), str(merge_key), keys)
+
+
+class AnyShape:
+    """A mapping with any keys, of which nothing more is known: maps merge, lists are replaced (as in RFC 7386)."""
+
+    __slots__ = ()
+
+    def field(self, name: str) -> Field:
+        """The same for every field."""
+        return _ANY_FIELD
+
+
+_ANY_FIELD = Field(AnyShape())
+
+
+def _plain(canonical: Canonical) -> Value:
+    return python_value(canonical)  # type: ignore[return-value]

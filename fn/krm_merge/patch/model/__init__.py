@@ -1,1 +1,0 @@
-"""Shared by all patches: plain values, the shapes of types, errors."""

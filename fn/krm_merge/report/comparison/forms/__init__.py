@@ -1,1 +1,0 @@
-"""The forms of a comparison: HTML, Markdown, SARIF, the terminal."""

@@ -1,1 +1,0 @@
-"""The built-in plugin: removes the fields of a resource that belong to its old cluster."""

@@ -1,0 +1,330 @@
+"""Limits of plugins (T6): usage is measured, and every process that a plugin started is ended. The edge to Linux."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import _GeneratorContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from krm_merge.transform.protocol import PluginError
+
+MEMORY_LIMIT: Final = 1 << 30
+"""Bytes that a plugin may use, with all its processes."""
+
+PROCESS_LIMIT: Final = 64
+"""Processes that it may have, including itself."""
+
+_PROCESSES = Path("/proc")
+_FILES_IN_MEMORY = ("/memfd:", "/dev/shm/")
+_BLOCK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The number of processes, and their bytes of memory in total."""
+
+    processes: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The bytes that processes hold alone, those of shared memory that they have mapped, and those of files in memory.
+
+    These files are memfd and POSIX shared memory. What is written into them counts for no process until it is mapped.
+    """
+
+    private: int
+    mapped: int
+    in_files: int
+
+
+def usage_of(process: int, others: Set[int]) -> Usage:
+    """The usage of a child and its descendants; our other children, except `others`, are its orphans."""
+    parents = dict(_all())
+    below: dict[int, list[int]] = {}
+    for number, parent in parents.items():
+        below.setdefault(parent, []).append(number)
+    pending = [process, *(child for child in below.get(os.getpid(), ()) if child not in others)]
+    found: set[int] = set()
+    while pending:
+        number = pending.pop()
+        if number not in found and number in parents:
+            found.add(number)
+            pending += below.get(number, ())
+    memory = memory_of(found)
+    return Usage(len(found), memory.private + max(memory.mapped, memory.in_files))
+
+
+def memory_of(processes: Iterable[int]) -> Memory:
+    """The memory of processes, without those that end."""
+    private = mapped = 0
+    files: dict[tuple[int, int], int] = {}
+    for number in processes:
+        place = _PROCESSES / str(number)
+        with suppress(OSError, IndexError):
+            # Source: proc_pid_status(5), in kibibytes. Before the files: of a process that ends now, neither counts.
+            # All from one reading: what is unmapped between two would count twice.
+            status = (place / "status").read_text(errors="replace")
+            resident, shared = (int(status.partition(name)[2].split()[0]) << 10 for name in ("VmRSS:", "RssShmem:"))
+            private, mapped = private + resident - shared, mapped + shared
+            for name in os.listdir(place / "fd"):
+                with suppress(OSError):  # closed meanwhile
+                    if os.readlink(place / "fd" / name).startswith(_FILES_IN_MEMORY):
+                        file = os.stat(place / "fd" / name)
+                        files[file.st_dev, file.st_ino] = file.st_blocks * _BLOCK
+    return Memory(private, mapped, sum(files.values()))
+
+
+def limit_memory(process: int, limit: int) -> None:
+    """Limits the memory of a process, and of each process that it starts."""
+    import resource
+
+    if hasattr(resource, "prlimit"):
+        # Reserved memory does not count: programs in Go reserve much.
+        with suppress(OSError):
+            resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
+
+
+def _all() -> Iterator[tuple[int, int]]:
+    """All processes: number, parent."""
+    try:
+        names = os.listdir(_PROCESSES)
+    except OSError:
+        return
+    for name in names:
+        if name.isdecimal():
+            with suppress(OSError, ValueError, IndexError):
+                # The name of the program is in brackets and may hold any character.
+                fields = (_PROCESSES / name / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                yield int(name), int(fields[1])
+
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+_ENDS_US = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+
+sessions: Final[set[int]] = set()
+"""The sessions of running plugins; each plugin leads one."""
+
+
+def _ours() -> set[int]:
+    """Sessions that do not belong to a stray plugin process: ours, those of our other children, and other plugins'."""
+    return {os.getsid(0), *sessions}
+
+
+def _session(process: int) -> int:
+    """The session of a process; 0, which no process has, if it ended."""
+    try:
+        return os.getsid(process)
+    except ProcessLookupError:
+        return 0
+
+
+def kill_group(leader: int) -> None:
+    """Kills a plugin and the processes in its group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def end_strays(others: set[int]) -> bool:
+    """Kills processes that left a plugin's session: our children, except `others`, in no known session."""
+    found = False
+    while strays := {child for child in children() - others if _session(child) not in _ours()}:
+        for stray in strays:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(stray, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                _, status = os.waitpid(stray, 0)
+                found = found or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return found
+
+
+class Watch:
+    """While plugins run, adopts their orphans and kills them before a signal ends this process."""
+
+    def __init__(self) -> None:
+        """No plugin runs yet."""
+        self._was_so = 0
+        self._others: set[int] = set()
+        self._signals: list[signal.Signals] = []
+
+    def begin(self) -> None:
+        """Called for the first running plugin."""
+        if not sessions:
+            was_so = ctypes.c_int(0)
+            self._call(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was_so))
+            self._was_so = was_so.value
+            self._call(_PR_SET_CHILD_SUBREAPER, 1)
+            self._others = children()
+            # Keep signals that are handled or ignored already. Only the main thread may set handlers.
+            self._signals = [number for number in _ENDS_US if signal.getsignal(number) == signal.SIG_DFL]
+            self._on_signals(self._end_all)
+
+    def end(self) -> None:
+        """Called after the last plugin. Orphans of other programs are left alone."""
+        if not sessions:
+            self._on_signals(signal.SIG_DFL)
+            self._call(_PR_SET_CHILD_SUBREAPER, self._was_so)
+
+    def _on_signals(self, action: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+        with suppress(ValueError):
+            for number in self._signals:
+                signal.signal(number, action)
+
+    def kill_all(self) -> None:
+        """Kills the plugins: they have separate sessions, which signals to us do not reach (T6)."""
+        for leader in sessions:
+            kill_group(leader)
+            with suppress(ChildProcessError):
+                os.waitpid(leader, 0)
+        sessions.clear()
+        end_strays(self._others)
+
+    def _end_all(self, number: int, _: FrameType | None) -> None:
+        self.kill_all()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        # The first process of a container survives.
+        os._exit(128 + number)
+
+    @staticmethod
+    def _call(option: int, argument: object) -> None:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
+
+
+watch = Watch()
+"""The single instance: signals and orphans belong to the whole process."""
+
+
+@atexit.register
+def _end_rest() -> None:
+    """Kills a plugin that was just starting when a signal ended what it was started for."""
+    if sessions:
+        watch.kill_all()
+
+
+def children() -> set[int]:
+    """Our child processes; empty if the system does not list them."""
+    try:
+        listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    except OSError:
+        return set()
+    return {int(child) for child in listed.split()}
+
+
+TIME_LIMIT = 10.0
+_LOOK_EVERY = 0.1
+"""Seconds between two measurements of a plugin's usage."""
+
+
+class LimitError(PluginError):
+    """A plugin that exceeded a limit. It is not called again: every other resource could cost as much."""
+
+
+class _Exceeded(BaseException):
+    """A limit was exceeded. Not an Exception, so that the plugin's own handlers do not catch it."""
+
+
+@contextmanager
+def limited(
+    time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT, process_limit: int = PROCESS_LIMIT
+) -> Iterator[None]:
+    """Ends the block when it exceeds a limit: seconds, additional bytes, processes. Raises LimitError.
+
+    Only the main thread can be interrupted, between two steps of Python; in other threads only memory is limited.
+    """
+    others = children() | sessions
+    deadline = time.monotonic() + time_limit
+
+    def look(number: int, frame: FrameType | None) -> None:
+        if frame is not None and _is_leaving(frame):
+            return
+        if time.monotonic() > deadline:
+            raise _Exceeded(f"did not finish within {time_limit:g} s and was stopped")
+        usage = usage_of(0, others)
+        if usage.processes >= process_limit:
+            raise _Exceeded(f"started more than {process_limit - 1} processes, which were killed")
+        if usage.memory > memory_limit:
+            raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
+        # The limit of data is not for shared memory.
+        own = memory_of([os.getpid()])
+        if max(own.mapped, own.in_files) > memory_limit:
+            raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
+
+    try:
+        with _less_memory(memory_limit), _regularly(look):
+            yield
+    except _Exceeded as error:
+        raise LimitError(str(error)) from None
+    except MemoryError:
+        raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
+    finally:
+        _end(children() - others)
+
+
+def _is_leaving(frame: FrameType) -> bool:
+    """Whether the block has ended already: what a look raises now would keep the timer from being turned off."""
+    ours = _is_leaving.__code__.co_filename
+    if frame.f_code is _GeneratorContextManager.__exit__.__code__:
+        return bool(frame.f_locals["self"].gen.gi_code.co_filename == ours)
+    return frame.f_code.co_filename == ours
+
+
+@contextmanager
+def _regularly(look: signal._HANDLER) -> Iterator[None]:
+    try:
+        before = signal.signal(signal.SIGALRM, look)
+    except (AttributeError, ValueError):  # not a POSIX system, or not the main thread
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY, _LOOK_EVERY)
+    try:
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        # What a look raised on the way out must not leave the timer on: it would raise anywhere, later.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _less_memory(limit: int) -> Iterator[None]:
+    """Limits the additional memory of this process and of each new child during the block."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not a POSIX system
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        # Source: proc_pid_statm(5); the sixth field is data and stack, in pages.
+        now = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (now + limit, before[1]))
+    except (OSError, ValueError):  # another system, or a harder limit
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _end(left: set[int]) -> None:
+    """Kills processes that a plugin left, which must not outlive it."""
+    for child in left:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)

@@ -1,0 +1,200 @@
+"""Where plugins come from: inline patches, installed Python packages, a directory of programs."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import ClassVar, Final, TypeAlias
+
+from krm_merge.harmless import quoted
+from krm_merge.krm.selector import Target, TargetNames, Targets
+from krm_merge.text.reading.values import Object, Value
+from krm_merge.transform.plugins.limits import LimitError, limited
+from krm_merge.transform.protocol import Metadata, Options, Patch, Plugin, PluginError, Response, metadata_of
+
+
+@dataclass(frozen=True, slots=True)
+class TargetedPatch:
+    """A patch and its target."""
+
+    target: Target
+    patch: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class InlinePlugin:
+    """Named patches."""
+
+    only_reads: ClassVar = True
+
+    name: str
+    patches: tuple[TargetedPatch, ...]
+    targets: Targets = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Finds targets by the names in them."""
+        object.__setattr__(self, "targets", Targets([one.target for one in self.patches]))
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """The patches for this resource."""
+        identity = TargetNames.of(resource)
+        candidates = (self.patches[number] for number in self.targets.of(identity.kind, identity.name))
+        return Response(tuple(one.patch for one in candidates if one.target.selects(resource, identity)))
+
+
+GROUP: Final = "krm_merge.transform_plugins"
+"""The group of entry points that names plugins."""
+
+PluginFunction: TypeAlias = Callable[[Object, Options], "Response | dict[str, Value]"]
+
+
+@dataclass(slots=True)
+class Installed:
+    """A plugin of an installed package, under the name that the configuration gives it."""
+
+    name: str
+    run_function: PluginFunction
+    metadata: Metadata
+    _broken: LimitError | None = None
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """Runs it; it may answer a Response or its JSON form. Raises PluginError.
+
+        After it exceeds a limit once, it is not called again.
+        """
+        if self._broken is not None:
+            raise self._broken
+        # Output to stdout would precede the ResourceList.
+        try:
+            with redirect_stdout(sys.stderr), limited():
+                answer = self.run_function(resource, options)
+        except LimitError as error:
+            self._broken = error
+            raise
+        return answer if isinstance(answer, Response) else Response.read(answer)
+
+
+def installed(entry_point: str, name: str = "") -> Plugin:
+    """The plugin of an entry point: a function, a class without parameters, or an object with `run`.
+
+    Raises PluginError if it is missing or cannot be loaded.
+    """
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if entry_point not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise PluginError(f"no installed package has the entry point {entry_point} in {GROUP}; known are {known}")
+    return _loaded(found[entry_point], name or entry_point)
+
+
+def all_installed() -> list[str]:
+    """The names of all entry points, in order."""
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
+def _loaded(point: EntryPoint, name: str) -> Plugin:
+    try:
+        with redirect_stdout(sys.stderr), limited():
+            value = point.load()
+            if isinstance(value, type):
+                value = value()
+    except (Exception, SystemExit) as error:
+        # Importing runs other people's code.
+        raise PluginError(f"{point.value} cannot be loaded: {type(error).__name__}: {error}") from error
+    if callable(run := getattr(value, "run", None)):
+        return Installed(name, run, metadata_of(value))
+    if callable(value):
+        return Installed(name, value, Metadata(name))
+    raise PluginError(f"{point.value} is neither a function nor an object with run")
+
+
+VARIABLE: Final = "KRM_MERGE_PLUGIN_DIR"
+"""The environment variable that names the directory; the image sets it to /plugins."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginDirectory:
+    """The directory of executable plugins; None if plugins are not allowed.
+
+    It is `trusted` if the user named it; otherwise the user who runs the function must not be able to write to it.
+    """
+
+    path: Path | None = None
+    trusted: bool = False
+
+    @classmethod
+    def of_environment(cls) -> PluginDirectory:
+        """The plugin directory of the environment, None if there is none."""
+        path = os.environ.get(VARIABLE)
+        return cls(Path(path) if path else None)
+
+    def all(self) -> list[Path]:
+        """All executable files below it, as crane finds its plugins, sorted by name.
+
+        Raises PluginError for an untrusted one.
+        """
+        files = self._files()
+        for file in files:
+            self._check(file)
+        return files
+
+    def _files(self) -> list[Path]:
+        return list(_executables(self.path)) if self.path is not None else []
+
+    def holds(self, name: str) -> bool:
+        """Whether it has a file with this base name."""
+        return self.path is not None and name == os.path.basename(name) and (self.path / name).is_file()
+
+    def executable(self, name: str) -> Path:
+        """The plugin with this base name (T6). Raises PluginError if it is missing or untrusted.
+
+        The configuration is part of the package, so it may only choose among the plugins in the image.
+        """
+        if self.path is None:
+            raise PluginError(
+                f"executable plugins run only where {VARIABLE} names their directory, as it does in the image: put the "
+                "plugin into an image made FROM this one, under /plugins"
+            )
+        if not name or name != os.path.basename(name) or name in (".", ".."):
+            raise PluginError(
+                f"{quoted(name)!r} is not the name of a file in the plugin directory; a path cannot be given"
+            )
+        return self._check(self.path / name)
+
+    def _check(self, file: Path) -> Path:
+        """The resolved path of an executable file."""
+        assert self.path is not None
+        try:
+            real, status = file.resolve(strict=True), file.stat()
+        except (OSError, RuntimeError):
+            # Missing, or a circular link: a RuntimeError before Python 3.13.
+            found = ", ".join(path.name for path in self._files()) or "nothing"
+            raise PluginError(f"{self.path} has no plugin {file.name}; it holds {found}") from None
+        if not real.is_relative_to(self.path.resolve()):
+            raise PluginError(f"{file} leads out of the plugin directory")
+        if not stat.S_ISREG(status.st_mode) or not os.access(file, os.X_OK):
+            raise PluginError(f"{file} is not an executable file; set its mode to 0555")
+        if not self.trusted and _could_be_changed(file, status.st_mode):
+            raise PluginError(
+                f"{file} could be changed by the user who runs this; set its mode to 0555, its owner to root"
+            )
+        return real
+
+
+def _could_be_changed(file: Path, mode: int) -> bool:
+    return bool(mode & (stat.S_IWGRP | stat.S_IWOTH)) or (os.geteuid() != 0 and os.access(file, os.W_OK))
+
+
+def _executables(directory: Path) -> Iterator[Path]:
+    if not directory.is_dir():
+        return
+    for path in sorted(directory.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _executables(path)
+        elif path.is_file() and os.access(path, os.X_OK):
+            yield path

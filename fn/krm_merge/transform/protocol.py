@@ -1,0 +1,466 @@
+"""The protocol of plugins: requests, responses, options, JSON patch operations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias, get_args
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.harmless import quoted
+from krm_merge.text.reading.values import Object, Value
+
+DEPTH_LIMIT: Final = 126
+"""Maps and lists in each other. YAML is read to 128 levels; two of them surround an item of a ResourceList."""
+
+
+# No subclasses: comparing and writing values depends on the exact type.
+_TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
+
+
+def flaw_of_value(value: object, depth: int = 0) -> str:
+    """Why a value cannot be written, or ''. `depth` maps and lists surround it."""
+    if type(value) not in _TYPES:
+        return f"has a value of type {type(value).__name__}; JSON has dict, list, str, int, float, bool and None"
+    if isinstance(value, str):
+        return "" if is_text(value) else "has a lone surrogate"
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"has {value}, which JSON does not have"
+    if not isinstance(value, dict | list):
+        return ""
+    if depth >= DEPTH_LIMIT:
+        return f"is nested deeper than {DEPTH_LIMIT} levels"
+    if isinstance(value, dict) and not all(map(is_text, value)):
+        return "has a key that is not text"
+    inner = value.values() if isinstance(value, dict) else value
+    return next(filter(None, (flaw_of_value(one, depth + 1) for one in inner)), "")
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that UTF-8 can encode."""
+    if type(value) is not str:
+        return False
+    try:
+        return value.isascii() or bool(value.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+
+
+def list_option(options: Options, name: str) -> list[str]:
+    """The parts of `a,b`."""
+    text = options.get(name, "")
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:
+    """The pairs of `a=b,c=d`. Raises PluginError for a part without `=`."""
+    pairs: dict[str, str] = {}
+    for part in list_option(options, name):
+        key, found, value = part.partition(sign)
+        if not found or not key:
+            raise PluginError(f"option {name}: {quoted(part)!r} is not of the form key{sign}value")
+        pairs[key] = value
+    return pairs
+
+
+def switch(options: Options, name: str, *, default: bool) -> bool:
+    """A boolean in Go's spellings. Raises PluginError for any other text."""
+    text = options.get(name, "")
+    if text and text not in _TRUE | _FALSE:
+        raise PluginError(f"option {name} is {quoted(text)!r}; true or false is expected")
+    return text in _TRUE if text else default
+
+
+OperationKind: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
+Pointer: TypeAlias = tuple[str, ...]
+"""The tokens of a JSON pointer, unescaped."""
+
+KINDS: Final[tuple[OperationKind, ...]] = get_args(OperationKind)
+_WITH_VALUE = frozenset(("add", "replace", "test"))
+_WITH_SOURCE = frozenset(("move", "copy"))
+_BAD_ESCAPE = re.compile(r"~(?![01])")
+
+
+class OperationError(KrmMergeError, ValueError):
+    """An invalid operation, or one that cannot be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation. `source` is where move and copy take the value from; `value` is that of add, replace and test."""
+
+    kind: OperationKind
+    path: Pointer
+    source: Pointer = ()
+    value: Value = None
+
+    @classmethod
+    def read(cls, value: Value) -> Operation:
+        """Reads an operation in its JSON form; unknown fields are ignored. Raises OperationError."""
+        if not isinstance(value, dict):
+            raise OperationError("an operation is a map with op and path")
+        kind = next((known for known in KINDS if known == value.get("op")), None)
+        if kind is None:
+            raise OperationError(f"op is {quoted(str(value.get('op', 'missing')))}; known are {', '.join(KINDS)}")
+        if kind in _WITH_VALUE and "value" not in value:
+            raise OperationError(f"{kind} without value")
+        source = _pointer(value, "from") if kind in _WITH_SOURCE else ()
+        return cls(kind, _pointer(value, "path"), source, value["value"] if kind in _WITH_VALUE else None)
+
+    @property
+    def flaw(self) -> str:
+        """Why it is invalid, or ''. Plugins create operations at run time, so their types are checked here."""
+        if self.kind not in KINDS:
+            return f"op is {self.kind!r}; known are {', '.join(KINDS)}"
+        for name, pointer in (("path", self.path), ("source", self.source)):
+            if not _is_pointer(pointer):
+                return f"the {name} of {self.kind} is {pointer!a}; a tuple of texts is expected: ('spec', 'replicas')"
+        if len(self.path) > DEPTH_LIMIT:
+            return f"the path of {self.kind} has more than {DEPTH_LIMIT} levels"
+        flaw = flaw_of_value(self.value, len(self.path))
+        return f"the value of {self} {flaw}" if flaw else ""
+
+    def to_value(self) -> dict[str, Value]:
+        """The JSON form."""
+        value: dict[str, Value] = {"op": self.kind, "path": pointer_text(self.path)}
+        if self.kind in _WITH_SOURCE:
+            value["from"] = pointer_text(self.source)
+        if self.kind in _WITH_VALUE:
+            value["value"] = self.value
+        return value
+
+    def __str__(self) -> str:
+        """Its text for messages: without the value, which may be secret."""
+        source = f" from {pointer_text(self.source)}" if self.kind in _WITH_SOURCE else ""
+        return f"{self.kind} {pointer_text(self.path) or 'the whole object'}{source}"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOperation:
+    """An operation and the plugin that proposed it."""
+
+    plugin: str
+    operation: Operation
+
+
+def agree(first: Operation, second: Operation) -> bool:
+    """Whether two operations are equal. Source: crane-lib's comparison of operations."""
+    return (first.kind, first.path, first.source) == (second.kind, second.path, second.source) and equal(
+        first.value, second.value
+    )
+
+
+def equal(first: Value, second: Value) -> bool:
+    """Whether two values are equal as JSON: numbers by their value, so 1 equals 1.0 but not true (RFC 6902, 4.6)."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(equal(value, second[name]) for name, value in first.items())
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(equal, first, second))
+    return first == second
+
+
+def read_pointer(text: str) -> Pointer:
+    """Reads a JSON pointer. Raises OperationError."""
+    if text and not text.startswith("/"):
+        raise OperationError(f"the path {quoted(text)!r} is not a JSON pointer: those begin with /")
+    if _BAD_ESCAPE.search(text):
+        raise OperationError(
+            f"the path {quoted(text)!r} is not a JSON pointer: in it, ~ is written ~0 and / inside a name ~1"
+        )
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:])
+
+
+def pointer_text(pointer: Pointer) -> str:
+    """The text of a JSON pointer."""
+    return "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in pointer)
+
+
+def _is_pointer(found: object) -> bool:
+    return isinstance(found, tuple) and all(map(is_text, found))
+
+
+def _pointer(value: dict[str, Value], field: str) -> Pointer:
+    text = value.get(field)
+    if not isinstance(text, str):
+        raise OperationError(f"{value['op']} without {field}")
+    return read_pointer(text)
+
+
+Options: TypeAlias = Mapping[str, str]
+"""The options of a plugin by name, as the user gave them."""
+
+VERSION = "v1"
+"""The only version of crane's protocol."""
+
+# Of kind and name; the file of a resource is called `kind_name.yaml`, and file systems take 255 bytes.
+_LONGEST_NAME = 249
+
+
+class PluginError(KrmMergeError):
+    """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
+
+    def __init__(self, problem: str, type_: str = "", detail: str = "") -> None:
+        """Makes a message of all details."""
+        parts = [part for part in (type_, problem, detail) if part]
+        super().__init__(": ".join(parts))
+        self.type = type_
+        self.problem = problem
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Operations that are applied in order (RFC 6902). A patch with a `test` is one unit (T4).
+
+    `skips` says that the patch is skipped if a test fails; otherwise that is an error.
+    """
+
+    operations: tuple[Operation, ...]
+    skips: bool = False
+
+    def __post_init__(self) -> None:
+        """Validates the operations once, at construction. Raises PluginError."""
+        _check_items("operations of a patch", self.operations, Operation)
+        if flaw := next(filter(None, (operation.flaw for operation in self.operations)), ""):
+            raise PluginError(flaw)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it has a test."""
+        return any(operation.kind == "test" for operation in self.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response of a plugin for a resource. `reason` says why the resource is whited out."""
+
+    patches: tuple[Patch, ...] = ()
+    is_whiteout: bool = False
+    reason: str = ""
+    new_resources: tuple[Object, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Validates third-party input (T6). Raises PluginError."""
+        _check_items("patches of the response", self.patches, Patch)
+        _check_items("new_resources of the response", self.new_resources, dict)
+        _check_type("is_whiteout of the response", self.is_whiteout, bool)
+        _check_type("reason of the response", self.reason, str)
+        for resource in self.new_resources:
+            _check_new(resource)
+
+    @classmethod
+    def of(cls, *operations: Operation) -> Response:
+        """A response that is one patch, which is skipped if a test in it fails (T4)."""
+        return cls((Patch(operations, skips=True),)) if operations else cls()
+
+    @classmethod
+    def read(cls, value: Value) -> Response:
+        """Reads the JSON form: `version`, `isWhiteOut`, `patches`, `newResources`, all optional. Raises PluginError.
+
+        Its operations are one patch, as with `of`.
+        """
+        if not isinstance(value, dict):
+            raise PluginError("the response is not a JSON object with version, isWhiteOut, patches and newResources")
+        version, whiteout, patches, created = (
+            value.get(name) for name in ("version", "isWhiteOut", "patches", "newResources")
+        )
+        if version not in (None, "", VERSION):
+            raise PluginError(f"the response has version {quoted(str(version))}; {VERSION} is expected")
+        if not isinstance(whiteout, bool | None):
+            raise PluginError("isWhiteOut of the response is neither true nor false")
+        if not isinstance(patches, list | None) or not isinstance(created, list | None):
+            raise PluginError("patches and newResources of the response are lists")
+        operations = []
+        for at, operation in enumerate(patches or ()):
+            try:
+                operations.append(Operation.read(operation))
+            except OperationError as error:
+                raise PluginError(f"patches[{at}] of the response: {error}") from None
+        resources = []
+        for at, resource in enumerate(created or ()):
+            if not isinstance(resource, dict):
+                raise PluginError(f"newResources[{at}] of the response is not a map")
+            resources.append(resource)
+        return cls(cls.of(*operations).patches, bool(whiteout), new_resources=tuple(resources))
+
+    def to_value(self) -> Object:
+        """The JSON form, without empty fields."""
+        value: Object = {"version": VERSION}
+        if self.is_whiteout:
+            value["isWhiteOut"] = True
+        if operations := [operation.to_value() for patch in self.patches for operation in patch.operations]:
+            value["patches"] = list(operations)
+        if self.new_resources:
+            value["newResources"] = list(self.new_resources)
+        return value
+
+
+class Plugin(Protocol):
+    """Proposes changes for each resource."""
+
+    @property
+    def name(self) -> str:
+        """Its name in priorities and results."""
+        ...
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """The proposal for a resource, which is a private copy. Raises PluginError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WithOptions:
+    """A plugin with its own options, which override those for all plugins."""
+
+    plugin: Plugin
+    options: Options
+
+    @property
+    def name(self) -> str:
+        """The plugin's."""
+        return self.plugin.name
+
+    @property
+    def metadata(self) -> Metadata:
+        """The plugin's."""
+        return metadata_of(self.plugin)
+
+    @property
+    def only_reads(self) -> bool:
+        """The plugin's."""
+        return only_reads(self.plugin)
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """Runs the plugin. Raises PluginError."""
+        return self.plugin.run(resource, {**options, **self.options})
+
+    def close(self) -> None:
+        """Closes the plugin."""
+        close(self.plugin)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalField:
+    """An option of a plugin."""
+
+    name: str
+    help: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The metadata of a plugin. `protocols` are those that it supports, if it names them."""
+
+    name: str = ""
+    version: str = ""
+    fields: tuple[OptionalField, ...] = ()
+    protocols: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, value: Value) -> Metadata:
+        """Reads the JSON form. Raises PluginError if it is invalid or of another version of the protocol."""
+        if not isinstance(value, dict):
+            raise PluginError("the metadata is not a JSON object")
+        for field in ("requestVersion", "responseVersion"):
+            versions = value.get(field)
+            if not isinstance(versions, list) or VERSION not in versions:
+                raise PluginError(f"{field} of the metadata does not name {VERSION}")
+        fields = value.get("optionalFields") or []
+        if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
+            raise PluginError("optionalFields of the metadata is not a list of maps")
+        return cls(
+            _text(value, "name"),
+            _text(value, "version"),
+            tuple(OptionalField(*(_text(field, name) for name in ("flagName", "help", "example"))) for field in fields),
+            tuple(str(protocol) for protocol in _list(value, "protocols")),
+        )
+
+    def to_value(self) -> Object:
+        """The JSON form, without empty fields."""
+        value: Object = {
+            "name": self.name,
+            "version": self.version,
+            "requestVersion": [VERSION],
+            "responseVersion": [VERSION],
+        }
+        if self.fields:
+            value["optionalFields"] = [
+                {"flagName": field.name, "help": field.help, "example": field.example} for field in self.fields
+            ]
+        if self.protocols:
+            value["protocols"] = list(self.protocols)
+        return value
+
+
+def metadata_of(plugin: Plugin) -> Metadata:
+    """The metadata of a plugin; for one without metadata only its name."""
+    found = getattr(plugin, "metadata", None)
+    return found if isinstance(found, Metadata) else Metadata(getattr(plugin, "name", ""))
+
+
+def only_reads(plugin: Plugin) -> bool:
+    """Whether a plugin promises, by `only_reads = True`, never to change its resource: then it needs no copy."""
+    return getattr(plugin, "only_reads", False) is True
+
+
+def close(plugin: Plugin) -> None:
+    """Closes a plugin that has a `close`."""
+    end = getattr(plugin, "close", None)
+    if callable(end):
+        end()
+
+
+def _check_items(what: str, found: object, type_: type) -> None:
+    """Raises PluginError."""
+    if not isinstance(found, tuple | list) or not all(isinstance(one, type_) for one in found):
+        raise PluginError(f"{what}: a tuple of {type_.__name__} is expected")
+
+
+def _check_type(what: str, found: object, type_: type) -> None:
+    """Raises PluginError."""
+    if not isinstance(found, type_):
+        raise PluginError(f"{what}: a {type_.__name__} is expected")
+
+
+def _check_new(resource: Object) -> None:
+    """Checks that a new resource has its identity and is JSON. Raises PluginError."""
+    if flaw := flaw_of_value(resource):
+        raise PluginError(f"a new resource of the response {flaw}")
+    metadata = resource.get("metadata")
+    for field, found in (
+        ("apiVersion", resource.get("apiVersion")),
+        ("kind", resource.get("kind")),
+        ("name", metadata.get("name") if isinstance(metadata, dict) else None),
+    ):
+        if not isinstance(found, str) or not found:
+            raise PluginError(f"a new resource of the response is missing {field}")
+        if not found.isprintable():
+            raise PluginError(
+                f"{field} of a new resource of the response is {found!a}; leave out what cannot be printed"
+            )
+    assert isinstance(metadata, dict)
+    if not isinstance(metadata.get("annotations", {}), dict):
+        raise PluginError("a new resource of the response has no map in metadata.annotations")
+    size = len(f"{resource['kind']}{metadata['name']}".encode())
+    if size > _LONGEST_NAME:
+        message = f"kind and name of a new resource of the response have {size} bytes; a file name has room for"
+        raise PluginError(f"{message} {_LONGEST_NAME}")
+
+
+def _text(value: Value, field: str) -> str:
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _list(value: Object, field: str) -> Sequence[Value]:
+    found = value.get(field)
+    return found if isinstance(found, list) else ()

@@ -1,1 +1,0 @@
-"""The protocol of plugins: requests, responses, options, JSON patch operations."""

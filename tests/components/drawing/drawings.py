@@ -1,0 +1,82 @@
+"""Drawings of five and of thirty components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from krm_merge.components.drawing import Drawing
+from krm_merge.components.graph import Graph, build_graph
+from krm_merge.components.konflux.model import Component, ComponentKey
+
+
+def graph_of(depends_on: Mapping[str, Sequence[str]], namespace: str = "team", application: str = "shop") -> Graph:
+    components = [
+        Component(ComponentKey(namespace, name), application, depends_on=tuple(names))
+        for name, names in depends_on.items()
+    ]
+    return build_graph(components)[0]
+
+
+def drawing_of(
+    depends_on: Mapping[str, Sequence[str]],
+    waiting: Mapping[str, Sequence[str]] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> Drawing:
+    return Drawing(
+        graph_of(depends_on),
+        {ComponentKey("team", name): labels for name, labels in (waiting or {}).items()},
+        {group: [ComponentKey("team", name) for name in names] for group, names in (groups or {}).items()},
+    )
+
+
+def five() -> Drawing:
+    return drawing_of(
+        {"parent": [], "op1": ["parent"], "op2": ["parent"], "bundle": ["op1", "op2"], "docs": []},
+        {
+            "op1": ["#12 feature-1234 (draft, waits for parent#7)"],
+            "bundle": ["#17 feature-1234 (draft, waits for op1#12)", "planned: hotfix"],
+        },
+        {"feature-1234": ["parent", "op1", "bundle"], "hotfix": ["bundle"]},
+    )
+
+
+def thirty() -> Drawing:
+    libraries = {
+        "lib-auth": ["parent-go"],
+        "lib-cache": ["parent-go"],
+        "lib-config": ["parent-ubi"],
+        "lib-events": ["parent-go"],
+        "lib-http": ["parent-ubi"],
+        "lib-logging": ["parent-ubi"],
+        "lib-metrics": ["parent-ubi"],
+        "lib-storage": ["parent-ubi"],
+    }
+    operands = {
+        "api": ["lib-metrics", "lib-storage"],
+        "billing": ["lib-cache", "lib-http", "lib-storage", "parent-ubi"],
+        "catalog": ["lib-cache", "lib-http"],
+        "dashboard": ["lib-config", "lib-metrics"],
+        "export": ["lib-storage", "parent-ubi"],
+        "feed": ["lib-events"],
+        "gateway": ["lib-config"],
+        "history": ["lib-events", "parent-ubi"],
+        "identity": ["lib-auth", "lib-http"],
+        "jobs": ["lib-config"],
+        "keystore": ["lib-http", "lib-metrics"],
+        "ledger": ["lib-logging", "parent-go"],
+        "mailer": ["lib-logging", "lib-storage"],
+        "notifier": ["lib-logging", "lib-storage", "parent-go"],
+        "orders": ["lib-logging"],
+    }
+    names = list(operands)
+    bundles = {f"bundle-{number + 1}": names[number * 5 : number * 5 + 5] for number in range(3)}
+    alone: dict[str, list[str]] = {"ci-tools": [], "docs": []}
+    return drawing_of(
+        {"parent-go": [], "parent-ubi": [], **libraries, **operands, **bundles, **alone},
+        {
+            "api": ["#17 feature-1234 (draft, waits for lib-storage#12)"],
+            "billing": ["#18 feature-1234 (draft, waits for lib-storage#12)"],
+            "bundle-1": ["#31 feature-1234 (draft, waits for api#17, billing#18)", "#9 hotfix"],
+        },
+        {"feature-1234": ["lib-storage", "api", "billing", "bundle-1"], "hotfix": ["bundle-1", "catalog"]},
+    )

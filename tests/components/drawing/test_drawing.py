@@ -1,0 +1,339 @@
+"""Drawings: goldens, and what holds for every graph: nothing is missing, and nothing is there twice."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkout import ROOT
+from components.drawing.drawings import drawing_of, five, graph_of, thirty
+from effort import scaled
+from krm_merge.components import drawing as page_module
+from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focused, mermaid, page
+from krm_merge.components.graph import Edge, Graph
+from krm_merge.components.konflux.model import Component, ComponentKey
+
+GOLDENS = ROOT / "testdata" / "components" / "drawing"
+VENDOR = Path(page_module.__file__).parent / "drawing_assets" / "vendor"
+FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot, "html": page}
+TEXTS = ("mmd", "dot")
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("30", thirty())], ids=["5", "30"])
+def test_golden(name: str, drawing: Drawing, form: str) -> None:
+    """C6: roles, groups and planned pull requests."""
+    assert FORMS[form](drawing) == (GOLDENS / f"{name}.{form}").read_text(encoding="utf-8")
+
+
+# --- What a form says, read back -----------------------------------------------------------------------------------
+
+Pairs = Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Read:
+    """First lines of boxes, which are the names of Components, and edges from dependency to dependant."""
+
+    names: Counter[str]
+    edges: Pairs
+
+
+def read_mermaid(text: str) -> Read:
+    header, *lines = text.splitlines()
+    assert header == "flowchart LR"
+    names: dict[str, str] = {}
+    pairs: list[tuple[str, str]] = []
+    classes = set(re.findall(r"^  classDef (\w+) ", text, re.M))
+    for line in lines:
+        if node := re.fullmatch(r' +(\w+)(?:\[\[|\(\[|\[|\()"<b>([^"<]*)</b>((?:<br/>[^"<]*)*)"[\])]+:::(\w+)', line):
+            assert node[1] not in names
+            assert node[4] in classes
+            names[node[1]] = re.sub(r"#(\d+);", lambda number: chr(int(number[1])), node[2])
+        elif edge := re.fullmatch(r"  (\w+) --> (\w+)", line):
+            pairs.append((edge[1], edge[2]))
+        else:
+            assert re.fullmatch(
+                r'  subgraph a\d+\["[^"]*"\]|    direction LR|    \w+( ~~~ \w+)+|  end|  legend\["[^"]*"\]:::legend'
+                r"|  classDef [\w #:,-]+|  class a\d+(,a\d+)* application",
+                line,
+            ), line
+    return Read(Counter(names.values()), Counter((names[one], names[other]) for one, other in pairs))
+
+
+DOT_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|\w+|[{}\[\];=,])')
+
+
+def read_dot(text: str) -> Read:
+    tokens: list[str] = []
+    at = 0
+    while at < len(text.rstrip()):
+        token = DOT_TOKEN.match(text, at)
+        assert token, text[at : at + 80]
+        tokens.append(token[1])
+        at = token.end()
+    names: dict[str, str] = {}
+    pairs: list[tuple[str, str]] = []
+    assert tokens[:3] == ["digraph", "components", "{"]
+    depth = 0
+    statement: list[str] = []
+    for word in tokens:
+        if word in "{};":
+            depth += {"{": 1, "}": -1}.get(word, 0)
+            read_statement(statement, names, pairs)
+            statement = []
+        else:
+            statement.append(word)
+    assert depth == 0
+    assert not statement
+    return Read(Counter(names.values()), Counter((names[one], names[other]) for one, other in pairs))
+
+
+def read_statement(words: list[str], names: dict[str, str], pairs: list[tuple[str, str]]) -> None:
+    if "->" in words and "invis" not in words:
+        dependency, arrow, dependant = words
+        assert arrow == "->"
+        pairs.append((dependency, dependant))
+    elif words[1:4] == ["[", "label", "="]:
+        assert words[0] not in names
+        names[words[0]] = first_line(words[4][1:-1]).replace("&amp;", "&")
+
+
+def first_line(label: str) -> str:
+    """The first line of a label, without its escapes."""
+    found = ""
+    for escape in re.finditer(r"\\(.)|[^\\]", label):
+        if escape[1] == "n":
+            return found
+        found += escape[1] or escape[0]
+    return found
+
+
+def data_of(text: str) -> Any:
+    """What a page draws."""
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert len(found) == 1
+    return json.loads(found[0])
+
+
+def read_page(text: str) -> Read:
+    data = data_of(text)
+    names = {one["id"]: one["name"] for one in data["components"]}
+    return Read(Counter(names.values()), Counter((names[a], names[b]) for a, b, _ in data["edges"]))
+
+
+# --- What holds for every graph ------------------------------------------------------------------------------------
+
+ODD = st.one_of(
+    st.text(
+        st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="\ufffe\uffff/"), max_size=30
+    ),
+    st.sampled_from(
+        [
+            'a "quoted" one',
+            "<&>",
+            "&lt;b&gt;",
+            "end",
+            "[a](b)",
+            "#35;",
+            "back\\slash\\",
+            "`x`*y*_z_",
+            "名前",
+            "🚀",
+            "w" * 200,
+        ]
+    ),
+)
+
+
+NAMES = st.integers(0, 9999).map("component-{}".format)
+LABELS = st.sampled_from(["#17 feature-1234 (draft, waits for op1#12)", "#3 hotfix", "planned: x"])
+
+
+@st.composite
+def drawings(
+    draw: st.DrawFn, names: st.SearchStrategy[str] = NAMES, label: st.SearchStrategy[str] = LABELS, most: int = 40
+) -> Drawing:
+    """Acyclic graphs, of one or two Applications."""
+    count = draw(st.integers(1, most))
+    keys = [ComponentKey("team", name) for name in draw(st.lists(names, min_size=count, max_size=count, unique=True))]
+    two = draw(st.booleans())
+    application = {key: "one" if not two or number % 3 else "two" for number, key in enumerate(keys)}
+    above = {
+        key: draw(st.sets(st.sampled_from(earlier), max_size=4))
+        for number, key in enumerate(keys)
+        if (earlier := [one for one in keys[:number] if application[one] == application[key]])
+    }
+    edges = frozenset(Edge(key, other) for key, others in above.items() for other in others)
+    graph = Graph({key: Component(key, application[key]) for key in keys}, edges)
+    some = st.sampled_from(keys)
+    waiting = draw(st.dictionaries(some, st.lists(label, max_size=3), max_size=4))
+    return Drawing(graph, waiting, draw(st.dictionaries(label, st.lists(some, max_size=4), max_size=3)))
+
+
+def named(drawing: Drawing) -> Read:
+    graph = drawing.graph
+    return Read(
+        Counter(key.name for key in graph.components),
+        Counter((edge.dependency.name, edge.dependant.name) for edge in graph.edges),
+    )
+
+
+@settings(max_examples=scaled(40))
+@given(drawings())
+def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
+    assert read_mermaid(mermaid(drawing)) == named(drawing)
+    assert read_dot(dot(drawing)) == named(drawing)
+    assert read_page(page(drawing)) == named(drawing)
+
+
+@settings(max_examples=scaled(40))
+@given(drawings(ODD, ODD, 8))
+def test_odd_names(drawing: Drawing) -> None:
+    assert read_mermaid(mermaid(drawing)) == named(drawing)
+    assert read_dot(dot(drawing)) == named(drawing)
+    assert read_page(page(drawing)) == named(drawing)
+    for one in data_of(page(drawing))["components"]:
+        key = next(key for key in drawing.graph.components if key.name == one["name"])
+        assert one["waiting"] == drawing.waiting_for(key)
+        assert one["groups"] == drawing.groups_of(key)
+
+
+@settings(max_examples=scaled(15))
+@given(drawings())
+def test_order_of_input_does_not_matter(drawing: Drawing) -> None:
+    graph = drawing.graph
+    turned = Drawing(
+        Graph(dict(reversed(list(graph.components.items()))), frozenset(sorted(graph.edges, reverse=True))),
+        {key: labels[::-1] for key, labels in reversed(list(drawing.waiting.items()))},
+        {name: keys[::-1] for name, keys in reversed(list(drawing.groups.items()))},
+    )
+    for form in FORMS.values():
+        assert form(drawing) == form(drawing) == form(turned)
+
+
+# --- Particular graphs ---------------------------------------------------------------------------------------------
+
+
+def test_what_no_document_may_hold_is_replaced() -> None:
+    drawing = drawing_of({"a\x00b\n\ud800\u2028": []}, {"a\x00b\n\ud800\u2028": ["\x1b[31m"]})
+    shown = "a\ufffdb\ufffd\ufffd\ufffd"
+    assert read_mermaid(mermaid(drawing)).names == {shown: 1}
+    assert read_dot(dot(drawing)).names == {shown: 1}
+    assert read_page(page(drawing)).names == {shown: 1}
+
+
+def test_names_that_look_alike_are_told_apart() -> None:
+    drawing = drawing_of({"a-b": [], "a.b": ["a-b"], "a_b": ["a.b"], "名": ["a_b"], "前": ["名"]})
+    assert read_mermaid(mermaid(drawing)) == named(drawing)
+    assert read_dot(dot(drawing)) == named(drawing)
+
+
+def test_a_circle_is_drawn_too() -> None:
+    drawing = drawing_of({"a": ["c"], "b": ["a"], "c": ["b"], "d": ["c", "e"], "e": ["d"]})
+    data = data_of(page(drawing))
+    names = {one["id"]: one["name"] for one in data["components"]}
+    red = {(names[a], names[b]) for a, b, is_circular in data["edges"] if is_circular}
+    assert red == {("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")}
+    assert [text.partition(": ")[2] for text in data["problems"]] == [
+        "team/a -> team/c -> team/b -> team/a",
+        "team/d -> team/e -> team/d",
+    ]
+    assert read_page(page(drawing)) == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == named(drawing)
+    assert read_dot(dot(drawing)) == named(drawing)
+
+
+def test_applications_are_apart() -> None:
+    graphs = [
+        graph_of({"a": [], "b": ["a"]}),
+        graph_of({"a": [], "c": ["a"]}, "other"),
+        graph_of({"x": [], "y": ["x"]}, application="second"),
+        graph_of({"z": []}, "", ""),
+    ]
+    components = {key: one for graph in graphs for key, one in graph.components.items()}
+    drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
+    titles = [one["title"] for one in data_of(page(drawing))["applications"]]
+    assert titles == [
+        "no Application",
+        "Application shop in namespace other",
+        "Application second in namespace team",
+        "Application shop in namespace team",
+    ]
+    assert mermaid(drawing).count("  subgraph ") == dot(drawing).count("  subgraph ") == 4
+
+
+def test_roles_are_told_in_words() -> None:
+    drawing = drawing_of({"a": [], "b": ["a"], "c": ["b"], "d": []})
+    roles = [drawing.role(ComponentKey("team", name)) for name in "abcd"]
+    assert roles == [
+        "dependency, not tested",
+        "both, not tested",
+        "dependant, tested and released",
+        "independent, tested and released",
+    ]
+    for form in FORMS.values():
+        assert all(role in form(drawing) for role in roles)
+
+
+def test_what_is_said_of_unknown_components_is_left_out() -> None:
+    drawing = drawing_of({"a": []}, {"unknown": ["#1"]}, {"group-x": ["unknown"]})
+    for form in FORMS.values():
+        assert form(drawing) == form(drawing_of({"a": []}))
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    drawing = Drawing(Graph({}))
+    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_page(page(drawing)) == named(drawing)
+
+
+def test_a_focus_cuts_out_what_is_reached() -> None:
+    """C6: against the edges and along them, but not back again; so many edges far."""
+    depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
+    drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
+    for name, depth, kept in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
+        part = focused(drawing, name, depth)
+        assert [key.name for key in sorted(part.graph.components)] == list(kept)
+        assert read_page(page(part)) == named(part)
+    with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
+        focused(drawing, "nobody", 0)
+
+
+def test_what_mermaid_does_not_draw() -> None:
+    """C6: it has limits of its own."""
+    depends_on = {"a": [], **{f"b{number}": ["a"] for number in range(501)}}
+    large, small = drawing_of(depends_on), drawing_of({"a": ["b"], "b": []})
+    assert beyond_mermaid(large, mermaid(large)) == "501 edges are more than the 500 that Mermaid draws"
+    assert beyond_mermaid(small, mermaid(small)) == ""
+    assert "50001 characters" in beyond_mermaid(small, "x" * 50_001)
+
+
+VENDORED = {
+    # Released files of cytoscape 3.34.4, and of @dagrejs/dagre 3.1.3 without the line that names its source map.
+    "cytoscape.min.js": "081591ab735b2b6a3b31a3c60f8f3a3e2fee8c92939e0c7820ad1208571b6cd8",
+    "dagre.min.js": "7f751ea7f1695a56c55845e4415b8ce7d65620b10a15bf1ea806f70af10f97f2",
+}
+
+
+@pytest.mark.parametrize("name", VENDORED)
+def test_what_is_vendored_is_as_it_was_released(name: str) -> None:
+    file = VENDOR / name
+    assert sha256(file.read_bytes()).hexdigest() == VENDORED[name]
+    assert "</script" not in file.read_text(encoding="utf-8").lower()
+    assert "Permission is hereby granted" in (VENDOR / name.replace(".min.js", ".LICENSE")).read_text(encoding="utf-8")
+
+
+def test_the_page_loads_nothing() -> None:
+    """C6: it is one file, which works without a network."""
+    text = page(thirty())
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=", text)
+    assert re.findall(r"<title>(.*)</title>", text) == ["Components"]
+    assert "30 components, 52 dependencies, 4 planned pull requests" in text

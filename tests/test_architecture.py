@@ -1,0 +1,113 @@
+"""The architecture that CONTRIBUTING describes: modules that are subjects, one name for one thing, interfaces."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import krm_merge
+from checkout import ROOT
+
+SOURCES = Path(krm_merge.__file__).parent
+MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
+INTERFACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
+MOST_MODULES = 310
+MOST_FOLDERS = 2
+MOST_LINES = 610
+TESTS = ROOT / "tests"
+OF_NO_LAYER = {"e2e", "fuzz", "generated", "integrations", "kills"}
+"""Folders of tests that take the program as a whole, or that hold what is generated for several layers."""
+
+
+def public_types(tree: ast.Module) -> Iterator[str]:
+    """The classes and the aliases of types that other modules may import."""
+    for node in tree.body:
+        name = ""
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            is_alias = isinstance(node.annotation, ast.Name) and node.annotation.id == "TypeAlias"
+            name = node.target.id if is_alias else ""
+        if name and not name.startswith("_"):
+            yield name
+
+
+def test_modules_are_subjects_that_are_found() -> None:
+    """Few modules, none longer than one reads, at most two folders deep, no folder for a single module."""
+    modules = [path.relative_to(SOURCES) for path in MODULES]
+    assert len(modules) <= MOST_MODULES
+    assert [str(path) for path in modules if len(path.parts) > MOST_FOLDERS + 1] == []
+    in_folder = Counter(path.parent for path in modules if path.name != "__init__.py")
+    assert [str(folder) for folder, count in in_folder.items() if count == 1] == []
+    lines = {str(path.relative_to(SOURCES)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {module: count for module, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    folders = {path.parent for path in MODULES}
+    silent = [folder for folder in folders if not ast.get_docstring(MODULES.get(folder / "__init__.py", ast.parse("")))]
+    assert silent == []
+
+
+def test_tests_lie_where_the_code_lies_that_they_test() -> None:
+    """In the folder of the same name; a module with many tests has a folder of its name."""
+    folders = {file.parent.relative_to(TESTS) for file in TESTS.rglob("*.py")}
+    of_layers = {folder for folder in folders if folder.parts and folder.parts[0] not in OF_NO_LAYER}
+    places = {folder: SOURCES / folder for folder in of_layers}
+    assert [folder for folder, at in places.items() if not (at.is_dir() or at.with_suffix(".py").is_file())] == []
+    assert {folder.name for folder in TESTS.iterdir()} >= OF_NO_LAYER
+
+
+def test_no_file_of_tests_is_longer_than_one_reads() -> None:
+    lines = {
+        str(file.relative_to(TESTS)): len(file.read_text(encoding="utf-8").splitlines()) for file in TESTS.rglob("*.py")
+    }
+    assert {file: count for file, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_no_two_public_types_share_a_name() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path, tree in MODULES.items():
+        for name in public_types(tree):
+            homes[name].append(path.relative_to(SOURCES).as_posix())
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_every_public_error_has_the_base() -> None:
+    bases = {
+        node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+        for tree in MODULES.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def ancestors(name: str) -> set[str]:
+        return {name}.union(*(ancestors(base) for base in bases.get(name, [])))
+
+    errors = {name for name in bases if name.endswith("Error") and not name.startswith("_")}
+    assert {name for name in errors if "KrmMergeError" not in ancestors(name)} == set()
+
+
+@pytest.mark.parametrize("interface", [*INTERFACES, "krm_merge.policy"])
+def test_names_of_an_interface_can_be_imported_from_it(interface: str) -> None:
+    from importlib import import_module
+
+    module = import_module(interface)
+    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+@pytest.mark.parametrize("interface", ["krm_merge", "krm_merge.text"])
+def test_the_examples_of_interfaces_run(interface: str) -> None:
+    import doctest
+    from importlib import import_module
+
+    done = doctest.testmod(import_module(interface))
+    assert done.failed == 0
+    assert done.attempted > 3
