@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from krm_merge import krm
 from krm_merge.functions.dispatch import dispatch
-from krm_merge.krm import program
-from krm_merge.krm.program import ProgramOutcome
 
 __all__ = ["dispatch", "process"]
 
 
-def process(data: bytes) -> ProgramOutcome:
+def process(data: bytes) -> krm.ProgramOutcome:
     """Runs the function that the functionConfig names on the bytes of a ResourceList."""
-    return program.process(dispatch, data)
+    return krm.process(dispatch, data)
