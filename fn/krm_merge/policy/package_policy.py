@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.identity import KPTFILE, identity_of
@@ -54,7 +54,7 @@ class PackagePolicy:
         return self.file or FILE
 
 
-NO_POLICY = PackagePolicy()
+NO_POLICY: Final[PackagePolicy] = PackagePolicy()
 
 
 def combine(
