@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from krm_merge.errors import KrmMergeError
@@ -15,6 +15,7 @@ from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
 from krm_merge.packages.files.tree import Tree, holds_resources
 from krm_merge.schema.secrecy import Redaction
+from krm_merge.startup import replace
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read, read_all
