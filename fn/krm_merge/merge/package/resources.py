@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
@@ -11,6 +10,7 @@ from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
 from krm_merge.merge.values.likeness import likeness
+from krm_merge.startup import frozen
 from krm_merge.text.likeness import best_pairs
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import Scalar, resolved
@@ -23,7 +23,7 @@ PlacedIdentity: TypeAlias = tuple[str, str, str, str, str]
 """Package folder (of what has no name its file), group, kind, namespace and name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paths:
     """The files of each side."""
 
