@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from yaml.events import (
@@ -21,12 +20,14 @@ Scalars: TypeAlias = dict[tuple[str, ...], str]
 """The texts of scalars by the keys that lead to them."""
 
 
-@dataclass(slots=True, eq=False)
 class _Open:
     """A collection that is being read; in a mapping `key` waits for its value."""
 
-    is_mapping: bool
-    key: str | None = None
+    __slots__ = ("is_mapping", "key")
+
+    def __init__(self, *, is_mapping: bool) -> None:
+        self.is_mapping = is_mapping
+        self.key: str | None = None
 
 
 def scalars_below(text: str, field: str) -> Scalars | None:
@@ -46,7 +47,7 @@ def scalars_below(text: str, field: str) -> Scalars | None:
             top.key = event.value
             continue
         if kind is MappingStartEvent or kind is SequenceStartEvent:
-            stack.append(_Open(kind is MappingStartEvent))
+            stack.append(_Open(is_mapping=kind is MappingStartEvent))
             continue
         if kind is MappingEndEvent or kind is SequenceEndEvent:
             stack.pop()
