@@ -44,7 +44,9 @@ def scenarios_of(file: Path) -> Iterator[Scenario]:
     path = head.split("\npath: ")[1].strip()
     for part in parts:
         title, *rest = part.rstrip("\n").split("\n")
-        lines, conflicts, choices = [], [], []
+        lines: list[str] = []
+        conflicts: list[str] = []
+        choices: list[str] = []
         for line in rest:
             name, _, value = line.partition(": ")
             if is_line(line):
@@ -66,8 +68,20 @@ def place(record: DecisionRecord, scenario: Scenario) -> str:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.domain}: {scenario.title}")
 def test_edits_merge_as_a_careful_colleague_merges_them(scenario: Scenario) -> None:
-    original, upstream, local, expected = (scenario.text(letters) for letters in ("o", "u", "l", "mk"))
-    merged = merge_packages(*({scenario.path: side.encode()} for side in (original, upstream, local)))
-    assert merged.files[scenario.path].decode() == expected
+    original, upstream, local = ({scenario.path: scenario.text(letter).encode()} for letter in "oul")
+    merged = merge_packages(original, upstream, local)
+    assert merged.files[scenario.path].decode() == scenario.text("mk")
+    assert merge_packages(original, upstream, merged.files).changes == {}
     conflicts = [place(record, scenario) for record in merged.records if record.status != "automatic"]
     assert sorted(conflicts) == sorted(scenario.conflicts)
+
+
+def test_scenarios_are_many_and_hardly_any_is_a_choice() -> None:
+    choices = [scenario.title for scenario in SCENARIOS if scenario.choice]
+    assert len(SCENARIOS) >= 300
+    assert len(choices) <= 0.03 * len(SCENARIOS), choices
+
+
+def test_both_colleagues_changed_something_in_every_scenario() -> None:
+    for scenario in SCENARIOS:
+        assert len({scenario.text(letter) for letter in "oul"}) == 3, scenario.title
