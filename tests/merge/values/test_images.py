@@ -161,6 +161,24 @@ MERGES = [
         "V4",
     ),
     row(
+        "V10 a tag and a digest in two fields",
+        *[
+            config_map(f"  image: {{repository: web, tag: {tag}, digest: '{digest}'}}\n")
+            for tag, digest in (("v1", ""), ("v2", ""), ("v1", "sha256:00"), ("v2", ""))
+        ],
+        *["V4", "V4"],
+        says="both sides changed the version",
+    ),
+    row(
+        "V10 an image with a registry in any field",
+        *[config_map(f"  package: {i}\n") for i in ("a.io/i:1", "a.io/i:2", "b.io/i:1", "b.io/i:2")],
+    ),
+    row(
+        "V10 an address is no image",
+        *[config_map(f"  url: {i}\n") for i in ("http://a/i:1", "http://a/i:2", "http://b/i:1", "http://a/i:2")],
+        "V4",
+    ),
+    row(
         "V10 text with blanks is no image",
         *[config_map(f"  image: {i}\n") for i in ("a b/i:1", "a b/i:2", "b c/i:1", "a b/i:2")],
         "V4",

@@ -115,6 +115,8 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"
         ),
         pytest.param("[]", "[u]", "[l]", {"-0-", "--0"}, id="from nothing"),
+        pytest.param("[{a: 1}]", "[{a: 1, b: [1, 2, 3]}]", "[]", {"00-"}, id="alone, all fields kept"),
+        pytest.param("[{a: 1}]", "[{a: 2, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, no field kept"),
     ],
 )
 def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:

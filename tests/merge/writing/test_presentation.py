@@ -45,6 +45,10 @@ def presented(original: str, upstream: str, local: str) -> str:
             "c:\n  # o\n  a: 1\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
             "c:\n  a: 1\n  # u\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
         ),
+        # Blank lines above what upstream added, and its flow collections as they are written.
+        ("a: 1\n", "a: 1\n\n# u\nb:\n  c: 1\n", "a: 1\nd: 1\n", "a: 1\nd: 1\n\n# u\nb:\n  c: 1\n"),
+        ("a:\n- 1\n", "a:\n- 1\n\n- 2\n", "a:\n- 1\n- 3\n", "a:\n- 1\n- 3\n\n- 2\n"),
+        ("a: 1\n", "a: 1\nb: { c: 1,  d: 'x' }\n", "a: 2\nd: 1\n", "a: 2\nd: 1\nb: { c: 1,  d: 'x' }\n"),
         # Above a line that upstream inserted behind it.
         (
             "a: 1\n# o\nc: 1\n",

@@ -95,7 +95,7 @@ OTHERS = [
         "bases:\n- ../crds\n- ../base\n",
         kustomization("\nbases:\n- ../base\n- ../role\n\nresources:\n- x.yaml\n"),
         "bases:\n- ../crds\n# mine\n- ../base\n",
-        kustomization("bases:\n# mine\n- ../base\n- ../role\nresources:\n- x.yaml\n"),
+        kustomization("bases:\n# mine\n- ../base\n- ../role\n\nresources:\n- x.yaml\n"),
     ),
     other(
         "a resource in a JSON file merges by fields",

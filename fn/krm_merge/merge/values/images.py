@@ -30,6 +30,11 @@ def is_image(path: FieldPath) -> bool:
     return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
 
 
+def is_reference(text: str) -> bool:
+    """Whether a text is written as an image is: with the host of a registry, a path, and a tag or digest."""
+    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
+
+
 def without_version(text: str) -> str:
     """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
     if len(text) > _LONGEST or not any(letter.isdigit() or letter in "?@:" for letter in text) or _ADDRESS.search(text):
@@ -70,20 +75,31 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
     return merged if is_one or merged in (upstream, local) else None
 
 
-def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> set[Canonical]:
-    """V10: the fields of an image that are one value, as one side changed its repository and the other its version.
+def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
+    """V10: the fields of an image that are one value, and why they are.
 
-    `sides` are the texts of the fields that hold scalars, of original, upstream and local. Where the repository is only
-    that of a copy in another registry, they are two values.
+    They are where one side changed its repository and the other its version, unless the repository is only that of a
+    copy in another registry; and where both changed the version, the one its tag and the other its digest. `sides` are
+    the texts of the fields that hold scalars, of original, upstream and local.
     """
     repositories = [_repository(side) for side in sides]
     versions = [[side.get(name, "") for name in _VERSION_FIELDS] for side in sides]
+    if _mixes(*versions):
+        return {*_VERSION_FIELDS}, "both sides changed the version"
     moved, bumped = ([side != held[0] for side in held[1:]] for held in (repositories, versions))
     if sorted([moved, bumped]) != [[False, True], [True, False]] or not all(repositories):
-        return set()
+        return set(), ""
     if all(_is_copy(repositories[0], side) for side in repositories[1:]):
-        return set()
-    return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}
+        return set(), ""
+    return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
+
+
+def _mixes(original: list[str], upstream: list[str], local: list[str]) -> bool:
+    """Whether a version merged by its fields would be that of neither side."""
+    fields = list(zip(original, upstream, local, strict=True))
+    merged = [theirs if ours == before else ours for before, theirs, ours in fields]
+    are_apart = all(before in (theirs, ours) or theirs == ours for before, theirs, ours in fields)
+    return are_apart and merged not in (upstream, local)
 
 
 def _repository(side: Mapping[Canonical, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import TypeAlias, TypeVar
 
@@ -83,6 +84,14 @@ def leaves_of(node: Node) -> Iterator[Leaf]:
     """The leaves of a mapping or list; a scalar has none."""
     node = resolved(node)
     return iter(()) if isinstance(node, Scalar) else _leaves(node, ())
+
+
+def have_same_fields(first: Node, second: Node) -> bool:
+    """Whether two mappings have values at the same paths, so that they differ in scalars alone."""
+    if not isinstance(first, MappingNode) or not isinstance(second, MappingNode):
+        return False
+    one, other = ([path for path, _ in leaves_of(node)] for node in (first, second))
+    return Counter(one) == Counter(other)
 
 
 def _lines_of(node: Node) -> list[Leaf]:

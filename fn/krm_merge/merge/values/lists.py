@@ -12,10 +12,12 @@ from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Rem
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
+from krm_merge.merge.values.likeness import have_same_fields
 from krm_merge.merge.values.matching import Match, match_by_key, match_objects
 from krm_merge.merge.values.order import Order, merge_order
 from krm_merge.merge.values.pairing import (
     added_at_one_place,
+    is_narrowed_replacement,
     match_by_value,
     match_sequence,
     match_set,
@@ -337,6 +339,8 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return Verdict(None, side="both") if left <= had else merge.conflict(path, sides, "V4")
     if merge.is_addition and sides.original is None:
         # Of one thing that both added, what they agree on is kept, and the rest is asked.
+        if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):
+            return _elements(merge, path, sides, items, [Match(None, at, at, at) for at in range(len(items[1]))])
         return sides.settled() or merge.conflict(path, sides, "L3", "filled by both from nothing")
     if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
         why = f"a list without keys inside {MOST_NESTED} others"
@@ -365,6 +369,8 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
 def _paired_sequence(
     merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
 ) -> Verdict:
+    if all(items) and is_narrowed_replacement(matches):
+        return merge.conflict(path, sides, "L3", "both replaced all elements")
     verdict, losers = _paired_elements(merge, path, sides, items, matches)
     if not same(sides.local, sides.original) and added_at_one_place([one for one in matches if one not in losers]):
         what = "upstream and local added elements at the same place; local's come before upstream's"

@@ -81,6 +81,8 @@ def _matched(sides: Sequence[_Side], *, is_set: bool) -> list[Match]:
         _pair_by_keys(pairs, before.elements, side.elements)
         _pair_other_versions(pairs, before, side, common)
         _pair_all_alike(pairs, before, side, common)
+        places = _alone(pairs, before, side, common)
+        pairs |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
     _pair_through(before, theirs, ours, with_upstream, with_local)
     _pair_through(before, ours, theirs, with_local, with_upstream)
     alone = _alone(with_upstream, before, theirs, common), _alone(with_local, before, ours, common)
@@ -116,6 +118,18 @@ def added_at_one_place(matches: Sequence[Match]) -> bool:
     """Whether upstream and local each added elements of their own between the same elements."""
     places = [{before for before, _ in _added(matches, side).values()} for side in ("upstream", "local")]
     return bool(places[0] & places[1])
+
+
+def is_narrowed_replacement(matches: Sequence[Match]) -> bool:
+    """Whether both sides replaced all elements of the original, local by a part of what upstream did.
+
+    The reverse cannot be told from a merged list to which local had added (law D).
+    """
+    added = [match for match in matches if match.original is None]
+    gone = [match for match in matches if match.upstream is None and match.local is None]
+    mine = [match for match in added if match.local is not None]
+    is_part = 0 < len(mine) < len(added) and all(match.upstream is not None for match in added)
+    return is_part and len(added) + len(gone) == len(matches)
 
 
 def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
@@ -248,6 +262,15 @@ def _alone(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> Pair
         for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers))
         if len(ours) == len(theirs) == 1 and side.numbers[theirs[0]] not in common
     }
+
+
+def _keeps_most(original: Node, element: Node) -> bool:
+    """Whether an element has more than half of the fields of another, with equal values."""
+    if not isinstance(original, MappingNode) or not isinstance(element, MappingNode):
+        return False
+    before, after = original.fields, element.fields
+    kept = sum(key in after and entry.value.canonical == after[key].value.canonical for key, entry in before.items())
+    return 2 * kept > len(before)
 
 
 def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:

@@ -15,7 +15,7 @@ from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
 from krm_merge.merge.lines.sequence import Settling
 from krm_merge.merge.lines.three_way import Winner, merge_lines
-from krm_merge.merge.values.images import contested_fields, is_image, merge_images
+from krm_merge.merge.values.images import contested_fields, is_image, is_reference, merge_images
 from krm_merge.merge.values.order import merge_order
 from krm_merge.merge.values.texts import merge_text
 from krm_merge.schema import Discriminator, Schema
@@ -111,6 +111,8 @@ class TreeMerge:
             return chosen
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
+        if any(map(_is_template, present)):
+            return sides.settled() or self.conflict(path, sides, "V4")
         if all(isinstance(node, MappingNode) for node in present):
             return self._mapping(path, sides)
         if all(isinstance(node, SequenceNode) for node in present):
@@ -153,7 +155,9 @@ class TreeMerge:
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V10: the repository and the version are two values.
         texts = _texts(sides)
-        if texts is None or not is_image(path) or (image := merge_images(*texts)) is None:
+        if texts is None or not (is_image(path) or all(map(is_reference, texts))):
+            return None
+        if (image := merge_images(*texts)) is None:
             return None
         for node in (sides.local, sides.upstream):
             if node is not None and node.canonical == image:
@@ -161,12 +165,14 @@ class TreeMerge:
         return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
 
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
-        # V6: strings of more than one line on all three sides.
+        # V6: strings of more than one line on all three sides, or JSON.
         texts = _texts(sides)
-        if texts is None or not all(map(_has_lines, texts)):
+        if texts is None or not all(_has_lines(text) or text.startswith('{"') for text in texts):
             return None
         if (by_fields := self._by_fields(path, sides, texts)) is not None:
             return by_fields
+        if not all(map(_has_lines, texts)):
+            return None
         winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
         merged = merge_text(*texts, winner, marks=self.policy.leaves_marks(path))
         if merged is None or not (_has_lines(merged.text) or merged.text in texts):
@@ -279,14 +285,13 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, held)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
-        contested = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ()
+        contested, why = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ((), "")
         for key in dict.fromkeys([*fields[2], *fields[1]]):
             if key in verdicts:
                 continue
             sides = _sides(fields, key)
             step = (*path, canonical_text(key))
             if key in contested and not sides.are_same():
-                why = "one side changed the image, the other its version"
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
             elif self.schema.stays_local(step):
                 verdicts[key] = sides, Verdict(sides.local, side="local")
@@ -494,6 +499,11 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     original, upstream, local = fields
     return Sides(_held(original, key), _held(upstream, key), _held(local, key))
+
+
+def _is_template(node: Node) -> bool:
+    """Whether a value is a template that reads as YAML by chance: `{{ name }}` is a mapping with a mapping as key."""
+    return isinstance(node, MappingNode) and node.flow and any(isinstance(e.key, MappingNode) for e in node.entries)
 
 
 def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:

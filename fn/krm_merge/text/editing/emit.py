@@ -26,10 +26,13 @@ from krm_merge.text.reading.nodes import (
     Scalar,
     SequenceNode,
     is_merge_key,
+    value_of,
 )
 from krm_merge.text.reading.scalar_text import block_text, flow_text, json_text, line_text, needs_block
 from krm_merge.text.reading.scalars import Canonical
 
+_OPENING = ("{", "[")
+_NOT_COPIED = ("#", "&", "*", "!")
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
 
 
@@ -115,8 +118,28 @@ class Emitter:
         if isinstance(node, Scalar):
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
+        if (text := self._as_written(node)) is not None:
+            return text
         parts = ", ".join(self.flow_child(child) for child in self.children(node))
         return f"{{{parts}}}" if isinstance(node, MappingNode) else f"[{parts}]"
+
+    def _as_written(self, node: Collection) -> str | None:
+        """The text that the source has of a flow collection on one line; None where it would mean something else."""
+        if self._is_json or node.source is None or not node.flow:
+            return None
+        text = node.source.text[node.start : node.end]
+        if text[:1] not in _OPENING or not text.isprintable() or any(sign in text for sign in _NOT_COPIED):
+            return None
+        return text if self._is_unedited(node) else None
+
+    def _is_unedited(self, node: Node) -> bool:
+        if not isinstance(node, MappingNode | SequenceNode):
+            return self._edited.value(node) is node
+        children = self._edited.children(node)
+        return len(children) == len(node.children) and all(
+            child is before and self._edited.value(child) is value_of(child) and self._is_unedited(value_of(child))
+            for child, before in zip(children, node.children, strict=True)
+        )
 
     def flow_child(self, child: Child) -> str:
         """A child of a flow collection."""

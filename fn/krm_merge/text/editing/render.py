@@ -17,6 +17,7 @@ from krm_merge.text.reading.layout import (
     Comments,
     chunks,
     comments_of,
+    follows_blank_line,
     has_dash_comment,
     is_block,
     is_block_scalar,
@@ -190,6 +191,8 @@ class _Renderer:
             index = original.get(id(child))
             if index is None:
                 piece = self._emitter.child(child, column, self._plan.comments(child), self._newline)
+                if above is not None and follows_blank_line(child) and not out[-1].endswith(self._newline * 2):
+                    piece = self._newline + piece
             else:
                 piece = self._chunk(node, child, places[index])
                 if places[index].inline:

@@ -311,6 +311,28 @@ def comments_of(collection: Collection, child: Child, chunk: Chunk) -> Comments:
     return Comments(tuple(head), _comment_in(source.text[start:end]))
 
 
+def follows_blank_line(child: Child) -> bool:
+    """Whether there is a blank line between what is above a child in its own text, and the child with its comments.
+
+    Not where that is a comment: comments merge with the blank lines around them.
+    """
+    node = child.key if isinstance(child, Entry) else child
+    if node.source is None:
+        return False
+    source, line = node.source, node.source.line_start(node.start)
+    if source.text[line : node.start].strip(" -"):
+        return False
+    is_below_blank = False
+    while line > 0:
+        above = source.line_start(line - 1)
+        content = source.text[above:line].strip()
+        if content and (is_below_blank or not content.startswith("#")):
+            return is_below_blank and not content.startswith("#")
+        is_below_blank = is_below_blank or not content
+        line = above
+    return False
+
+
 def _comment_in(rest: str) -> str | None:
     """The comment in what follows a value on its line."""
     rest = rest.strip(" \t\r")
