@@ -1,4 +1,4 @@
-# The image of the krm-merge function. It builds with the legacy builder and with BuildKit.
+# The images of the krm-merge function: the default, and the target `plugins`. They build with the legacy builder and with BuildKit.
 #
 # BASE        the image whose Python the function runs on: Debian-like, Python 3.11 or later as python3. It is named by its digest, so that
 #             one commit always builds on the same bytes; Dependabot proposes newer ones. For another one: --build-arg BASE=...
@@ -23,31 +23,20 @@ RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /opt/whe
  && /opt/build/bin/pip --python /opt/fn/bin/python install --no-deps --no-index --no-compile /opt/wheel/*.whl \
  && /opt/fn/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/fn/lib
 
-FROM ${BASE} AS runtime
+FROM ${BASE} AS base
 # The official Python images come without bytecode of the standard library; without it every start compiles what it imports.
 RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|turtledemo|tkinter|ensurepip|pydoc_data|site-packages|dist-packages)/' \
     "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
-# For executable plugins of images made FROM this one: only who builds an image can put something there.
 RUN mkdir -m 0755 /plugins
-# Slim and not distroless, since a distroless image has no shell, and plugins may be scripts (docs/transform.md). Measured on Debian bookworm
-# with Python 3.11, it would leave out 37 of 108 MB: coreutils 18, bash 7, dpkg 6, and findutils, diffutils, grep and sed together 6.
-# What installs packages, manages users and disks, and perl: neither Python nor a plugin needs it. dpkg's own records stay true, for scanners.
-# Scripts of the packages go first, since most of them are perl or call what is removed beside them.
-RUN rm -f /var/lib/dpkg/info/*.prerm /var/lib/dpkg/info/*.postrm \
- && dpkg --purge --force-all $(dpkg-query --show --showformat '${Package}\n' | grep -E -x \
-    -e 'adduser|apt|bsdutils|debconf|debian-archive-keyring|e2fsprogs|gpgv|init-system-helpers|login(\.defs)?|logsave|mount|passwd' \
-    -e 'perl-base|sqv|sysvinit-utils|tar|usr-is-merged|util-linux|util-linux-extra' \
-    -e 'lib(apt-pkg|audit|blkid|cap-ng|ext2fs|gcrypt|gnutls|gpg-error|hogweed|idn2|mount|nettle|p11-kit|pam|seccomp|semanage|sepol)[^ ]*' \
-    -e 'lib(smartcols|ss|systemd|tasn1|udev|unistring|xxhash)[-0-9][^ ]*' \
-    -e 'python3[.0-9]*-(venv|pip-whl|setuptools-whl)') >/dev/null \
- && python3 -c 'import bz2, ctypes, decimal, hashlib, json, lzma, sqlite3, ssl, subprocess, uuid, zlib'
 
-# A new start: what was removed is in no layer.
-FROM scratch
-COPY --from=runtime / /
+FROM base AS files
 COPY --from=build /opt/fn /opt/fn
+COPY tools/image_files.py ./
+RUN python3 image_files.py /opt/fn /rootfs
+
+FROM scratch AS settings
 ENV PATH=/opt/fn/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 KRM_MERGE_PLUGIN_DIR=/plugins
+    PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1
 ARG VERSION=0.0.0-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="krm-merge" \
@@ -60,3 +49,14 @@ LABEL org.opencontainers.image.title="krm-merge" \
 USER 65534:65534
 WORKDIR /
 ENTRYPOINT ["krm-merge"]
+
+# For images with executable plugins made FROM it: a slim Debian with a shell, since plugins may be scripts (docs/transform.md). Only who
+# builds an image can put something into /plugins.
+FROM settings AS plugins
+COPY --from=base / /
+COPY --from=build /opt/fn /opt/fn
+ENV KRM_MERGE_PLUGIN_DIR=/plugins
+
+# The default: Python and the function. No shell, no package manager, nothing else to run.
+FROM settings AS function
+COPY --from=files /rootfs /

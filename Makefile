@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,10 +98,14 @@ format: $(STAMP) ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+BASES = $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
+  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE))
+
 image: ## Build the container image $(IMAGE)
-	docker build --tag $(IMAGE) \
-	  $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
-	  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE)) .
+	docker build --tag $(IMAGE) $(BASES) .
+
+plugins-image: ## Build the image $(IMAGE)-plugins, the base of images with executable plugins
+	docker build --target plugins --tag $(IMAGE)-plugins $(BASES) .
 
 function-images: image ## Build an image for each function alone, localhost/merge-package:dev and so on
 	for folder in functions/python/*; do \

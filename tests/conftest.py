@@ -216,6 +216,18 @@ def image() -> str:
 
 
 @pytest.fixture(scope="session")
+def plugins_image(image: str) -> str:
+    """Name of the image under test with a shell, the base of images with plugins; built from the working tree."""
+    import docker
+
+    client = docker.from_env()
+    try:
+        return build_image(client, f"{image}-plugins", target="plugins")
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="session")
 def bases() -> dict[str, str]:
     """The build arguments BASE and BUILD_BASE of the image under test; none for the Dockerfile's own base."""
     import docker
@@ -227,12 +239,12 @@ def bases() -> dict[str, str]:
         client.close()
 
 
-def build_image(client: Any, tag: str) -> str:
-    """Build the repository's Dockerfile under `tag`, or skip the test where its base image cannot be had."""
+def build_image(client: Any, tag: str, target: str = "function") -> str:
+    """Build a target of the repository's Dockerfile under `tag`, or skip the test where the base image is missing."""
     import docker
 
     try:
-        client.images.build(path=str(ROOT), tag=tag, buildargs=base_images(client), rm=True)
+        client.images.build(path=str(ROOT), tag=tag, target=target, buildargs=base_images(client), rm=True)
     except docker.errors.BuildError as error:
         log = "".join(line.get("stream", "") for line in error.build_log)
         pytest.fail(f"docker build failed: {error}\n{log[-4000:]}", pytrace=False)

@@ -145,7 +145,7 @@ def test_example_in_the_container(case: str, image: str, tmp_path: Path) -> None
 
 
 @pytest.fixture(scope="module")
-def image_with_plugins(image: str) -> str:
+def image_with_plugins(plugins_image: str) -> str:
     """The image that the example's README builds, made from the image under test."""
     import docker
 
@@ -153,7 +153,7 @@ def image_with_plugins(image: str) -> str:
     folder = EXAMPLES / WITH_IMAGE / "image"
     client = docker.from_env()
     try:
-        client.images.build(path=str(folder), tag=name, buildargs={"KRM_MERGE": image}, rm=True)
+        client.images.build(path=str(folder), tag=name, buildargs={"KRM_MERGE": plugins_image}, rm=True)
     finally:
         client.close()
     return name
