@@ -117,6 +117,13 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"0-0", "101", "212", "323", "-3-"},
             id="there twice: in order",
         ),
+        pytest.param(
+            "[{key: k, effect: e, operator: o}]",
+            "[{key: k, effect: e}]",
+            "[{key: k, effect: e}, {key: k, effect: f, operator: o}]",
+            {"000", "--1"},
+            id="what both made of it, not what is as much alike",
+        ),
         pytest.param("[old]", "[up]", "[]", {"0--", "-0-"}, id="alone in its gap, where the other removed it"),
         pytest.param(
             "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"

@@ -128,11 +128,33 @@ def _pair_unequal(
     (theirs, ours), (with_upstream, with_local) = sides, pairs
     for side, of_side in zip(sides, pairs, strict=True):
         _pair_by_keys(of_side, before.elements, side.elements)
+    if common:
+        _pair_made_alike(before, sides, pairs, common)
+    for side, of_side in zip(sides, pairs, strict=True):
         _pair_other_versions(of_side, before, side, common)
         _pair_all_alike(of_side, before, side, common)
     _pair_through(before, theirs, ours, with_upstream, with_local)
     _pair_through(before, ours, theirs, with_local, with_upstream)
     return _alone(with_upstream, theirs, common), _alone(with_local, ours, common)
+
+
+def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]) -> None:
+    """Pairs the elements of which both sides made the same: local has it after a merge (law D)."""
+    for side, other, of_side, of_other in zip(sides, sides[::-1], pairs, pairs[::-1], strict=True):
+        free = {other.numbers[at]: at for at in reversed(_unpaired(other, of_other)) if other.numbers[at] in common}
+        for at, place in of_side.items() if free else ():
+            if at not in of_other and side.numbers[place] in free:
+                of_other[at] = free.pop(side.numbers[place])
+    alike: tuple[dict[int, int], dict[int, int]] = {}, {}
+    for side, of_side, found in zip(sides, pairs, alike, strict=True):
+        left = MOST_COMPARED_IN_LIST
+        for stretch in of_side.stretches():
+            if any(side.numbers[at] in common for at in stretch[1]):
+                left = _pair_alike(found, before.elements, side.elements, stretch, left)
+    for at in alike[0].keys() & alike[1].keys():
+        number, other_number = (side.numbers[found[at]] for side, found in zip(sides, alike, strict=True))
+        if number == other_number and number in common:
+            pairs[0][at], pairs[1][at] = alike[0][at], alike[1][at]
 
 
 def _unpaired(side: _Side, pairs: Pairs) -> list[int]:
