@@ -26,7 +26,7 @@ def elements(text: str) -> list[Node]:
 
 
 def matched(original: str, upstream: str, local: str) -> list[Match]:
-    return match_sequence(elements(original), elements(upstream), elements(local))
+    return match_sequence([elements(original), elements(upstream), elements(local)])
 
 
 def pairs(original: str, upstream: str, local: str) -> set[str]:
@@ -110,6 +110,20 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             id="by what they use, in whatever version",
         ),
         pytest.param("[a:v1.0, b:v1.0]", "[b:v1.1, a:v1.1]", "[a:v1.2]", {"010", "10-"}, id="in other versions"),
+        pytest.param(
+            "[x, a, x, b]",
+            "[a, x, b, x]",
+            "[x, a, x, b]",
+            {"0-0", "101", "212", "323", "-3-"},
+            id="there twice: in order",
+        ),
+        pytest.param(
+            "[{key: k, effect: e, operator: o}]",
+            "[{key: k, effect: e}]",
+            "[{key: k, effect: e}, {key: k, effect: f, operator: o}]",
+            {"000", "--1"},
+            id="what both made of it, not what is as much alike",
+        ),
         pytest.param("[old]", "[up]", "[]", {"0--", "-0-"}, id="alone in its gap, where the other removed it"),
         pytest.param(
             "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"

@@ -39,6 +39,10 @@ ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: sa\n"
 LABELED = "  namespace: prod\n  labels:\n    team: a\n"
 
 
+def setter(name: str, registry: str = "example", comment: str = "") -> str:
+    return f"  - image: {registry}.com/set:v1\n    name: {name}\n    configMap:\n      key: value{comment}\n"
+
+
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 FIRST = "  - image: r/apply-setters:v0.2\n    configPath: s.yaml\n"
@@ -80,6 +84,14 @@ FUNCTIONS = [
         ("  - name: a\n    image: r/a:v1\n", "  - name: n\n    image: r/mine:v1\n"),
         ("  - name: a\n    image: r/a:v1\n", "  - name: n\n    image: r/up:v1\n"),
         "F7",
+    ),
+    functions(
+        "V8 the name of a setter comes to the function that was renamed, not to one that was added and ends like it",
+        (setter("a"),),
+        (setter("a", comment=" # kpt-set: ${x}"),),
+        (setter("b"), setter("c", "alpha")),
+        (setter("b", comment=" # kpt-set: ${x}"), setter("c", "alpha")),
+        smart=True,
     ),
     functions("F7 equal functions are one", (FIRST,), (FIRST, OURS), (FIRST, OURS), (FIRST, OURS)),
     functions(

@@ -67,6 +67,21 @@ LISTS = [
     ),
     *WEAK_KEYS,
     row(
+        "L3 of equal elements none moved: one in front of the others, another one removed",
+        widget("a", "a", "c", "b", "a"),
+        widget("b", "a", "a", "c", "b", "a"),
+        widget("a", "c", "b", "a"),
+        widget("b", "a", "c", "b", "a"),
+    ),
+    row(
+        "L3 an element that upstream removed, and local changed with its neighbour: by lines, local has the removal",
+        widget("a", "b:v1", "c", "d"),
+        widget("a", "c", "d"),
+        widget("a", "b:v2", "x", "d"),
+        widget("a", "b:v2", "x", "d"),
+        "F5",
+    ),
+    row(
         "L3 one side changes the first element, the other the second",
         RULES,
         RULES.replace("[a], resources: [x]", "[a], resources: [up]"),

@@ -93,19 +93,25 @@ class _Difference:
             self._added[at] = shared.added[index]
 
     def _found(self) -> list[Block]:
+        removed, added = self._removed, self._added
         found: list[Block] = []
-        a = b = 0
+        # Both end with an unchanged one.
+        a, b = removed.find(0), added.find(0)
+        a_end = b_end = -1
         while a < len(self._first) and b < len(self._second):
-            if self._removed[a]:
-                a += 1
-            elif self._added[b]:
-                b += 1
-            else:
-                start = a
-                while a < len(self._first) and b < len(self._second) and not self._removed[a] and not self._added[b]:
-                    a, b = a + 1, b + 1
-                found.append((start, b - (a - start), a - start))
+            if a_end < a:
+                a_end = _next_change(removed, a)
+            if b_end < b:
+                b_end = _next_change(added, b)
+            size = min(a_end - a, b_end - b)
+            found.append((a, b, size))
+            a, b = removed.find(0, a + size), added.find(0, b + size)
         return found
+
+
+def _next_change(changed: bytearray, start: int) -> int:
+    at = changed.find(1, start)
+    return at if at >= 0 else len(changed) - 1
 
 
 class _Shared:

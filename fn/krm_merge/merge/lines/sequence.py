@@ -110,10 +110,9 @@ class _Merge:
                 return from_local
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         if max(map(len, (o, u, l))) > 1:
-            if u and is_between(o, u, l):
+            if u and is_between(o, u, l) and not _is_replaced(o, u, l):
                 return from_local
-            # Lines that local removed are not those that upstream put in their place (law S).
-            if l and not len(l) < min(len(o), len(u)) and is_between(o, l, u):
+            if l and is_between(o, l, u) and not _is_replaced(o, l, u):
                 return from_upstream
         return None
 
@@ -236,6 +235,11 @@ def is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) 
         return False
     left = _distance(start, end) - _distance(start, middle)
     return left >= away and left == _distance(middle, end)
+
+
+def _is_replaced(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
+    """Whether the end has other lines where the middle only removed some: these may be the same (law S)."""
+    return len(middle) < len(start) and not Counter(middle) - Counter(start) and bool(Counter(end) - Counter(middle))
 
 
 def _lacking(first: Sequence[str], second: Sequence[str]) -> int:

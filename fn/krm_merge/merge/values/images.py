@@ -21,6 +21,8 @@ _VERSION = pattern(
 )
 _ADDRESS = pattern(r"(?<![0-9.])[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
 _LONGEST = 2000
+_IN_VERSIONS = frozenset("0123456789?@:")
+"""A text without any of these has no version."""
 _REPOSITORY_FIELDS = ("registry", "newName", "repository", "name")
 _VERSION_FIELDS = ("tag", "newTag", "digest")
 
@@ -37,7 +39,7 @@ def is_reference(text: str) -> bool:
 
 def without_version(text: str) -> str:
     """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
-    if len(text) > _LONGEST or not any(letter.isdigit() or letter in "?@:" for letter in text) or _ADDRESS.search(text):
+    if len(text) > _LONGEST or _IN_VERSIONS.isdisjoint(text) or _ADDRESS.search(text):
         return text
     return _VERSION.sub("\0", text)
 
@@ -46,7 +48,10 @@ def blind_to_versions(value: Canonical) -> Canonical:
     """A value with all its texts without versions."""
     if type(value) is str:
         return without_version(value)
-    return tuple(blind_to_versions(part) if isinstance(part, str | tuple) else part for part in value)
+    inner = value[-1]
+    if isinstance(inner, tuple):
+        return value[0], tuple(map(blind_to_versions, inner))
+    return (value[0], without_version(inner)) if isinstance(inner, str) and len(value) > 1 else value
 
 
 def image_repository(image: str) -> str:

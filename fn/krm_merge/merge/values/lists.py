@@ -18,7 +18,6 @@ from krm_merge.merge.values.order import Order, merge_order
 from krm_merge.merge.values.pairing import (
     added_at_one_place,
     is_narrowed_replacement,
-    match_by_value,
     match_sequence,
     match_set,
     replaced_by_both,
@@ -164,7 +163,8 @@ def _elements(
     order = _merged_order(merge, path, elements, orders, alive)
     on_base = "local" if base is sides.local else "upstream"
     children = [_child(base, sides, elements[at], on_base) for at in order.keys]
-    placed = arrange(base, [child for child, _ in children], merge, sides)
+    is_in_order = len(alive) == len(order.keys) and order.keys == orders[2 if base is sides.local else 1]
+    placed = {} if is_in_order else arrange(base, [child for child, _ in children], merge, sides)
     for at, verdict in enumerate(verdicts):
         if at not in alive:
             position = getattr(elements[at], on_base)
@@ -192,23 +192,29 @@ def _merged_order(
         return order
     shared = set(orders[1]) & set(orders[2])
     theirs, ours = ([at for at in order if at in shared] for order in orders[1:])
+    if not merge.policy.resolutions.all and (merge.verifies or theirs == ours):
+        return order
     by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
     # What is ordered is known by its keys.
-    sides = Sides(*(from_value([_label(elements[at]) for at in side]) for side in orders))
+    labels = [from_value(_label(element)) for element in elements]
+
+    def as_labels(numbers: list[int]) -> Node:
+        return SequenceNode(None, 0, 0, not numbers, [labels[at] for at in numbers])
+
+    sides = Sides(*map(as_labels, orders))
     merged = {"upstream": order, "local": by_local}
 
     def chosen(resolution: Resolution) -> tuple[Node | None] | None:
         if resolution.choice not in merged:
             return None
-        return (from_value([_label(elements[at]) for at in merged[resolution.choice].keys]),)
+        return (as_labels(merged[resolution.choice].keys),)
 
     if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None and verdict.resolution is not None:
         merge.record(verdict, path, sides, ())
         return merged[verdict.resolution.choice]
     if theirs != ours:
-        kept = from_value([_label(elements[at]) for at in order.keys])
         what = "upstream and local both reordered; upstream's order is kept"
-        merge.record(Verdict(kept, "L4", "both", "info", what), path, sides, ())
+        merge.record(Verdict(as_labels(order.keys), "L4", "both", "info", what), path, sides, ())
     return order
 
 
@@ -347,7 +353,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
-    verdict = _paired_sequence(merge, path, sides, items, match_sequence(*items))
+    verdict = _paired_sequence(merge, path, sides, items, match_sequence(items))
     edits = merge.decisions[mark:]
     if same(local, sides.original):
         if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
@@ -359,7 +365,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return verdict
     # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
-    verdict = _paired_sequence(merge, path, sides, items, match_by_value(items))
+    verdict = _paired_sequence(merge, path, sides, items, match_sequence(items, equal_only=True))
     if verdict.node is not local or _is_stable(merge, path, sides, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
@@ -372,7 +378,8 @@ def _paired_sequence(
     if all(items) and is_narrowed_replacement(matches):
         return merge.conflict(path, sides, "L3", "both replaced all elements")
     verdict, losers = _paired_elements(merge, path, sides, items, matches)
-    if not same(sides.local, sides.original) and added_at_one_place([one for one in matches if one not in losers]):
+    kept = [one for one in matches if one not in losers] if losers else matches
+    if not same(sides.local, sides.original) and added_at_one_place(kept):
         what = "upstream and local added elements at the same place; local's come before upstream's"
         merge.note(path, "L3", what, sides=sides)
     return verdict

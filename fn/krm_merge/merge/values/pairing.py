@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence, Set
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.images import blind_to_versions, without_version
@@ -25,11 +25,47 @@ WEAK_KEYS = (
 
 _WITH_VERSION = ("uses", "image")
 
+Stretch: TypeAlias = tuple[list[int], list[int]]
+"""Positions in two lists."""
+
 MOST_COMPARED_IN_LIST = 50_000
 """Pairs of elements that are compared in all stretches of a list, the first ones first."""
 
-Pairs = dict[int, int]
-"""Positions in the original's list to positions in a side's."""
+
+class Pairs(dict[int, int]):
+    """Positions in one list to positions in another, mostly in the original's and a side's. Pairs are only added."""
+
+    def __init__(self, *sizes: int) -> None:
+        """Without pairs; `sizes` are the numbers of elements of both lists."""
+        super().__init__()
+        self._sizes = sizes
+        self._known: tuple[int, list[Stretch]] = (-1, [])
+
+    def stretches(self) -> list[Stretch]:
+        """The unpaired elements of both lists between pairs that are in order on both sides."""
+        if self._known[0] != len(self):
+            self._known = len(self), self._stretches(*self._sizes)
+        return self._known[1]
+
+    def _stretches(self, size: int, other_size: int) -> list[Stretch]:
+        taken = set(self.values())
+        if len(self) == size or len(taken) == other_size:
+            return []
+        unpaired = [at for at in range(size) if at not in self]
+        left = [at for at in range(other_size) if at not in taken]
+        places = sorted(self)
+        others = [self[at] for at in places]
+        steady = longest_rising(others)
+        if len(steady) < len(others):
+            places = [at for at in places if self[at] in steady]
+            others = [self[at] for at in places]
+        found: dict[int, Stretch] = {}
+        for at in unpaired:
+            found.setdefault(bisect_left(places, at), ([], []))[0].append(at)
+        for at in left:
+            if (stretch := found.get(bisect_left(others, at))) is not None:
+                stretch[1].append(at)
+        return [stretch for stretch in found.values() if stretch[1]]
 
 
 class _Side(NamedTuple):
@@ -50,42 +86,22 @@ def match_set(items: Sequence[Sequence[Node]]) -> list[Match] | None:
     return _matched(sides, is_set=True)
 
 
-def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Sequence[Node]) -> list[Match]:
+def match_sequence(items: Sequence[Sequence[Node]], *, equal_only: bool = False) -> list[Match]:
     """Pairs the elements of three lists: equal ones, then by weak keys, without versions, by likeness, alone in a gap.
 
-    The original is paired with each side on its own (L3).
+    The original is paired with each side on its own (L3), with `equal_only` by the first of these means alone.
     """
-    return _matched(_numbered((original, upstream, local)), is_set=False)
+    return _matched(_numbered(items), is_set=False, equal_only=equal_only)
 
 
-def match_by_value(items: Sequence[Sequence[Node]]) -> list[Match]:
-    """Pairs only equal elements: the first of a value with the first, the second with the second."""
-    keys: list[list[tuple[Canonical, int]]] = []
-    for side in items:
-        count = Counter[Canonical]()
-        keys.append([])
-        for item in side:
-            keys[-1].append((item.canonical, count[item.canonical]))
-            count[item.canonical] += 1
-    places = [{key: at for at, key in enumerate(side)} for side in keys]
-    every = dict.fromkeys(key for side in keys for key in side)
-    return [_match(*(place.get(key) for place in places)) for key in every]
-
-
-def _matched(sides: Sequence[_Side], *, is_set: bool) -> list[Match]:
+def _matched(sides: Sequence[_Side], *, is_set: bool, equal_only: bool = False) -> list[Match]:
     before, theirs, ours = sides
     # What both added is one addition: no side may have put it in another element's place on its own.
     common = (set(theirs.numbers) & set(ours.numbers)) - set(before.numbers)
     with_upstream, with_local = (_equal_pairs(before, side) for side in (theirs, ours))
-    for side, pairs in ((theirs, with_upstream), (ours, with_local)):
-        _pair_by_keys(pairs, before.elements, side.elements)
-        _pair_other_versions(pairs, before, side, common)
-        _pair_all_alike(pairs, before, side, common)
-        places = _alone(pairs, before, side, common)
-        pairs |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
-    _pair_through(before, theirs, ours, with_upstream, with_local)
-    _pair_through(before, ours, theirs, with_local, with_upstream)
-    alone = _alone(with_upstream, before, theirs, common), _alone(with_local, before, ours, common)
+    alone: tuple[dict[int, int], dict[int, int]] = {}, {}
+    if not equal_only:
+        alone = _pair_unequal(before, (theirs, ours), (with_upstream, with_local), common)
     matches = []
     for at in range(len(before.numbers)):
         upstream, local = with_upstream.get(at), with_local.get(at)
@@ -105,8 +121,47 @@ def _matched(sides: Sequence[_Side], *, is_set: bool) -> list[Match]:
     return matches + [_match(None, None, at) for at in sorted(set(added[1]) - set(twice.values()))]
 
 
+def _pair_unequal(
+    before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Pairs what upstream and local changed; gives what each put in the place of one element, however unlike it is."""
+    (theirs, ours), (with_upstream, with_local) = sides, pairs
+    for side, of_side in zip(sides, pairs, strict=True):
+        _pair_by_keys(of_side, before.elements, side.elements)
+    if common:
+        _pair_made_alike(before, sides, pairs, common)
+    for side, of_side in zip(sides, pairs, strict=True):
+        _pair_other_versions(of_side, before, side, common)
+        _pair_all_alike(of_side, before, side, common)
+        places = _alone(of_side, side, common)
+        of_side |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
+    _pair_through(before, theirs, ours, with_upstream, with_local)
+    _pair_through(before, ours, theirs, with_local, with_upstream)
+    return _alone(with_upstream, theirs, common), _alone(with_local, ours, common)
+
+
+def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]) -> None:
+    """Pairs the elements of which both sides made the same: local has it after a merge (law D)."""
+    for side, other, of_side, of_other in zip(sides, sides[::-1], pairs, pairs[::-1], strict=True):
+        free = {other.numbers[at]: at for at in reversed(_unpaired(other, of_other)) if other.numbers[at] in common}
+        for at, place in of_side.items() if free else ():
+            if at not in of_other and side.numbers[place] in free:
+                of_other[at] = free.pop(side.numbers[place])
+    alike: tuple[dict[int, int], dict[int, int]] = {}, {}
+    for side, of_side, found in zip(sides, pairs, alike, strict=True):
+        left = MOST_COMPARED_IN_LIST
+        for stretch in of_side.stretches():
+            if any(side.numbers[at] in common for at in stretch[1]):
+                left = _pair_alike(found, before.elements, side.elements, stretch, left)
+    for at in alike[0].keys() & alike[1].keys():
+        number, other_number = (side.numbers[found[at]] for side, found in zip(sides, alike, strict=True))
+        if number == other_number and number in common:
+            pairs[0][at], pairs[1][at] = alike[0][at], alike[1][at]
+
+
 def _unpaired(side: _Side, pairs: Pairs) -> list[int]:
-    return sorted(set(range(len(side.numbers))) - set(pairs.values()))
+    taken = set(pairs.values())
+    return [at for at in range(len(side.numbers)) if at not in taken]
 
 
 def _numbered(sides: Sequence[Sequence[Node]]) -> list[_Side]:
@@ -116,8 +171,8 @@ def _numbered(sides: Sequence[Sequence[Node]]) -> list[_Side]:
 
 def added_at_one_place(matches: Sequence[Match]) -> bool:
     """Whether upstream and local each added elements of their own between the same elements."""
-    places = [{before for before, _ in _added(matches, side).values()} for side in ("upstream", "local")]
-    return bool(places[0] & places[1])
+    theirs, ours = ({before for before, _ in _added(matches, side).values()} for side in ("upstream", "local"))
+    return bool(theirs & ours)
 
 
 def is_narrowed_replacement(matches: Sequence[Match]) -> bool:
@@ -135,6 +190,8 @@ def is_narrowed_replacement(matches: Sequence[Match]) -> bool:
 def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
     """The elements that one side alone put in the place of elements that the other side replaced, too, by others."""
     gone = sorted(m.original for m in matches if m.original is not None and m.upstream is None and m.local is None)
+    if not gone:
+        return set()
     mine, theirs = (_added(matches, side) for side in (loser, "local" if loser == "upstream" else "upstream"))
 
     def replaced(place: tuple[int, int]) -> range:
@@ -206,19 +263,22 @@ def _scalar(item: Node, name: str) -> Canonical | None:
 
 def _equal_pairs(original: _Side, side: _Side) -> Pairs:
     before, after = original.numbers, side.numbers
-    pairs: Pairs = {}
+    pairs = Pairs(len(before), len(after))
     for start, other, size in matching_blocks(before, after):
         pairs.update(zip(range(start, start + size), range(other, other + size), strict=True))
     in_place = {at: at for at in range(len(before)) if before[at] == after[at]} if len(before) == len(after) else {}
     if len(in_place) >= len(pairs):
         # Of elements that are there more than once, each is itself.
-        pairs = in_place
-    # Equal elements in other places moved.
-    _pair_equal(pairs, before, after)
+        pairs.clear()
+        pairs.update(in_place)
+    # An equal element in another place moved; of several nobody knows which.
+    moved, *others = ([number for number, count in Counter(side).items() if count == 1] for side in (before, after))
+    alone = set(moved).intersection(*others)
+    _pair_equal(pairs, *([number if number in alone else None for number in side] for side in (before, after)))
     return pairs
 
 
-def _pair_by_keys(pairs: Pairs, original: Sequence[Node], side: Sequence[Node]) -> None:
+def _pair_by_keys(pairs: dict[int, int], original: Sequence[Node], side: Sequence[Node]) -> None:
     """Pairs by the first field that identifies all elements of both lists, else by each that identifies some."""
     taken = set(pairs.values())
     left = (
@@ -237,8 +297,9 @@ def _pair_by_keys(pairs: Pairs, original: Sequence[Node], side: Sequence[Node]) 
 def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
     """Pairs what differs in versions only."""
     taken = set(pairs.values())
-    ours = {at for at in range(len(original.numbers)) if at not in pairs}
-    theirs = {at for at, number in enumerate(side.numbers) if at not in taken and number not in common}
+    held, held_before = set(side.numbers), common | set(original.numbers)
+    ours = {at for at, number in enumerate(original.numbers) if at not in pairs and number not in held}
+    theirs = {at for at, number in enumerate(side.numbers) if at not in taken and number not in held_before}
     if not ours or not theirs:
         return
     before, after = (
@@ -250,16 +311,16 @@ def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set
 
 def _pair_all_alike(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
     left = MOST_COMPARED_IN_LIST
-    for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers)):
+    for ours, theirs in pairs.stretches():
         free = [at for at in theirs if side.numbers[at] not in common]
         left = _pair_alike(pairs, original.elements, side.elements, (ours, free), left)
 
 
-def _alone(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> Pairs:
+def _alone(pairs: Pairs, side: _Side, common: Set[int]) -> dict[int, int]:
     """What a side put in the place of one element, and nothing else, however unlike it is."""
     return {
         ours[0]: theirs[0]
-        for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers))
+        for ours, theirs in pairs.stretches()
         if len(ours) == len(theirs) == 1 and side.numbers[theirs[0]] not in common
     }
 
@@ -278,18 +339,20 @@ def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs,
 
     After a merge, local has the changes of both (law D). What the other side added is none of it.
     """
+    if not (stretches := pairs.stretches()):
+        return
     versions = [
         known.elements[with_known[at]] if at in with_known else element for at, element in enumerate(original.elements)
     ]
-    added = {known.numbers[at] for at in set(range(len(known.numbers))) - set(with_known.values())}
+    added = {known.numbers[at] for at in _unpaired(known, with_known)}
     left = MOST_COMPARED_IN_LIST
-    for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers)):
+    for ours, theirs in stretches:
         changed = [at for at in ours if at in with_known and known.numbers[with_known[at]] != original.numbers[at]]
         candidates = [at for at in theirs if side.numbers[at] not in added]
         left = _pair_alike(pairs, versions, side.elements, (changed, candidates), left)
 
 
-def _pair_equal(pairs: Pairs, before: Sequence[object], after: Sequence[object]) -> None:
+def _pair_equal(pairs: dict[int, int], before: Sequence[object], after: Sequence[object]) -> None:
     """Pairs equal values, in order; None is like nothing."""
     taken = set(pairs.values())
     free: dict[object, list[int]] = {}
@@ -301,30 +364,8 @@ def _pair_equal(pairs: Pairs, before: Sequence[object], after: Sequence[object])
             pairs[at] = free[element].pop()
 
 
-def _stretches(pairs: Pairs, size: int, other_size: int) -> list[tuple[list[int], list[int]]]:
-    """The unpaired elements of both lists between pairs that are in order on both sides."""
-    taken = set(pairs.values())
-    if len(pairs) == size or len(taken) == other_size:
-        return []
-    unpaired = [at for at in range(size) if at not in pairs]
-    left = [at for at in range(other_size) if at not in taken]
-    places = sorted(pairs)
-    others = [pairs[at] for at in places]
-    steady = longest_rising(others)
-    if len(steady) < len(others):
-        places = [at for at in places if pairs[at] in steady]
-        others = [pairs[at] for at in places]
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    for at in unpaired:
-        found.setdefault(bisect_left(places, at), ([], []))[0].append(at)
-    for at in left:
-        if (stretch := found.get(bisect_left(others, at))) is not None:
-            stretch[1].append(at)
-    return [stretch for stretch in found.values() if stretch[1]]
-
-
 def _pair_alike(
-    pairs: Pairs,
+    pairs: dict[int, int],
     original: Sequence[Node],
     side: Sequence[Node],
     unpaired: tuple[list[int], list[int]],
@@ -355,7 +396,7 @@ def _added_by_both(
     common: Set[int],
     *,
     is_set: bool,
-) -> tuple[Pairs, set[int]]:
+) -> tuple[dict[int, int], set[int]]:
     """Upstream's additions that local made, too: equal ones, with one weak key, and at one place nearly equal ones.
 
     The second are those of upstream that only are alike.
@@ -365,10 +406,10 @@ def _added_by_both(
         return {}, set()
     elements = [[side.elements[at] for at in new] for side, new in zip(changed, added, strict=True)]
     numbers = [[side.numbers[at] for at in new] for side, new in zip(changed, added, strict=True)]
-    found: Pairs = {}
+    found: dict[int, int] = {}
     _pair_equal(found, *([number if number in common else None for number in side] for side in numbers))
     _pair_by_keys(found, *elements)
-    same: Pairs = {added[0][one]: added[1][other] for one, other in found.items()}
+    same = {added[0][one]: added[1][other] for one, other in found.items()}
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
     measure: _Additions | None = None

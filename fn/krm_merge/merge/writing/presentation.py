@@ -9,7 +9,7 @@ mean what was decided.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from krm_merge.krm.resource import ID_ANNOTATIONS
@@ -67,7 +67,8 @@ class Presentation:
         the result again (law D).
         """
         text = None if self._keeps_ids() else self._by_lines()
-        if text is not None:
+        # Of lines that are there several times, merging again may take others for those whose comments changed.
+        if text is not None and ("#" not in text or self._again(text) == text):
             return text
         text = self._with_comments(edit())
         for _ in range(MAX_ROUNDS):
@@ -100,9 +101,11 @@ class Presentation:
         text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
         if text is None or "#" not in text:
             return text
-        before, theirs, ours = (comments_in(side) for side in (self._original, self._upstream, self._local))
-        added_by_both = set(theirs) & set(ours) - set(before)
-        return None if any(added_by_both & _repeated(block) for block in _comment_blocks(text)) else text
+        before, theirs, ours, now = (
+            Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text)
+        )
+        added_by_both = theirs.keys() & ours.keys() - before.keys()
+        return None if any(now[line] > max(theirs[line], ours[line]) for line in added_by_both) else text
 
     def root_of(self, text: str) -> MappingNode | None:
         """The tree of a text that was looked at, None of others."""
@@ -145,23 +148,6 @@ class Presentation:
         """Whether comments may still have to be merged in a text."""
         before, theirs, ours, own = (comments_in(side) for side in (self._original, self._upstream, self._local, text))
         return before != theirs or ours != own
-
-
-def _comment_blocks(text: str) -> Iterator[list[str]]:
-    """Blocks of comments with only blank lines between them."""
-    block: list[str] = []
-    for line in text.splitlines():
-        content = line.strip()
-        if content.startswith("#"):
-            block.append(content)
-        elif content and block:
-            yield block
-            block = []
-    yield block
-
-
-def _repeated(lines: list[str]) -> set[str]:
-    return {line for line, count in Counter(lines).items() if count > 1}
 
 
 def _annotations(document: Canonical) -> set[Canonical]:

@@ -12,7 +12,6 @@ from krm_merge.text.reading.nodes import (
     Node,
     Scalar,
     SequenceNode,
-    copy,
     is_merge_key,
     mapping_canonical,
     merged_mappings,
@@ -197,17 +196,17 @@ class Editor:
         return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
 
     def tree(self, node: Node | None = None) -> Node:
-        """The edited tree (or what became of one of its nodes) as a tree without source text."""
+        """The edited tree (or what became of one of its nodes); where nothing was edited, the nodes of the text."""
         node = self.value(self.root if node is None else node)
         if isinstance(node, Alias):
             node = node.expansion
+        if not isinstance(node, MappingNode | SequenceNode) or not self.is_touched(node):
+            return node
         if isinstance(node, SequenceNode):
             return SequenceNode(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
-        if isinstance(node, MappingNode):
-            own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
-            entries = [*self.inherited(node).values(), *own]
-            return MappingNode(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
-        return copy(node)
+        own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
+        entries = [*self.inherited(node).values(), *own]
+        return MappingNode(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
 
     def is_touched(self, node: Node) -> bool:
         """Whether an edit changes anything inside the node."""

@@ -1,0 +1,78 @@
+"""Rules L2, L3 on random lists: of what one side alone did nothing is lost, doubled or put elsewhere in silence.
+
+A list is written as `name:version` for each of its elements, all in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packages.merge.beside_git import Merged, Winner, merge
+from packages.merge.cases import kustomization
+
+SEEDS = st.integers(0, 2**32)
+FILES = {
+    "scalars": "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nlist:\n{}",
+    "a set": kustomization("resources:\n{}"),
+}
+
+
+def names(text: str) -> dict[str, str]:
+    """The versions of elements by name, in order."""
+    return dict(part.split(":") for part in text.split())
+
+
+def changed(rng: Random, text: str, fresh: list[str]) -> str:
+    """A list of which some elements were removed, raised, or followed by new ones."""
+    parts: list[str] = []
+    for part in text.split():
+        action = rng.choice(["keep", "keep", "keep", "raise", "remove", "add"])
+        if action != "remove":
+            parts.append(part.replace(":v1", rng.choice([":v2", ":v3"])) if action == "raise" else part)
+        if action == "add":
+            parts.append(f"{fresh.pop()}:v1")
+    return " ".join(parts)
+
+
+def written(kind: str, text: str) -> dict[str, str]:
+    return {"file.yaml": FILES[kind].format("".join(f"- {part}\n" for part in text.split()) or "  []\n")}
+
+
+def three_sides(seed: int) -> tuple[str, str, str]:
+    rng = Random(seed)
+    fresh = ["".join(rng.choices("bdfgklmnprst", k=7)) for _ in range(40)]
+    original = " ".join(f"{fresh.pop()}:v1" for _ in range(rng.randrange(1, 9)))
+    return original, changed(rng, original, fresh), changed(rng, original, fresh)
+
+
+def conflicting(merged: Merged, sides: tuple[str, str, str]) -> set[str]:
+    """The elements that a warning is about: those that it names, or that are at a position that it names."""
+    messages = " ".join(one.message for one in merged.warnings())
+    places = {int(at) for at in re.findall(r"\[(\d+)\]", messages)}
+    return {name for side in sides for at, name in enumerate(names(side)) if at in places or f"{name}:" in messages}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@given(SEEDS, st.sampled_from(["upstream", "local"]))
+def test_what_one_side_did_is_there_or_a_conflict(kind: str, seed: int, winner: Winner) -> None:
+    sides = three_sides(seed)
+    merged = merge(written(kind, sides[0]), written(kind, sides[1]), written(kind, sides[2]), winner)
+    result = " ".join(re.findall(r"(?m)^- (\S+)$", merged.files["file.yaml"]))
+    known = conflicting(merged, sides)
+    before, theirs, ours = map(names, sides)
+    both = names(result)
+    assert len(both) == len(result.split()), "an element is there twice"
+    for name in {**before, **theirs, **ours}.keys() - known:
+        values = {theirs.get(name), ours.get(name)} - {before.get(name)}
+        assert len(values) < 2, f"both changed {name}"
+        assert both.get(name) == (values or {before.get(name)}).pop(), name
+    shared = [name for name in both if name in theirs and name in ours]
+    for one, other in combinations(shared, 2):
+        for side in (theirs, ours):
+            assert list(side).index(one) < list(side).index(other)
