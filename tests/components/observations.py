@@ -170,7 +170,7 @@ class Observations:
         """Does to pull requests what plans say."""
         for one in plans:
             repository = one.target.repository.rpartition("/")[2]
-            if one.own is None and not one.closed:
+            if one.pull_request is None and not one.closed:
                 number = self.open(repository, one.branch)
                 self.edit(
                     repository,
@@ -180,12 +180,12 @@ class Observations:
                     title=one.title,
                     description=one.description,
                 )
-            elif one.own is not None and one.closed:
-                text = with_block(one.own.description, one.description)
-                self.edit(repository, one.own.number, description=text, state="closed")
-            elif one.own is not None:
-                text = with_block(one.own.description, one.description)
-                self.edit(repository, one.own.number, title=one.title, description=text, draft=one.draft)
+            elif one.pull_request is not None and one.closed:
+                text = with_block(one.pull_request.description, one.description)
+                self.edit(repository, one.pull_request.number, description=text, state="closed")
+            elif one.pull_request is not None:
+                text = with_block(one.pull_request.description, one.description)
+                self.edit(repository, one.pull_request.number, title=one.title, description=text, draft=one.draft)
 
     def step(self) -> tuple[list[str], str]:
         """Plans and carries out, after which nothing is left to do; gives the plans and the rules of the findings."""

@@ -89,7 +89,7 @@ class Places:
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
-        return Repository.opened(url, self.cache.held(folder), credentials, self.author, self.signing), forge
+        return Repository.open(url, self.cache.held(folder), credentials, self.author, self.signing), forge
 
 
 def with_places(command: Callable[..., None]) -> Callable[..., None]:

@@ -87,7 +87,7 @@ class Store:
         self._objects = GitObjects(directory)
 
     @classmethod
-    def opened(cls, directory: Path) -> Store:
+    def open(cls, directory: Path) -> Store:
         """Opens the repository in a directory, or creates it."""
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / "HEAD").is_file():
@@ -297,7 +297,7 @@ class Remote:
     """The default branch of the repository."""
 
     @classmethod
-    def opened(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
+    def open(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
         """Opens the repository and reads its current branches."""
         if url.startswith("-"):
             raise GitError(f"{url} is no address of a git repository")
@@ -343,5 +343,5 @@ class Remote:
     def _has_arrived(self, commit: str, branch: str) -> bool:
         """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
         with suppress(GitError):
-            return Remote.opened(self.url, self.store, self.credentials).branches.get(branch) == commit
+            return Remote.open(self.url, self.store, self.credentials).branches.get(branch) == commit
         return False

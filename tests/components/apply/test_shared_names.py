@@ -114,7 +114,7 @@ def test_what_the_dependant_does_not_depend_on() -> None:
     made.components["q"] = replace(made.components["q"], digest=digest("0"))
     made.push("p", "1")
     (edit,) = made.plan()[0][0].digests
-    assert (edit.known, edit.other_digests, edit.other_tags) == ((digest("0"),), (), ("rhel9",))
+    assert (edit.replaceable, edit.other_digests, edit.other_tags) == ((digest("0"),), (), ("rhel9",))
     made.components["q"] = replace(made.components["q"], key=replace(key("q"), namespace="other"))
     (edit,) = made.plan()[0][0].digests
     assert (edit.tags, edit.other_digests, edit.other_tags) == ((), (), ())

@@ -17,7 +17,7 @@ from checkout import ROOT
 from components.drawing.drawings import drawing_of, five, graph_of, thirty
 from effort import scaled
 from krm_merge.components import drawing as page_module
-from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focused, mermaid, page
+from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focus, mermaid, page
 from krm_merge.components.graph import Edge, Graph
 from krm_merge.components.konflux.model import Component, ComponentKey
 
@@ -300,11 +300,11 @@ def test_a_focus_cuts_out_what_is_reached() -> None:
     depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
     drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
     for name, depth, kept in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
-        part = focused(drawing, name, depth)
+        part = focus(drawing, name, depth)
         assert [key.name for key in sorted(part.graph.components)] == list(kept)
         assert read_page(page(part)) == named(part)
     with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
-        focused(drawing, "nobody", 0)
+        focus(drawing, "nobody", 0)
 
 
 def test_what_mermaid_does_not_draw() -> None:

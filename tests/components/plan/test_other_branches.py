@@ -38,7 +38,7 @@ def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
     for_branch(made, "release-1")
     made.push("parent", "2")
     (plan,), _ = made.plan()
-    assert [edit.known for edit in plan.digests] == [(digest("0"),)]
+    assert [edit.replaceable for edit in plan.digests] == [(digest("0"),)]
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])

@@ -29,7 +29,7 @@ def test_s1_common_parent_image() -> None:
     plan = only(made)
     assert (plan.group, plan.base, plan.target.key) == ("update-2023-06-07", "main", key("child"))
     assert "acme/parent#1 (open)" in plan.description
-    assert plan.digests[0].known == (digest("0"),)
+    assert plan.digests[0].replaceable == (digest("0"),)
     assert plan.digests[0].repositories == ("quay.io/acme/parent",)
     made.build("child", "d", 1)
     same = f"{branch} draft parent=1 [] until parent#1 merged"
@@ -39,7 +39,7 @@ def test_s1_common_parent_image() -> None:
     made.commit("parent", 1)
     made.build("parent", "2", 1)
     assert made.step()[0] == [f"{branch} draft parent=2 [addCommit describe] until parent#1 merged"]  # 5
-    assert only(made).digests[0].known == (digest("0"), digest("1"))
+    assert only(made).digests[0].replaceable == (digest("0"), digest("1"))
     made.build("parent", "", 1, outcome="failed")
     assert made.step()[0] == [f"{branch} draft parent=2 [] until parent#1 merged"]  # 6
     made.merge("parent", 1)
@@ -375,10 +375,10 @@ def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
             settle(made)
     settle(made)
     for at in range(12):
-        ready = [one for one in made.plan()[0] if not one.draft and not one.closed and one.own is not None]
+        ready = [one for one in made.plan()[0] if not one.draft and not one.closed and one.pull_request is not None]
         if not ready:
             break
         repository = ready[0].target.repository.rpartition("/")[2]
-        made.merged(repository, ready[0].own.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
+        made.merged(repository, ready[0].pull_request.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
         settle(made)
     assert not [brief(one) for one in made.plan()[0] if not one.draft]

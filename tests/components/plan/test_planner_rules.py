@@ -268,7 +268,7 @@ def test_r32_groups_do_not_mix() -> None:
 def only_digests(made: Observations) -> dict[str, set[str]]:
     """What may be replaced, by group."""
     plans, _ = made.plan()
-    return {one.group: {known[7] for edit in one.digests for known in edit.known} for one in plans}
+    return {one.group: {known[7] for edit in one.digests for known in edit.replaceable} for one in plans}
 
 
 def test_r33_others_are_left_alone() -> None:
@@ -279,7 +279,7 @@ def test_r33_others_are_left_alone() -> None:
     made.open("parent", "up")
     made.build("parent", "1", 1)
     plans, _ = made.plan()
-    assert [one.own for one in plans] == [None]
+    assert [one.pull_request for one in plans] == [None]
     made.close("parent", 1)
     assert made.step() == ([], "")
 

@@ -142,7 +142,7 @@ def test_s3_a_mix_is_held() -> None:
     assert [one.branch for one in plans] == ["component-update-controller/bundle"]
     names = ["app-20240101-000001-000", "app-20240101-000002-000"]
     played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
-    assert [(one.component, one.held) for one in played.snapshots] == [
+    assert [(one.component, one.blocker) for one in played.snapshots] == [
         ("controller", ""),
         ("bundle", "bundle was built without this controller, which component-update-controller/bundle updates"),
     ]
@@ -160,7 +160,7 @@ def test_snapshots_do_not_change() -> None:
     promoted = [component("parent", at="8"), component("child", "parent", at="c")]
     name = "app-20240101-000002-000"
     made = {("team", name): [SnapshotPart("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
-    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, made=made))
+    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, snapshots=made))
     assert images(unknown.snapshots[0]) == {"child": "9"}
     assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}
 

@@ -316,7 +316,7 @@ class Life:
             self.strikes.after = self.random.randrange(4)
         with suppress(KilledError):
             ended = set[str]()
-            for one in sorted(plans, key=lambda one: one.own is None):
+            for one in sorted(plans, key=lambda one: one.pull_request is None):
                 self._apply(one, ended)
         self.strikes.after = -1
         return plans
@@ -405,7 +405,7 @@ class Life:
         yield from self._too_many()
         yield from self._lost()
         for one in plans:
-            if one.own is not None and one.state == "open" and one.branch not in self.warned:
+            if one.pull_request is not None and one.state == "open" and one.branch not in self.warned:
                 yield from self._wrong_content(one)
 
     def _doubles(self) -> Iterator[str]:
@@ -437,7 +437,7 @@ class Life:
         """R15, R20: a promoted digest that no pull request has, nor the target, nor a warning."""
         versioned, history = self._history(self.builds, self._observed())
         for edge in versioned.graph.edges:
-            promoted, above = history.promoted(edge.dependency), edge.dependency.name.removesuffix("-v1")
+            promoted, above = history.promoted_build(edge.dependency), edge.dependency.name.removesuffix("-v1")
             name = edge.dependant.name.removesuffix("-v1")
             hosted = self.forge.hosted[self.components[name].repository]
             branch = versioned.graph.components[edge.dependant].branch or self.default
@@ -451,8 +451,8 @@ class Life:
 
     def _wrong_content(self, one: Plan) -> Iterator[str]:
         """C5, R29: the branch of a planned pull request names its digests."""
-        assert one.own is not None
-        files = self.forge.hosted[one.target.repository].files(one.own.source_branch)
+        assert one.pull_request is not None
+        files = self.forge.hosted[one.target.repository].files(one.pull_request.source_branch)
         for edit in one.digests:
             for dependant in one.target.dependants:
                 name = dependant.key.name.removesuffix("-v1")
