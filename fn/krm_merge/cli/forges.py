@@ -101,7 +101,7 @@ def with_places(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         settings = ForgeSettings.parsed(forges, apis, Pace(pace, changes_per_hour))
         author, sign = more.pop("author"), more.pop("sign")
-        person = Person.parsed(author) if author else KRM_MERGE
+        person = Person.parse(author) if author else KRM_MERGE
         command(places=Places(Forges(settings), person, signing_settings(forced=sign)), **more)
 
     for option in reversed(_OPTIONS):

@@ -279,7 +279,7 @@ class _Run:
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether merging the commit leaves the tree of the target as it is."""
         try:
-            return self._git.store.merged(base, commit, renames=False) == self._git.store.tree(base)
+            return self._git.store.merge_trees(base, commit, renames=False) == self._git.store.tree(base)
         except MergeConflictError:
             return False
 
@@ -352,7 +352,7 @@ class _Run:
             has_name = has_name or has_digest or _may_be_of(edit, data)
             self._report_problems(edited.problems)
             if edited.data != data:
-                changes[path] = TreeEntry(path, entry.mode, self._git.store.stored(edited.data))
+                changes[path] = TreeEntry(path, entry.mode, self._git.store.store_content(edited.data))
         self._is_missing = self._is_missing or not has_digest
         if not has_name:
             where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
@@ -362,7 +362,7 @@ class _Run:
             return commit
         trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
-        return self._git.commit(self._git.store.changed(self._git.store.tree(commit), changes), commit, message)
+        return self._git.commit(self._git.store.change_tree(self._git.store.tree(commit), changes), commit, message)
 
     def _report_single_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
         """Warns of files that name the image of one architecture: they do not run on the others."""

@@ -76,7 +76,7 @@ class Repository:
     def conflict(self, target: str, commit: str) -> str:
         """Why a commit cannot be merged into the target, '' if it can."""
         try:
-            self.store.merged(target, commit, renames=False)
+            self.store.merge_trees(target, commit, renames=False)
         except MergeConflictError as conflict:
             return str(conflict)
         return ""
@@ -94,7 +94,7 @@ class Repository:
     def keep_signatures(self, since: str, commit: str) -> None:
         """Remembers the signed commits that `commit` has and `since` has not, to reuse them for equal commits."""
         if self.signing:
-            self._signed |= self.store.unsigned(since, commit)
+            self._signed |= self.store.signed_commits(since, commit)
 
     def push(self, commit: str, branch: str) -> None:
         """Pushes a commit to a branch if the branch is still at the observed commit."""
@@ -138,7 +138,7 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
         paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
     trailer = _trailer(copy.pull_request, copy.head)
     try:
-        tree = git.store.picked(commit, before or fork, copy.head, paths)
+        tree = git.store.pick_changes(commit, before or fork, copy.head, paths)
     except MergeConflictError as conflict:
         raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}", trailer) from None
     return _commit_tree(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
@@ -158,7 +158,7 @@ def without_copy(
     paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
     trailer = _trailer(pull_request, fork)
     try:
-        tree = git.store.picked(commit, head, fork, paths)
+        tree = git.store.pick_changes(commit, head, fork, paths)
     except MergeConflictError as conflict:
         raise CopyConflictError(f"the changes of {pull_request} cannot be reverted: {conflict}", trailer) from None
     return _commit_tree(git, commit, tree, f"Take out changes of {pull_request}", trailer)

@@ -29,7 +29,7 @@ from krm_merge.functions.plan_component_updates.items import ComponentItems, rea
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
-from krm_merge.krm.validation import place_of, validated
+from krm_merge.krm.validation import place_of, validate
 from krm_merge.startup import replace
 from krm_merge.text.reading.values import Value, to_value
 
@@ -40,8 +40,8 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     assert isinstance(values, dict)
     data = values.get("data")
     if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
-        return validated(resource_list, PlanComponentUpdates, values)
-    short = validated(resource_list, ComponentsConfigMapData, data)
+        return validate(resource_list, PlanComponentUpdates, values)
+    short = validate(resource_list, ComponentsConfigMapData, data)
     if short is None:
         return None
     fields = {

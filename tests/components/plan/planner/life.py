@@ -192,7 +192,7 @@ class Life:
         hosted, pull = self.random.choice(found)
         target, head, store = hosted.branches[pull.target_branch], hosted.branches[pull.source_branch], hosted.store
         try:
-            tree = store.merged(target, head)
+            tree = store.merge_trees(target, head)
         except MergeConflictError:
             return
         parents = [target] if self.random.random() < 0.4 else [target, head]
@@ -333,7 +333,7 @@ class Life:
 
     def _observed(self) -> list[PullRequest]:
         forge = self.forge
-        return [one for url in forge.hosted for one in observe_pull_requests(url, forge.opened(url), forge)]
+        return [one for url in forge.hosted for one in observe_pull_requests(url, forge.open(url), forge)]
 
     def _planned(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
         versioned, history = self._history(builds, pulls)
@@ -352,7 +352,7 @@ class Life:
         before = set(hosted.pulls)
         recorded = read_recorded_plan(plan_resource(one, DigestPolicy()))
         try:
-            steps = apply_plan(recorded, self.forge.opened(url), RepositoryPullRequests(self.forge, url), ended)
+            steps = apply_plan(recorded, self.forge.open(url), RepositoryPullRequests(self.forge, url), ended)
         finally:
             for number in hosted.pulls.keys() - before:
                 state = _state(hosted.pulls[number])
@@ -463,7 +463,7 @@ class Life:
     # ---- helpers -----------------------------------------------------------------------------------------------
 
     def _has_commits_of_people(self, hosted: Hosted, one: ForgePullRequest) -> bool:
-        repository = self.forge.opened(hosted.url)
+        repository = self.forge.open(hosted.url)
         head, target = hosted.branches[one.source_branch], hosted.branches[one.target_branch]
         return not repository.is_ours(repository.merge_base(target, head), head)
 

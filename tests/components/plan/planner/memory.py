@@ -105,12 +105,12 @@ class MemoryStore(Store):
     def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
         return {entry.name: self.blobs[entry.name] for entry in entries}
 
-    def stored(self, data: bytes) -> str:
+    def store_content(self, data: bytes) -> str:
         name = sha1(data).hexdigest()
         self.blobs[name] = data
         return name
 
-    def changed(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
+    def change_tree(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
         files = self._files(tree) | {path: entry.name for path, entry in changes.items() if entry is not None}
         return self.with_files({path: name for path, name in files.items() if changes.get(path, name) is not None})
 
@@ -124,7 +124,7 @@ class MemoryStore(Store):
         before, after = self._files(since), self._files(commit)
         return sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
 
-    def merged(self, ours: str, theirs: str, *, renames: bool = True) -> str:
+    def merge_trees(self, ours: str, theirs: str, *, renames: bool = True) -> str:
         base = self._files(self.merge_base(ours, theirs))
         left, right = self._files(ours), self._files(theirs)
         made: Tree = {}
@@ -161,7 +161,7 @@ class Hosted:
         for path, text in changes.items():
             files.pop(path, None)
             if text is not None:
-                files[path] = self.store.stored(text.encode())
+                files[path] = self.store.store_content(text.encode())
         tree = self.store.with_files(files)
         stamp = Stamp(Person("Jane", "jane@example.com"), f"{at} +0000")
         self.branches[branch] = self.store.commit(tree, [parent] if parent else [], f"change {at}", stamp)
@@ -204,7 +204,7 @@ class MemoryForge:
         self.hosted: dict[str, Hosted] = {}
         self._strikes = strikes
 
-    def opened(self, url: str) -> Repository:
+    def open(self, url: str) -> Repository:
         """The repository as it is now."""
         return Repository(MemoryRemote(self.hosted[url], self._strikes))
 
