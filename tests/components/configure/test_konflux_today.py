@@ -69,9 +69,9 @@ def of_group(text: str, name: str = "operator") -> str:
 
 
 def spec_of(text: str) -> dict[str, object]:
-    found = yaml.safe_load(text)["spec"]
-    assert isinstance(found, dict)
-    return found
+    document = yaml.safe_load(text)["spec"]
+    assert isinstance(document, dict)
+    return document
 
 
 def test_scenarios_and_releases_of_a_group_are_about_its_components() -> None:
@@ -100,7 +100,7 @@ def test_groups_that_are_not_in_the_package_are_left() -> None:
     items = [OP1, OP2, BUNDLE, of_group(SCENARIO, "unknown"), of_group(RELEASE, "unknown")]
     answer = run(items, "configure")
     assert answer.items[-2:] == items[-2:]
-    assert [one.rpartition(": ")[2] for one in answer.messages("C16")] == [
+    assert [message.rpartition(": ")[2] for message in answer.messages("C16")] == [
         "the package lacks the ComponentGroup unknown"
     ] * 2
     outer = GROUP.replace("- name: op1", "- {kind: componentGroup, name: inner}\n  - name: op9")
@@ -169,5 +169,5 @@ def test_a_list_is_read_as_its_items() -> None:
     assert answer.messages("C3") == []
     answer = run([whole], "configure")
     assert answer.items == [whole]
-    assert all("it is in a List, which is not edited" in one for one in answer.messages("C10"))
+    assert all("it is in a List, which is not edited" in message for message in answer.messages("C10"))
     assert answer.messages("C10")

@@ -119,9 +119,9 @@ def first_line(label: str) -> str:
 
 def data_of(text: str) -> Any:
     """What a page draws."""
-    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert len(found) == 1
-    return json.loads(found[0])
+    matches = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert len(matches) == 1
+    return json.loads(matches[0])
 
 
 def read_page(text: str) -> Read:

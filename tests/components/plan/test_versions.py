@@ -33,7 +33,7 @@ def test_each_version_gets_the_digest_of_its_own() -> None:
     assert planned(answer) == {"child": ("main", "dir-v1", ["1"]), "child-v2": ("release-2", "dir-v2", ["2"])}
     assert answer.exit_code == 0
     # What is said of a version is said at its Component.
-    about = [one["resourceRef"]["name"] for one in answer.results if "child-v2" in str(one["message"])]  # type: ignore[index]
+    about = [result["resourceRef"]["name"] for result in answer.results if "child-v2" in str(result["message"])]  # type: ignore[index]
     assert about
     assert set(about) == {"child"}
 

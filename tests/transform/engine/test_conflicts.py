@@ -96,7 +96,7 @@ def test_conflicts_are_seen_both_ways(start: Data, a: list[str], b: list[str], a
             texts = b if loser == "b" else a
             assert ignored(settlement) == [f"{loser} {op(text)}" for text in texts if not text.startswith("test")]
             assert {(one.winner, one.reason) for one in settlement.ignored} == {(first, "priority")}
-            assert {one.plugin for one in settlement.operations} == {first}
+            assert {operation.plugin for operation in settlement.operations} == {first}
     # Without priorities the earlier declared wins.
     settlement = run(start, *both)
     assert settlement.value == a_first
@@ -219,7 +219,9 @@ def test_plugins_with_the_same_operations_agree(start: Any, operations: list[str
     settlement = run({"x": start}, wants("a", *operations), wants("b", *operations))
     assert (settlement.value, settlement.operations, settlement.patch) == (alone.value, alone.operations, alone.patch)
     changes = [op(text) for text in operations if not text.startswith("test")]
-    assert [(one.operation.operation, one.other) for one in settlement.agreed] == [(one, "a") for one in changes]
+    assert [(change.operation.operation, change.other) for change in settlement.agreed] == [
+        (change, "a") for change in changes
+    ]
     assert not settlement.ignored
 
 
@@ -419,7 +421,7 @@ def test_by_path_what_is_written_over_is_told() -> None:
     assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
         ("below replace /x/k", "above", "order")
     ]
-    assert [named(one) for one in settlement.operations] == ["below add /y", "above replace /x"]
+    assert [named(operation) for operation in settlement.operations] == ["below add /y", "above replace /x"]
     # The other way round both stand.
     settlement = run({"x": {"k": "old"}}, above, below, detect="path")
     assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])

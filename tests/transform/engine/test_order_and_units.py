@@ -33,7 +33,10 @@ def everything() -> str:
             results.append(
                 [
                     settlement.value,
-                    *([named(one), one.operation.to_value()] for one in (*settlement.operations, *settlement.patch)),
+                    *(
+                        [named(operation), operation.operation.to_value()]
+                        for operation in (*settlement.operations, *settlement.patch)
+                    ),
                     *([named(one.operation), one.winner, one.reason, str(one.path)] for one in settlement.ignored),
                     *([named(one.operation), one.other] for one in settlement.agreed),
                 ]
@@ -61,8 +64,8 @@ def test_operations_keep_their_order(detect: Detect, first: str) -> None:
     standing = run(START, *MANY, first=first, detect=detect).operations
     for plugin in MANY:
         own = [one.operation for one in standing if one.plugin == plugin.name]
-        asked = list(plugin.response.patches[0].operations)
-        assert own == [one for one in asked if one in own]
+        requests = list(plugin.response.patches[0].operations)
+        assert own == [one for one in requests if one in own]
         assert own or plugin.name != (first or "a")
 
 
@@ -93,8 +96,8 @@ def test_a_plugin_never_conflicts_with_itself(detect: Detect, start: Any, operat
     assert settlement.value == {"x": result}
     assert not settlement.ignored
     assert not settlement.agreed
-    kept = [one.operation for one in settlement.operations if one.operation.kind != "test"]
-    assert kept == [one for one in map(op, operations) if one.kind != "test"]
+    remaining = [operation.operation for operation in settlement.operations if operation.operation.kind != "test"]
+    assert remaining == [one for one in map(op, operations) if one.kind != "test"]
 
 
 def test_two_plugins_of_one_name_are_two() -> None:
@@ -147,7 +150,7 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
     assert settlement.value == {"a": {"n": 9}, "other": 2}
     assert ignored(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
     assert len({one.unit for one in settlement.ignored}) == 1
-    assert [named(one) for one in settlement.operations] == ["a replace /a/n", "b replace /other"]
+    assert [named(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
 
 
 def test_an_operation_falls_with_what_it_builds_on() -> None:
@@ -203,7 +206,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
     assert [(one.plugin, str(one.test)) for one in settlement.skipped] == [("p", "test /x")]
     failing = Says("p", Response((Patch(skipping.operations),)))
     outcome = Runner([failing]).run({"x": 1})
-    assert [(one.plugin, one.problem) for one in outcome.failures] == [("p", "test /x found another value")]
+    assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("p", "test /x found another value")]
 
 
 # ---- nothing without a record ----------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
 def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     white = Says("w", Response((Patch((op("add /y 1"),)),), is_whiteout=True, reason="not wanted"))
     outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
-    assert [(one.plugin, one.reason) for one in outcome.whiteouts] == [("w", "not wanted")]
+    assert [(whiteout.plugin, whiteout.reason) for whiteout in outcome.whiteouts] == [("w", "not wanted")]
     (lost,) = outcome.settlement.ignored
     assert (named(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
     # The resource stays as it came, whatever becomes of it.
@@ -245,7 +248,7 @@ def test_agreement_is_recorded(detect: Detect, first: str) -> None:
     settlement = run({"x": 1}, *plugins, first=first, detect=detect)
     other = "b" if first == "a" else "a"
     assert settlement.value == {"x": 2}
-    assert [named(one) for one in settlement.operations] == [f"{first} replace /x"]
+    assert [named(operation) for operation in settlement.operations] == [f"{first} replace /x"]
     assert [(named(one.operation), one.other) for one in settlement.agreed] == [(f"{other} replace /x", first)]
     assert not settlement.ignored
 
@@ -317,7 +320,7 @@ def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect
     """Strict otherwise; the failure names the plugin, and no change of any plugin is kept."""
     plugins = [wants("good", "add /y 1"), wants("bad", "add /z 1", operation)]
     outcome = Runner(plugins, detect=detect).run({"m": {"n": 1, "l": [1]}})
-    assert [(one.plugin, one.problem) for one in outcome.failures] == [("bad", problem)]
+    assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("bad", problem)]
     assert outcome.settlement.value == {"m": {"n": 1, "l": [1]}}
     assert not outcome.settlement.operations
 
@@ -327,12 +330,12 @@ def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect
 def test_the_whole_object_stays_a_map(detect: Detect, operation: str) -> None:
     plugins = [wants("good", "add /y 1"), wants("bad", operation)]
     outcome = Runner(plugins, {"bad": 0}, detect=detect).run({"m": 1})
-    assert [one.plugin for one in outcome.failures] == ["bad"]
+    assert [failure.plugin for failure in outcome.failures] == ["bad"]
     assert outcome.settlement.value == {"m": 1}
 
 
 @pytest.mark.parametrize("answer", [None, {}, [], "patches"])
 def test_an_answer_that_is_none_is_a_failure(answer: Any) -> None:
     outcome = Runner([wants("good", "add /y 1"), Says("bad", answer)]).run({"m": 1})
-    assert [one.plugin for one in outcome.failures] == ["bad"]
+    assert [failure.plugin for failure in outcome.failures] == ["bad"]
     assert outcome.settlement.value == {"m": 1}

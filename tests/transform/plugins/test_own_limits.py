@@ -106,10 +106,10 @@ def test_processes_do_not_outlive_it() -> None:
 
 
 def test_a_plugin_that_exceeded_a_limit_is_not_asked_again() -> None:
-    asked = []
+    requests = []
 
     def run(resource: Object, options: Options) -> Response:
-        asked.append(resource)
+        requests.append(resource)
         bytearray(2 << 30)
         return Response()
 
@@ -117,4 +117,4 @@ def test_a_plugin_that_exceeded_a_limit_is_not_asked_again() -> None:
     for name in ("a", "b"):
         with pytest.raises(PluginError, match="used more than 1,024 MiB of memory"):
             plugin.run({"kind": name}, {})
-    assert asked == [{"kind": "a"}]
+    assert requests == [{"kind": "a"}]

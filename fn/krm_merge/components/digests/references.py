@@ -77,7 +77,7 @@ _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
 _BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
-"""`oci::name@digest`, `rule:name@digest`: what follows is not a tag if it has a slash, and not a port if it has a letter."""
+"""`oci::name@digest`, `rule:name@digest`: text with a slash is not a tag, and text with a letter is not a port."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(

@@ -21,9 +21,9 @@ __all__ = [
     "Replacement",
     "ReplacementPolicy",
     "is_candidate",
+    "is_searched",
     "references",
     "replace_digests",
-    "selected",
 ]
 
 RULE = "C5"
@@ -109,10 +109,10 @@ def replace_digests(
 ) -> EditedFile:
     """Replaces the digests of all references to an image by `new`, and their tags as the policy says.
 
-    `repositories` are the names of the image, without tag and digest. `identity` has the known digests of the image: that of
-    the candidate list, those of earlier builds and plans; where other components have an image of that name, it decides
-    to which a reference belongs. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of
-    the new image, '' where it is unknown.
+    `repositories` are the names of the image, without tag and digest. `identity` has its known digests: the promoted
+    one, those of earlier builds and plans; if other components have an image of that name, it decides to which of them
+    a reference belongs. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of the new
+    image, '' where it is unknown.
     """
     if not is_digest(new):
         return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
@@ -185,9 +185,9 @@ def _choose(
         return [], [_problem("info", message)]
     if len(digests) > 1 and policy.multiple == "refuse":
         message = (
-            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, and "
-            f"it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile to "
-            f"replace known digests"
+            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, "
+            f"and it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile "
+            f"to replace known digests"
         )
         return [], [_problem("error", message)]
     unknown = dict[str, ImageReference]()

@@ -355,7 +355,8 @@ class _Planner:
         closed = closed_as_unneeded(pulls.of_group(group), desired)
         if closed is not None:
             self.plans.append(replace(plan, is_remembered=True))
-            message = f"{closed.pull_request.target_branch} had the digests of {pull_name(closed.pull_request)}, which was closed"
+            target_branch, name = closed.pull_request.target_branch, pull_name(closed.pull_request)
+            message = f"{target_branch} had the digests of {name}, which was closed"
             planning.report("info", "R22", f"{target}: {message}; apply opens another if it was reverted", target.key)
             return
         self.plans.append(

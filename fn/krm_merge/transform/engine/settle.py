@@ -22,8 +22,8 @@ from krm_merge.transform.engine.locations import (
     Put,
     Take,
     Tracked,
-    overlap,
     location_of,
+    overlap,
 )
 from krm_merge.transform.protocol import Operation, OperationError, Patch, PluginOperation, equal
 

@@ -64,7 +64,7 @@ class MemoryStore(Store):
 
     def merge_base(self, first: str, second: str) -> str:
         common = set(self.commits[first].ancestors)
-        return next((one for one in reversed(self.commits[second].ancestors) if one in common), "")
+        return next((ancestor for ancestor in reversed(self.commits[second].ancestors) if ancestor in common), "")
 
     def is_ancestor(self, first: str, second: str) -> bool:
         return first in self.commits[second].ancestors
@@ -77,7 +77,7 @@ class MemoryStore(Store):
 
     def _between(self, since: str, commit: str) -> list[str]:
         known = set(self.commits[since].ancestors)
-        return [one for one in self.commits[commit].ancestors if one not in known]
+        return [ancestor for ancestor in self.commits[commit].ancestors if ancestor not in known]
 
     def committed_at(self, commit: str) -> int:
         return self.commits[commit].made_at
@@ -94,7 +94,7 @@ class MemoryStore(Store):
         made_at = int(author.date.split()[0].lstrip("@"))
         name = sha1(repr((tree, tuple(parents), author.person.mail, message, made_at)).encode()).hexdigest()
         if name not in self.commits:
-            above = dict.fromkeys(one for parent in parents for one in self.commits[parent].ancestors)
+            above = dict.fromkeys(ancestor for parent in parents for ancestor in self.commits[parent].ancestors)
             ancestors = (*above, name)
             self.commits[name] = Commit(tree, tuple(parents), author.person.mail, message, made_at, ancestors)
         return name
@@ -225,7 +225,7 @@ class MemoryForge:
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        return {one: self.pull_requests_from(one, branch) for one in repositories}
+        return {repository: self.pull_requests_from(repository, branch) for repository in repositories}
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         return []
