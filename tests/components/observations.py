@@ -195,7 +195,7 @@ class Observations:
         self.carry_out(plans)
         again, _ = self.plan()
         assert [one.actions for one in again] == [()] * len(again), [brief(one) for one in again]
-        return [brief(one) for one in plans], " ".join(sorted(one.rule for one in findings))
+        return [brief(plan) for plan in plans], " ".join(sorted(finding.rule for finding in findings))
 
 
 def brief(plan: Plan) -> str:

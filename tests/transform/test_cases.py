@@ -132,8 +132,8 @@ def test_runner(case: dict[str, Any]) -> None:
         expect["patches"]
     )
     assert [
-        {"PluginName": one.operation.plugin, "Operation": one.operation.operation.to_value()}
-        for one in outcome.settlement.ignored
+        {"PluginName": loss.operation.plugin, "Operation": loss.operation.operation.to_value()}
+        for loss in outcome.settlement.ignored
     ] == expect["ignored"]
     assert bool(outcome.whiteouts) is expect["whiteOut"]
     assert [failure.problem for failure in outcome.failures] == ([expect["error"]] if "error" in expect else [])

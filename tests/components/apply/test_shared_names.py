@@ -104,7 +104,7 @@ def test_plans_remember_what_other_plans_brought() -> None:
     state.step()
     state.builds.clear()
     state.push("p", "1")
-    p = next(one for one in state.plan()[0] if one.group == "component-update-p").digests[0]
+    p = next(plan for plan in state.plan()[0] if plan.group == "component-update-p").digests[0]
     assert p.other_digests == (digest("5"), digest("6"))
 
 

@@ -438,7 +438,7 @@ class TestNames:
     def test_one_name_may_begin_another(self) -> None:
         data = f"{APP}/sub@{OLD} {APP}@{FIRST} {APP}-x@{SECOND}".encode()
         matches = references(data, [APP, f"{APP}/sub", f"{APP}-x"])
-        assert [(one.repository, one.digest) for one in matches] == [
+        assert [(match.repository, match.digest) for match in matches] == [
             (f"{APP}/sub", OLD),
             (APP, FIRST),
             (f"{APP}-x", SECOND),
@@ -451,7 +451,7 @@ def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPat
         edited = data.replace(OLD.encode(), NEW.encode())
         return {"shorter": edited[:-1], "other text": edited.replace(b"x", b"y"), "not replaced": data}[wrong]
 
-    monkeypatch.setattr(replacement, "_edited", edit)
+    monkeypatch.setattr(replacement, "_edit", edit)
     data = f"x {APP}@{OLD} ".encode()
     edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
     assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])

@@ -126,7 +126,7 @@ def data_of(text: str) -> Any:
 
 def read_page(text: str) -> Read:
     data = data_of(text)
-    names = {one["id"]: one["name"] for one in data["components"]}
+    names = {component["id"]: component["name"] for component in data["components"]}
     return Read(Counter(names.values()), Counter((names[a], names[b]) for a, b, _ in data["edges"]))
 
 
@@ -201,10 +201,10 @@ def test_odd_names(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
     assert read_dot(dot(drawing)) == named(drawing)
     assert read_page(page(drawing)) == named(drawing)
-    for one in data_of(page(drawing))["components"]:
-        key = next(key for key in drawing.graph.components if key.name == one["name"])
-        assert one["waiting"] == drawing.waiting_for(key)
-        assert one["groups"] == drawing.groups_of(key)
+    for component in data_of(page(drawing))["components"]:
+        key = next(key for key in drawing.graph.components if key.name == component["name"])
+        assert component["waiting"] == drawing.waiting_for(key)
+        assert component["groups"] == drawing.groups_of(key)
 
 
 @settings(max_examples=scaled(15))
@@ -240,7 +240,7 @@ def test_names_that_look_alike_are_told_apart() -> None:
 def test_a_circle_is_drawn_too() -> None:
     drawing = drawing_of({"a": ["c"], "b": ["a"], "c": ["b"], "d": ["c", "e"], "e": ["d"]})
     data = data_of(page(drawing))
-    names = {one["id"]: one["name"] for one in data["components"]}
+    names = {component["id"]: component["name"] for component in data["components"]}
     red = {(names[a], names[b]) for a, b, is_circular in data["edges"] if is_circular}
     assert red == {("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")}
     assert [text.partition(": ")[2] for text in data["problems"]] == [
@@ -261,7 +261,7 @@ def test_applications_are_apart() -> None:
     ]
     components = {key: one for graph in graphs for key, one in graph.components.items()}
     drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
-    titles = [one["title"] for one in data_of(page(drawing))["applications"]]
+    titles = [application["title"] for application in data_of(page(drawing))["applications"]]
     assert titles == [
         "no Application",
         "Application shop in namespace other",

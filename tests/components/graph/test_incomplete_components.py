@@ -67,7 +67,7 @@ def test_a_build_names_the_image(mode: str) -> None:
 
 
 def planned(state: Observations) -> list[str]:
-    return [brief(one) for one in state.plan()[0]]
+    return [brief(plan) for plan in state.plan()[0]]
 
 
 def test_no_plan_that_cannot_be_carried_out() -> None:

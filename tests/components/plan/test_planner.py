@@ -340,7 +340,7 @@ def settle(state: Observations) -> None:
     """Carries out; what is closed may close what is behind it, one after the other."""
     for _ in range(4):
         state.carry_out(state.plan()[0])
-    assert [one.actions for one in state.plan()[0] if one.actions] == []
+    assert [plan.actions for plan in state.plan()[0] if plan.actions] == []
 
 
 @settings(max_examples=scaled(60))
@@ -375,10 +375,12 @@ def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
             settle(state)
     settle(state)
     for at in range(12):
-        ready = [one for one in state.plan()[0] if not one.draft and not one.closed and one.pull_request is not None]
+        ready = [
+            plan for plan in state.plan()[0] if not plan.draft and not plan.closed and plan.pull_request is not None
+        ]
         if not ready:
             break
         repository = ready[0].target.repository.rpartition("/")[2]
         state.merged(repository, ready[0].pull_request.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
         settle(state)
-    assert not [brief(one) for one in state.plan()[0] if not one.draft]
+    assert not [brief(plan) for plan in state.plan()[0] if not plan.draft]

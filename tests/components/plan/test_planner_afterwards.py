@@ -199,7 +199,7 @@ def one_is_built_as_two(state: Observations) -> None:
     state.component("child", "parent", "second", at="c")
     state.build("second", "2", 1)
     assert "up/child draft parent=1,second=2" in state.step()[0][0]
-    (message,) = [one.message for one in state.plan()[1] if one.rule == "R27"]
+    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "R27"]
     assert message.count("parent#1 is merged") == 1
     state.merged("parent", 1, "8")
     state.step()
@@ -212,20 +212,20 @@ def one_is_built_as_two(state: Observations) -> None:
 def a_head_that_nobody_observed(state: Observations) -> None:
     state.component("near", "parent", repository="parent", context="near")
     state.edit("parent", 1, head="", changed=("near/x",))
-    assert "R28" in {one.rule for one in state.plan()[1]}
-    assert not any(one.synthetic for one in state.plan()[0])
+    assert "R28" in {finding.rule for finding in state.plan()[1]}
+    assert not any(plan.synthetic for plan in state.plan()[0])
 
 
 def the_name_of_a_dependency_separates_nothing(state: Observations) -> None:
     number = state.open("parent", "wip@parent")
     state.build("parent", "2", number)
-    assert "wip@parent/child" in [one.branch for one in state.plan()[0]]
+    assert "wip@parent/child" in [plan.branch for plan in state.plan()[0]]
 
 
 def builds_of_what_nobody_observed(state: Observations) -> None:
     del state.pulls["parent", 1]
     state.builds = [replace(build, pull_request=7) for build in state.builds]
-    (message,) = [one.message for one in state.plan()[1] if one.rule == "R21"]
+    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "R21"]
     assert message.startswith("team/parent: builds of #7 trigger nothing: there is no PullRequest of that number")
 
 
@@ -250,7 +250,7 @@ def a_branch_ends_as_ours(state: Observations) -> None:
     state.component("bundle", "controller", repository="op", context="bundle")
     number = state.open("op", "f/bundle", ["controller/x"])
     state.build("controller", "2", number)
-    assert any(component_of(one).name == "bundle" for one in state.plan()[1])
+    assert any(component_of(finding).name == "bundle" for finding in state.plan()[1])
 
 
 def closing_opens_nothing(state: Observations) -> None:

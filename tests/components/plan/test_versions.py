@@ -91,7 +91,7 @@ def test_dependants_in_one_repository_share_a_branch_where_the_annotation_says_s
     def branches(parent: dict[str, Any]) -> dict[str, list[str]]:
         answer = run([yaml.safe_dump(parent), *dumped, push("1", "main")], "plan")
         specs = [yaml.safe_load(item)["spec"] for item in answer.items if "kind: PullRequestPlan" in item]
-        return {spec["sourceBranch"]: [one["name"] for one in spec["components"]] for spec in specs}
+        return {spec["sourceBranch"]: [component["name"] for component in spec["components"]] for spec in specs}
 
     assert branches(annotated) == {"component-update-parent/mono": ["one", "two"]}
     del annotated["metadata"]["annotations"]

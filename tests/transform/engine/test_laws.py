@@ -184,7 +184,7 @@ def recorded(operation: PluginOperation) -> tuple[str, str]:
 
 
 def lost(settlement: Settlement) -> list[tuple[str, str]]:
-    return [recorded(one.operation) for one in settlement.ignored]
+    return [recorded(loss.operation) for loss in settlement.ignored]
 
 
 def applied(start: Data, operations: Sequence[Data]) -> Any:
@@ -299,8 +299,8 @@ def test_who_stands_beside_another_does_so_both_ways(rng: random.Random) -> None
     ):
         return
     one_way, other_way = run(start, [p, q], {"p": 0, "q": 1}), run(start, [p, q], {"q": 0, "p": 1})
-    assert {one.operation.plugin for one in one_way.ignored} <= {"q"}
-    assert {one.operation.plugin for one in other_way.ignored} <= {"p"}
+    assert {loss.operation.plugin for loss in one_way.ignored} <= {"q"}
+    assert {loss.operation.plugin for loss in other_way.ignored} <= {"p"}
     assert bool(one_way.ignored) == bool(other_way.ignored)
 
 
@@ -316,9 +316,9 @@ def test_a_plugin_is_kept_or_lost_whole(rng: random.Random) -> None:
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     settlement = run(start, plugins, keep="plugin")
-    losers = {one.operation.plugin for one in settlement.ignored}
+    losers = {loss.operation.plugin for loss in settlement.ignored}
     assert not losers & {operation.plugin for operation in (*settlement.operations, *settlement.patch)}
-    assert not losers & {one.operation.plugin for one in settlement.agreed}
+    assert not losers & {agreement.operation.plugin for agreement in settlement.agreed}
     # Without those that lost, the same comes out.
     left = [plugin for plugin in plugins if plugin.name not in losers]
     assert same(run(start, left, keep="plugin").value, settlement.value)
@@ -344,7 +344,7 @@ def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
             )
             if patch.is_guarded and not own.keys() & others.keys():
                 assert not own & ignored or own <= ignored
-    assert all(one.reason != "dependency" for one in settlement.ignored)
+    assert all(loss.reason != "dependency" for loss in settlement.ignored)
 
 
 @given(rng=RANDOMS, keep=KEEPS)
@@ -379,7 +379,7 @@ def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, ke
         assert settlement == Settlement(start)
         return
     counts = Counter(recorded(operation) for operation in settlement.operations)
-    counts.update(recorded(one.operation) for one in settlement.agreed)
+    counts.update(recorded(agreement.operation) for agreement in settlement.agreed)
     counts.update(lost(settlement))
     requests = [(plugin.name, operation) for plugin in plugins for operation in plugin.operations]
     assert counts == Counter(in_json(name, one) for name, one in requests if one["op"] != "test" or detect == "path")
@@ -395,7 +395,7 @@ def test_a_plugin_that_wants_the_same_agrees(rng: random.Random) -> None:
     assert same(settlement.value, alone.value)
     assert (settlement.operations, settlement.patch) == (alone.operations, alone.patch)
     assert not settlement.ignored
-    assert {one.other for one in settlement.agreed} <= {"p"}
+    assert {agreement.other for agreement in settlement.agreed} <= {"p"}
 
 
 def test_pointers_are_read_as_they_are_written() -> None:

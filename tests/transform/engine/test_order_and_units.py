@@ -37,8 +37,8 @@ def everything() -> str:
                         [named(operation), operation.operation.to_value()]
                         for operation in (*settlement.operations, *settlement.patch)
                     ),
-                    *([named(one.operation), one.winner, one.reason, str(one.path)] for one in settlement.ignored),
-                    *([named(one.operation), one.other] for one in settlement.agreed),
+                    *([named(loss.operation), loss.winner, loss.reason, str(loss.path)] for loss in settlement.ignored),
+                    *([named(agreement.operation), agreement.other] for agreement in settlement.agreed),
                 ]
             )
     return json.dumps(results)
@@ -63,9 +63,9 @@ def test_the_same_bytes_come_out_each_time() -> None:
 def test_operations_keep_their_order(detect: Detect, first: str) -> None:
     standing = run(START, *MANY, first=first, detect=detect).operations
     for plugin in MANY:
-        own = [one.operation for one in standing if one.plugin == plugin.name]
+        own = [operation.operation for operation in standing if operation.plugin == plugin.name]
         requests = list(plugin.response.patches[0].operations)
-        assert own == [one for one in requests if one in own]
+        assert own == [request for request in requests if request in own]
         assert own or plugin.name != (first or "a")
 
 
@@ -104,7 +104,7 @@ def test_two_plugins_of_one_name_are_two() -> None:
     """T11: a declared plugin never conflicts with itself; two plugins of one name may conflict."""
     settlement = run({"x": 1}, wants("p", "replace /x 2"), wants("p", "replace /x 3"), first="p")
     assert settlement.value == {"x": 2}
-    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("p replace /x", "p", "order")
     ]
 
@@ -132,8 +132,8 @@ def test_what_a_plugin_loses_with_an_operation(keep: Keep, guard: list[str], res
     loser = wants("b", *guard, 'replace /metadata/name "b"', 'replace /spec/ref "b"', "replace /spec/size 2")
     settlement = run(RENAMED, WINNER, loser, keep=keep)
     assert settlement.value == result
-    assert [one.operation.operation.path[-1] for one in settlement.ignored] == lost
-    assert {(one.winner, one.reason, str(one.against)) for one in settlement.ignored} == {
+    assert [loss.operation.operation.path[-1] for loss in settlement.ignored] == lost
+    assert {(loss.winner, loss.reason, str(loss.against)) for loss in settlement.ignored} == {
         ("a", "order", "replace /metadata/name")
     }
     # Where the loser has priority, all of it stands.
@@ -149,7 +149,7 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
     settlement = run(start, wants("a", "replace /a/n 9"), loser)
     assert settlement.value == {"a": {"n": 9}, "other": 2}
     assert ignored(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
-    assert len({one.unit for one in settlement.ignored}) == 1
+    assert len({loss.unit for loss in settlement.ignored}) == 1
     assert [named(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
 
 
@@ -159,7 +159,7 @@ def test_an_operation_falls_with_what_it_builds_on() -> None:
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2")
     settlement = run(start, wants("a", "replace /a/n 9"), loser, keep="operation")
     assert settlement.value == {"a": {"n": 9}, "other": 2}
-    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("b move /b from /a", "a", "order"),
         ("b replace /b/n", "b", "dependency"),
     ]
@@ -176,7 +176,7 @@ def test_a_parent_made_on_the_way_is_nothing_to_build_on() -> None:
 def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
     settlement = run({"k": None}, wants("a", "add /k/a 1"), wants("b", "add /k/- 1", "add /k/- 2"))
     assert settlement.value == {"k": {"a": 1}}
-    assert {(one.winner, one.reason) for one in settlement.ignored} == {("a", "order")}
+    assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {("a", "order")}
     assert len(settlement.ignored) == 2
 
 
@@ -249,7 +249,9 @@ def test_agreement_is_recorded(detect: Detect, first: str) -> None:
     other = "b" if first == "a" else "a"
     assert settlement.value == {"x": 2}
     assert [named(operation) for operation in settlement.operations] == [f"{first} replace /x"]
-    assert [(named(one.operation), one.other) for one in settlement.agreed] == [(f"{other} replace /x", first)]
+    assert [(named(agreement.operation), agreement.other) for agreement in settlement.agreed] == [
+        (f"{other} replace /x", first)
+    ]
     assert not settlement.ignored
 
 
@@ -273,7 +275,7 @@ def test_equal_outcomes_agree(start: Data, a: str, b: str) -> None:
         alone = run(start, wants(first, a if first == "a" else b))
         assert settlement.value == alone.value
         assert settlement.patch == alone.patch
-        assert [one.operation.plugin for one in settlement.agreed] == [other]
+        assert [agreement.operation.plugin for agreement in settlement.agreed] == [other]
         assert not settlement.ignored
 
 

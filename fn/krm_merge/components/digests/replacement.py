@@ -185,9 +185,9 @@ def _choose(
         return [], [_problem("info", message)]
     if len(digests) > 1 and policy.multiple == "refuse":
         message = (
-            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, "
-            f"and it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile "
-            f"to replace known digests"
+            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions "
+            f"does, and it is unknown which to replace; the file is not changed. Exclude it, or set "
+            f"digest.multiDigestFile to replace known digests"
         )
         return [], [_problem("error", message)]
     unknown = dict[str, ImageReference]()
