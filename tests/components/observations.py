@@ -31,8 +31,8 @@ def key(name: str) -> ComponentKey:
 def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[str] = (), **more: object) -> Component:
     """A Component without a repository, for graphs; `name` may have a namespace before a slash."""
     namespace, _, plain = name.rpartition("/")
-    made = Component(ComponentKey(namespace, plain), app, depends_on=depends_on, nudges=tuple(nudges))
-    return replace(made, **more)  # type: ignore[arg-type]
+    component = Component(ComponentKey(namespace, plain), app, depends_on=depends_on, nudges=tuple(nudges))
+    return replace(component, **more)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -145,8 +145,8 @@ class Observations:
         """The plans, which are the same for every order of what was observed, and however often it was."""
         components, builds, pulls = list(self.components.values()), list(self.builds), list(self.pulls.values())
         before = deepcopy((components, builds, pulls))
-        wanted = self._planned(components, builds, pulls)
-        assert self._planned(components, builds, pulls) == wanted
+        expected = self._planned(components, builds, pulls)
+        assert self._planned(components, builds, pulls) == expected
         for seed in range(4):
             random = Random(seed)
             some = [*builds, *random.sample(builds, len(builds) // 2)]
@@ -154,38 +154,40 @@ class Observations:
             random.shuffle(components)
             random.shuffle(some)
             random.shuffle(others)
-            assert self._planned(components, some, others) == wanted
+            assert self._planned(components, some, others) == expected
         components.sort(key=before[0].index)
         assert (components, builds, pulls) == before
-        return wanted
+        return expected
 
     def _planned(
         self, components: list[Component], builds: list[Build], pulls: list[PullRequest]
     ) -> tuple[list[Plan], list[Result]]:
         graph, findings = build_graph(components, removed=self.removed)
-        assert not [one for one in findings if one.severity == "error"], findings
+        assert not [finding for finding in findings if finding.severity == "error"], findings
         return plan(graph, History(builds, pulls, graph.components), self.choices)
 
     def carry_out(self, plans: Iterable[Plan]) -> None:
         """Does to pull requests what plans say."""
-        for one in plans:
-            repository = one.target.repository.rpartition("/")[2]
-            if one.own is None and not one.closed:
-                number = self.open(repository, one.branch)
+        for planned in plans:
+            repository = planned.target.repository.rpartition("/")[2]
+            if planned.pull_request is None and not planned.closed:
+                number = self.open(repository, planned.branch)
                 self.edit(
                     repository,
                     number,
-                    target_branch=one.base,
-                    draft=one.draft,
-                    title=one.title,
-                    description=one.description,
+                    target_branch=planned.base,
+                    draft=planned.draft,
+                    title=planned.title,
+                    description=planned.description,
                 )
-            elif one.own is not None and one.closed:
-                text = with_block(one.own.description, one.description)
-                self.edit(repository, one.own.number, description=text, state="closed")
-            elif one.own is not None:
-                text = with_block(one.own.description, one.description)
-                self.edit(repository, one.own.number, title=one.title, description=text, draft=one.draft)
+            elif planned.pull_request is not None and planned.closed:
+                text = with_block(planned.pull_request.description, planned.description)
+                self.edit(repository, planned.pull_request.number, description=text, state="closed")
+            elif planned.pull_request is not None:
+                text = with_block(planned.pull_request.description, planned.description)
+                self.edit(
+                    repository, planned.pull_request.number, title=planned.title, description=text, draft=planned.draft
+                )
 
     def step(self) -> tuple[list[str], str]:
         """Plans and carries out, after which nothing is left to do; gives the plans and the rules of the findings."""
@@ -193,18 +195,18 @@ class Observations:
         self.carry_out(plans)
         again, _ = self.plan()
         assert [one.actions for one in again] == [()] * len(again), [brief(one) for one in again]
-        return [brief(one) for one in plans], " ".join(sorted(one.rule for one in findings))
+        return [brief(plan) for plan in plans], " ".join(sorted(finding.rule for finding in findings))
 
 
-def brief(one: Plan) -> str:
+def brief(plan: Plan) -> str:
     """A plan in a line: branch, whether it is a draft, digests, actions, and what it waits for."""
-    digests = ",".join(f"{edit.component.name}={edit.digest[7]}" for edit in one.digests)
+    digests = ",".join(f"{edit.component.name}={edit.digest[7]}" for edit in plan.digests)
     waits = ", ".join(
         f"{wait.component.name}#{wait.pull_request.number if wait.pull_request else ''} {wait.until}"
-        for wait in one.waiting
+        for wait in plan.waiting
     )
-    state = "closed" if one.closed else "draft" if one.draft else "ready"
-    text = f"{one.branch} {state} {digests} [{' '.join(one.actions)}]"
+    state = "closed" if plan.closed else "draft" if plan.draft else "ready"
+    text = f"{plan.branch} {state} {digests} [{' '.join(plan.actions)}]"
     return f"{text} until {waits}" if waits else text
 
 
@@ -220,11 +222,11 @@ class Answer:
     exit_code: int
 
     def rules(self, *severities: str) -> list[str]:
-        found = (one for one in self.results if not severities or one["severity"] in severities)
+        found = (result for result in self.results if not severities or result["severity"] in severities)
         return sorted(str(one.get("tags", {}).get("rule", "")) for one in found)  # type: ignore[attr-defined]
 
     def messages(self, rule: str) -> list[str]:
-        return [str(one["message"]) for one in self.results if one.get("tags", {}).get("rule") == rule]  # type: ignore[attr-defined]
+        return [str(result["message"]) for result in self.results if result.get("tags", {}).get("rule") == rule]  # type: ignore[attr-defined]
 
 
 def run(items: Iterable[str], mode: str, config: str = "") -> Answer:
@@ -236,7 +238,7 @@ def run(items: Iterable[str], mode: str, config: str = "") -> Answer:
     text += f"functionConfig:\n{textwrap.indent(head + more, '  ')}"
     outcome = process(text.encode())
     output = outcome.output.decode()
-    found = yaml.safe_load(output)
+    document = yaml.safe_load(output)
     body = output.partition("\nitems:\n")[2]
     texts: list[str] = []
     for line in body.splitlines(keepends=True):
@@ -245,4 +247,4 @@ def run(items: Iterable[str], mode: str, config: str = "") -> Answer:
         elif line.strip() and not line.startswith(" "):
             break
         texts[-1] += line[2:] or line
-    return Answer(texts, found.get("results", []), outcome.exit_code)
+    return Answer(texts, document.get("results", []), outcome.exit_code)

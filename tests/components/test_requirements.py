@@ -34,5 +34,5 @@ def named() -> dict[str, list[str]]:
 @pytest.mark.parametrize("letter", ["C", "R", "S", "I"])
 def test_each_is_named_by_a_test(letter: str) -> None:
     last = {"C": 17, "R": 34, "S": 12, "I": 18}[letter]
-    wanted = {f"{letter}{number}" for number in range(1, last + 1)} - WORDS
-    assert wanted <= named().keys()
+    expected = {f"{letter}{number}" for number in range(1, last + 1)} - WORDS
+    assert expected <= named().keys()

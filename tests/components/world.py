@@ -136,7 +136,7 @@ class World:
         return self.forge.merge(self.url(name), number, how=how, force=True)
 
     def pull(self, name: str, number: int) -> ForgePullRequest:
-        return next(one for one in self.pulls(name) if one.number == number)
+        return next(pull for pull in self.pulls(name) if pull.number == number)
 
     def pulls(self, name: str) -> list[ForgePullRequest]:
         return self.forge.pull_requests(self.url(name))
@@ -146,7 +146,7 @@ class World:
     def write(self, path: str, *resources: object) -> None:
         place = self.package / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("---\n".join(yaml.safe_dump(one, sort_keys=False) for one in resources))
+        place.write_text("---\n".join(yaml.safe_dump(resource, sort_keys=False) for resource in resources))
 
     def component(
         self,
@@ -194,7 +194,7 @@ class World:
             {"name": "IMAGE_DIGEST", "value": digest(letter)},
         ]
         if manifests:
-            images = ",".join(f"{self.registry}/{component}@{digest(one)}" for one in manifests)
+            images = ",".join(f"{self.registry}/{component}@{digest(manifest)}" for manifest in manifests)
             results.append({"name": "IMAGES", "value": images})
         metadata = {"name": name, "namespace": "team", "labels": labels, "annotations": annotations}
         status = {
@@ -221,7 +221,7 @@ class World:
         self.observe(*names)
         assert main(["components", "plan", str(self.package), "--quiet", *self.options]) == 0
         plans = sorted((self.package / "plans").glob("*.yaml")) if (self.package / "plans").is_dir() else []
-        return [yaml.safe_load(one.read_text())["spec"] for one in plans]
+        return [yaml.safe_load(plan.read_text())["spec"] for plan in plans]
 
     def apply(self, plans: str = "plans", *, quiet: bool = True) -> int:
         options = [*(["--quiet"] if quiet else []), *self.forge_options]

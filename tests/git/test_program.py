@@ -42,7 +42,7 @@ def test_git_is_started_in_one_place_only() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             imported = (
-                {f"{node.module}.{one.name}" for one in node.names} if isinstance(node, ast.ImportFrom) else set()
+                {f"{node.module}.{name.name}" for name in node.names} if isinstance(node, ast.ImportFrom) else set()
             )
             if STARTING & {called, *imported}:
                 started.add(path.relative_to(SOURCES).as_posix())
@@ -81,6 +81,6 @@ def test_a_git_that_is_too_old_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_programs_that_call_git_get_the_same_settings(tmp_path: Path) -> None:
-    asked = ["git", "config", "--get-regexp", r"^(core\.(fsmonitor|hookspath)|protocol\.ext\.allow)$"]
-    done = subprocess.run(asked, cwd=tmp_path, env=program.safe_environment(), capture_output=True, encoding="utf-8")
+    requests = ["git", "config", "--get-regexp", r"^(core\.(fsmonitor|hookspath)|protocol\.ext\.allow)$"]
+    done = subprocess.run(requests, cwd=tmp_path, env=program.safe_environment(), capture_output=True, encoding="utf-8")
     assert done.stdout.splitlines() == ["core.fsmonitor false", "core.hookspath /dev/null", "protocol.ext.allow never"]

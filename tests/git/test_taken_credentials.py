@@ -20,9 +20,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def filled(host: str) -> str:
     command = ["git", "-c", "credential.interactive=false", "credential", "fill"]
-    asked = f"protocol=https\nhost={host}\n\n"
+    requests = f"protocol=https\nhost={host}\n\n"
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ASKPASS": "", "GIT_TERMINAL_PROMPT": "0"}
-    return subprocess.run(command, input=asked, env=environment, capture_output=True, text=True, check=False).stdout
+    return subprocess.run(command, input=requests, env=environment, capture_output=True, text=True, check=False).stdout
 
 
 def test_git_finds_them_for_their_host_alone() -> None:
@@ -43,5 +43,5 @@ def test_other_addresses_are_kept(url: str) -> None:
 def test_a_token_of_an_enterprise_serves_git_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "GITHUB_API_URL", "https://ghe.corp.test/api/v3")
     monkeypatch.setitem(os.environ, "GITHUB_TOKEN", "of-enterprise")
-    found = credentials_of("https://ghe.corp.test/o/r.git")
-    assert [*found.environment.values()] == ["of-enterprise"]
+    credentials = credentials_of("https://ghe.corp.test/o/r.git")
+    assert [*credentials.environment.values()] == ["of-enterprise"]

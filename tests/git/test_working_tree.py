@@ -21,16 +21,20 @@ def user(tmp_path: Path) -> Repository:
 
 
 def test_the_nearest_above_a_folder_is_found(user: Repository) -> None:
-    found = WorkingTree.around(user.path / "a" / "b")
-    assert found is not None
-    assert (found.top, found.repository, found.common) == (user.path, user.path / ".git", user.path / ".git")
+    work_tree = WorkingTree.around(user.path / "a" / "b")
+    assert work_tree is not None
+    assert (work_tree.top, work_tree.repository, work_tree.common) == (
+        user.path,
+        user.path / ".git",
+        user.path / ".git",
+    )
 
 
 def test_a_folder_like_a_bare_repository_is_passed_by(user: Repository) -> None:
     write(user.path / "a", dict(FAKE))
-    found = WorkingTree.around(user.path / "a" / "b")
-    assert found is not None
-    assert found.top == user.path
+    work_tree = WorkingTree.around(user.path / "a" / "b")
+    assert work_tree is not None
+    assert work_tree.top == user.path
 
 
 def test_outside_of_all_repositories_there_is_none(tmp_path: Path) -> None:
@@ -40,32 +44,32 @@ def test_outside_of_all_repositories_there_is_none(tmp_path: Path) -> None:
 
 def test_a_link_leads_to_where_it_points(user: Repository, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(user.path / "a")
-    found = WorkingTree.around(tmp_path / "link")
-    assert found is not None
-    assert found.top == user.path
+    work_tree = WorkingTree.around(tmp_path / "link")
+    assert work_tree is not None
+    assert work_tree.top == user.path
 
 
 def test_a_second_working_tree_shares_the_repository(user: Repository, tmp_path: Path) -> None:
     git(user.path, "worktree", "add", "--quiet", str(tmp_path / "second"))
-    found = WorkingTree.around(tmp_path / "second" / "a")
-    assert found is not None
-    assert found.top == tmp_path / "second"
-    assert found.repository == user.path / ".git" / "worktrees" / "second"
-    assert found.common == user.path / ".git"
+    work_tree = WorkingTree.around(tmp_path / "second" / "a")
+    assert work_tree is not None
+    assert work_tree.top == tmp_path / "second"
+    assert work_tree.repository == user.path / ".git" / "worktrees" / "second"
+    assert work_tree.common == user.path / ".git"
 
 
 def test_a_submodule_is_its_own_repository(user: Repository, tmp_path: Path) -> None:
     inner = Repository.at(tmp_path / "inner")
     inner.commit({"x": "1\n"})
     git(user.path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "inner")
-    found = WorkingTree.around(user.path / "inner")
-    assert found is not None
-    assert found.top == user.path / "inner"
-    assert found.repository == user.path / ".git" / "modules" / "inner"
+    work_tree = WorkingTree.around(user.path / "inner")
+    assert work_tree is not None
+    assert work_tree.top == user.path / "inner"
+    assert work_tree.repository == user.path / ".git" / "modules" / "inner"
 
 
 def test_a_folder_named_git_that_is_no_repository_is_passed_by(user: Repository) -> None:
     (user.path / "a" / ".git").mkdir()
-    found = WorkingTree.around(user.path / "a" / "b")
-    assert found is not None
-    assert found.top == user.path
+    work_tree = WorkingTree.around(user.path / "a" / "b")
+    assert work_tree is not None
+    assert work_tree.top == user.path

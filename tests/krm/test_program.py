@@ -98,7 +98,7 @@ def test_errors_leave_the_items_as_they_came() -> None:
 
 
 def test_an_error_that_names_its_file_itself_is_not_given_it_twice() -> None:
-    outcome = process(lambda given: given.results.error("a.yaml: bad", file="a.yaml"), DATA)
+    outcome = process(lambda resource_list: resource_list.results.error("a.yaml: bad", file="a.yaml"), DATA)
     assert outcome.message == "a.yaml: bad"
 
 
@@ -111,7 +111,7 @@ def test_input_errors_are_results() -> None:
 
 def test_an_unreadable_item_is_a_result_with_its_file() -> None:
     data = DATA + b"- a: 1\n  a: 2\n  config.kubernetes.io/path: x.yaml\n"
-    outcome = process(lambda given: print(given.items[2].name), data)
+    outcome = process(lambda resource_list: print(resource_list.items[2].name), data)
     assert outcome.exit_code == 1
     assert outcome.output.startswith(data)
     (result,) = yaml.safe_load(outcome.output)["results"]
@@ -120,7 +120,7 @@ def test_an_unreadable_item_is_a_result_with_its_file() -> None:
 
 
 def test_warnings_are_no_failure() -> None:
-    outcome = process(lambda given: given.results.warning("careful"), DATA)
+    outcome = process(lambda resource_list: resource_list.results.warning("careful"), DATA)
     assert outcome.exit_code == 0
     assert b"careful" in outcome.output
 
@@ -256,7 +256,7 @@ def test_an_unknown_argument() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\n \n"])
 def test_empty_stdin(data: bytes) -> None:
-    outcome = process(lambda given: given.results.info(str(len(given.items))), data)
+    outcome = process(lambda resource_list: resource_list.results.info(str(len(resource_list.items))), data)
     assert outcome.exit_code == 0
     assert yaml.safe_load(outcome.output)["items"] == []
 

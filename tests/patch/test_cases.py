@@ -131,10 +131,10 @@ def test_the_order_as_the_document_has_it(case: dict[str, Any]) -> None:
             apply(case["original"], case["patch"], schema(case))
         return
     result = apply(case["original"], case["patch"], schema(case))
-    wanted = case["seedText"].replace("'", "").replace(".", "").split()
+    expected = case["seedText"].replace("'", "").replace(".", "").split()
     (items,) = result.values()
     assert isinstance(items, list)
-    assert [item["name"] if isinstance(item, dict) else letter(item) for item in items] == wanted
+    assert [item["name"] if isinstance(item, dict) else letter(item) for item in items] == expected
     assert sorted(map(str, items)) == sorted(map(str, next(iter(case["expect"].values()))))
 
 

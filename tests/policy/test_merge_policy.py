@@ -164,8 +164,10 @@ def test_a_rule_for_deletions_settles_them(sides: Path, rule: str, code: int, is
 
 
 def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
-    known = fingerprint(sides)
-    text = POLICY + "resolutions:\n" + RESOLUTION.format(known, "original") + RESOLUTION.format("ab" * 32, "local")
+    fingerprints = fingerprint(sides)
+    text = (
+        POLICY + "resolutions:\n" + RESOLUTION.format(fingerprints, "original") + RESOLUTION.format("ab" * 32, "local")
+    )
     (sides / "l" / "merge-policy.yaml").write_text(text)
     said = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
     assert "settled by merge-policy.yaml resolutions[0]: original" in said
@@ -244,10 +246,10 @@ def test_the_function_obeys_it() -> None:
 
 def test_show_check_and_prune(sides: Path) -> None:
     assert "has no MergePolicy" in run(sides, "policy", "show", "l")
-    known = fingerprint(sides)
+    fingerprints = fingerprint(sides)
     more = "rules:\n- {kind: Deployment, onConflict: upstream}\n"
     more += "redact:\n- {kind: Database, path: spec.uri}\n- field: '*_DSN'\nresolutions:\n"
-    choices = RESOLUTION.format(known, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
+    choices = RESOLUTION.format(fingerprints, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
     policy = sides / "l" / "merge-policy.yaml"
     policy.write_text(POLICY + more + choices)
     shown = run(sides, "policy", "show", "l")
@@ -255,15 +257,15 @@ def test_show_check_and_prune(sides: Path) -> None:
     assert "rule        Deployment: onConflict: upstream" in shown
     assert "redact      Database spec.uri\nredact      *_DSN\n" in shown
     assert "resolution  any resource data.a (value): local" in shown
-    found = run(sides, "policy", "check", "l", code=1)
-    assert "rules[0]: matches nothing in the package" in found
-    assert "redact[0]: matches nothing in the package" in found
-    assert "redact[1]" not in found
+    answer = run(sides, "policy", "check", "l", code=1)
+    assert "rules[0]: matches nothing in the package" in answer
+    assert "redact[0]: matches nothing in the package" in answer
+    assert "redact[1]" not in answer
     options = ["--original", "o", "--upstream", "u"]
     assert "would drop" in run(sides, "policy", "prune", "l", *options, "--dry-run")
     assert policy.read_text() == POLICY + more + choices
     assert "dropped" in run(sides, "policy", "prune", "l", *options)
-    assert policy.read_text() == POLICY + more + RESOLUTION.format(known, "upstream")
+    assert policy.read_text() == POLICY + more + RESOLUTION.format(fingerprints, "upstream")
     assert "every choice fits" in run(sides, "policy", "prune", "l", *options)
     (sides / "l" / "c.yaml").write_text(TEXT.format("e"))
     run(sides, "policy", "prune", "l", *options)

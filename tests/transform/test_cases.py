@@ -128,10 +128,12 @@ def test_runner(case: dict[str, Any]) -> None:
     flags = case.get("optionalFlags", {})
     outcome = Runner(plugins, case["priorities"], flags, detect="path").run(start)
     expect = case["expect"]
-    assert in_json(one.operation.to_value() for one in outcome.settlement.operations) == in_json(expect["patches"])
+    assert in_json(operation.operation.to_value() for operation in outcome.settlement.operations) == in_json(
+        expect["patches"]
+    )
     assert [
-        {"PluginName": one.operation.plugin, "Operation": one.operation.operation.to_value()}
-        for one in outcome.settlement.ignored
+        {"PluginName": loss.operation.plugin, "Operation": loss.operation.operation.to_value()}
+        for loss in outcome.settlement.ignored
     ] == expect["ignored"]
     assert bool(outcome.whiteouts) is expect["whiteOut"]
     assert [failure.problem for failure in outcome.failures] == ([expect["error"]] if "error" in expect else [])
@@ -282,7 +284,7 @@ def test_kubernetes_plugin(case: dict[str, Any]) -> None:
     # Whoever whites out says why.
     assert bool(response.reason) is response.is_whiteout
     if expect["patchesAsSet"] != "unchecked":
-        found = in_json(one.to_value() for patch in response.patches for one in patch.operations)
+        found = in_json(operation.to_value() for patch in response.patches for operation in patch.operations)
         assert found == in_json(expect["patchesAsSet"])
     assert case["object"] == before
 
@@ -349,8 +351,8 @@ def test_new_resources(case: dict[str, Any]) -> None:
         source, white, added = case.get("source", new), case.get("isWhiteOut", False), case["newResources"]
         response = {"isWhiteOut": white, "newResources": added}
     outcome = Runner([Told({"name": "it", "response": response})]).run(source)
-    assert [one.resource for one in outcome.new_resources] == added
+    assert [resource.resource for resource in outcome.new_resources] == added
     assert bool(outcome.whiteouts) is white
     if "artifacts" in expect:
-        wanted = expect["artifacts"]
-        assert 1 + len(outcome.new_resources) == (wanted if isinstance(wanted, int) else len(wanted))
+        expected = expect["artifacts"]
+        assert 1 + len(outcome.new_resources) == (expected if isinstance(expected, int) else len(expected))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from krm_merge.packages.files.tree import PackageError
-from krm_merge.vendored.merging import vendored
+from krm_merge.vendored.merging import align_manifests
 from krm_merge.vendored.vendorfile import ManifestSource
 from vendored.versions import config_map, given, merged, stream
 
@@ -136,12 +136,12 @@ def test_a_record_that_cannot_be_used_is_refused(files: dict[str, str | None], p
 
 
 def test_a_directory_is_not_recorded() -> None:
-    manifests = vendored(given("old.yaml", V1), given("new", {"a.yaml": V1}), given("deploy", {"a.yaml": V1}))
+    manifests = align_manifests(given("old.yaml", V1), given("new", {"a.yaml": V1}), given("deploy", {"a.yaml": V1}))
     with pytest.raises(PackageError, match="UPSTREAM is a directory; delete the record to merge directories"):
-        manifests.recorded(ManifestSource(), "deploy")
+        manifests.record_changes(ManifestSource(), "deploy")
 
 
 def test_one_local_file_is_not_recorded() -> None:
-    manifests = vendored(given("old", {"a.yaml": V1}), given("new.yaml", V1), given("deploy.yaml", V1))
+    manifests = align_manifests(given("old", {"a.yaml": V1}), given("new.yaml", V1), given("deploy.yaml", V1))
     with pytest.raises(PackageError, match=r"deploy\.yaml is one file; a Vendorfile is for manifests in a directory"):
-        manifests.recorded(ManifestSource(), "deploy")
+        manifests.record_changes(ManifestSource(), "deploy")

@@ -10,7 +10,7 @@ from krm_merge.krm.result import Result
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File
-from krm_merge.vendored.merging import Given, vendored
+from krm_merge.vendored.merging import Given, align_manifests
 from krm_merge.vendored.vendorfile import ManifestSource
 
 Texts = str | Mapping[str, str]
@@ -44,9 +44,9 @@ def merged(original: Texts | None, upstream: Texts, local: Texts, *, record: Man
     """Merges the versions `old.yaml`, `new.yaml` and `deploy` of manifests; `record` writes a Vendorfile."""
     before = None if original is None else given("old.yaml", original)
     name = "deploy.yaml" if isinstance(local, str) else "deploy"
-    manifests = vendored(before, given("new.yaml", upstream), given(name, local))
+    manifests = align_manifests(before, given("new.yaml", upstream), given(name, local))
     done = manifests.merge(PackageMerger(Policy()))
-    changes = {**done.changes, **({} if record is None else manifests.recorded(record, "deploy"))}
+    changes = {**done.changes, **({} if record is None else manifests.record_changes(record, "deploy"))}
     files = {path: file.data.decode() for path, file in Changed(manifests.local, changes).items()}
     return Outcome(files, sorted(changes), list(done.results))
 

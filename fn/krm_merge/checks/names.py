@@ -56,17 +56,17 @@ def with_names(data: bytes) -> NamedFunctions:
 
 def _missing_names(functions: list[PipelineFunction]) -> Iterator[tuple[int, str]]:
     """The position and the new name of each function that lacks one and runs something."""
-    taken = {function.name for function in functions}
+    names = {function.name for function in functions}
     for position, function in enumerate(functions):
         if function.name or not function.program or not isinstance(function.node, MappingNode):
             continue
         program = basename(function.program.split()[0])
-        name = next(each for each in _numbered(program) if each not in taken)
-        taken.add(name)
+        name = next(each for each in _number_names(program) if each not in names)
+        names.add(name)
         yield position, name
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}-{number}" for number in count(2))
 

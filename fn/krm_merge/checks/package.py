@@ -105,28 +105,28 @@ def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tupl
         if problem:
             yield "configPath", problem
     if isinstance(config_ref, MappingNode):
-        wanted = {field: key_text(value) for field in _REFERENCE if (value := config_ref.get(field)) is not None}
-        if wanted.keys() >= {"kind", "name"} and not _holds(tree, wanted):
-            yield "configRef", f"the package has no {wanted['kind']} {wanted['name']}"
+        fields = {field: key_text(value) for field in _REFERENCE if (value := config_ref.get(field)) is not None}
+        if fields.keys() >= {"kind", "name"} and not _holds(tree, fields):
+            yield "configRef", f"the package has no {fields['kind']} {fields['name']}"
 
 
-def _config_file_problem(given: str, tree: Tree) -> str:
-    path = normpath(given)
+def _config_file_problem(path_text: str, tree: Tree) -> str:
+    path = normpath(path_text)
     if path.startswith(("/", "../")) or path == "..":
-        return f"{given} is outside of the package; kpt reads functionConfigs inside of it only"
+        return f"{path_text} is outside of the package; kpt reads functionConfigs inside of it only"
     if path not in tree:
-        return f"the package has no file {given}"
+        return f"the package has no file {path_text}"
     try:
         documents = [root for root in read_all(tree[path].data.decode("utf-8")) if root.canonical != ("null",)]
     except (UnicodeDecodeError, TextError) as error:
-        return f"{given} cannot be read: {error}"
+        return f"{path_text} cannot be read: {error}"
     if len(documents) != 1:
-        return f"{given} holds {len(documents)} documents; a functionConfig is one resource"
+        return f"{path_text} holds {len(documents)} documents; a functionConfig is one resource"
     flaw = flaw_of(documents[0])
-    return f"{given} {flaw}" if flaw else ""
+    return f"{path_text} {flaw}" if flaw else ""
 
 
-def _holds(tree: Tree, wanted: dict[str, str]) -> bool:
+def _holds(tree: Tree, fields: dict[str, str]) -> bool:
     """Whether a resource of the package has these values."""
     for path, file in tree.items():
         if not holds_resources(path) or file.mode == "link":
@@ -136,30 +136,30 @@ def _holds(tree: Tree, wanted: dict[str, str]) -> bool:
         except (UnicodeDecodeError, TextError):
             continue
         for root in roots:
-            if isinstance(root, MappingNode) and _has(root, wanted):
+            if isinstance(root, MappingNode) and _has(root, fields):
                 return True
     return False
 
 
-def _has(root: MappingNode, wanted: dict[str, str]) -> bool:
+def _has(root: MappingNode, fields: dict[str, str]) -> bool:
     identity = identity_of(root)
     version = root.get("apiVersion")
-    held = {"kind": identity.kind, "name": identity.name, "namespace": identity.namespace}
-    held["apiVersion"] = "" if version is None else key_text(version)
-    return all(held[field] == value for field, value in wanted.items())
+    values = {"kind": identity.kind, "name": identity.name, "namespace": identity.namespace}
+    values["apiVersion"] = "" if version is None else key_text(version)
+    return all(values[field] == value for field, value in fields.items())
 
 
 def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:
-    """What is wrong in a policy that can be read. Whether a choice fits an update, only the update shows (M5)."""
+    """The mistakes in a readable policy. Only an update shows whether a choice fits it (M5)."""
     if policy.root is None:
         return
     members = PackageVersion("local", tree).members()
     identities = {member.identity for member in members}
     hides = [
-        Rule(one.group, one.kind, one.namespace, one.name, one.path, place=f"redact[{number}]")
-        for number, one in enumerate(policy.redactions)
+        Rule(hidden.group, hidden.kind, hidden.namespace, hidden.name, hidden.path, place=f"redact[{number}]")
+        for number, hidden in enumerate(policy.redactions)
         # Without a resource, it may be about files that hold none.
-        if any(name is not None for name in (one.group, one.kind, one.namespace, one.name))
+        if any(name is not None for name in (hidden.group, hidden.kind, hidden.namespace, hidden.name))
     ]
     for rule in (*policy.rules, *hides):
         if not reaches(rule, members):
@@ -199,23 +199,23 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
     `tree` may hold packages inside; they are packages of their own and not looked at. Raises PackageError where a file
     cannot be read.
     """
-    own = _own_files(tree)
-    conflicts = lines_of_conflicts(own)
+    own_files = _own_files(tree)
+    conflicts = lines_of_conflicts(own_files)
     problems = [PackageProblem(path, "a conflict between markers; settle it", line) for path, line in conflicts.items()]
     if not any(is_kptfile(path) for path in conflicts):
-        problems += kptfile_problems(own)
+        problems += kptfile_problems(own_files)
     if not any(holds_resources(path) for path in conflicts):
-        problems += _policy_problems(own)
-    problems += _missing_files(tree, own)
+        problems += _policy_problems(own_files)
+    problems += _missing_files(tree, own_files)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
 
 
-def _missing_files(tree: Tree, own: Tree) -> Iterator[PackageProblem]:
+def _missing_files(tree: Tree, own_files: Tree) -> Iterator[PackageProblem]:
     """Files and folders of the package that its Kustomizations name, and that are not there (law I)."""
     graph = PackageGraph(tree, tuple)
     # What is behind a link is not known.
     links = tuple(f"{path}/" for path, file in tree.items() if file.mode == "link")
-    for path in own:
+    for path in own_files:
         if not is_naming(path) or is_kptfile(path):
             continue
         for named, target in graph.files_of(path):
@@ -226,14 +226,14 @@ def _missing_files(tree: Tree, own: Tree) -> Iterator[PackageProblem]:
                 yield PackageProblem(path, problem)
 
 
-def _policy_problems(own: Tree) -> Iterator[PackageProblem]:
+def _policy_problems(own_files: Tree) -> Iterator[PackageProblem]:
     try:
-        policy = find_policy(own)
+        policy = find_policy(own_files)
     except PolicyError as error:
         file, _, message = str(error).partition(": ")
         yield PackageProblem(file, message)
         return
-    yield from policy_problems(own, policy)
+    yield from policy_problems(own_files, policy)
 
 
 def _own_files(tree: Tree) -> Tree:

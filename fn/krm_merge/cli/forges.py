@@ -89,7 +89,7 @@ class Places:
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
-        return Repository.opened(url, self.cache.held(folder), credentials, self.author, self.signing), forge
+        return Repository.open(url, self.cache.held(folder), credentials, self.author, self.signing), forge
 
 
 def with_places(command: Callable[..., None]) -> Callable[..., None]:
@@ -101,7 +101,7 @@ def with_places(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         settings = ForgeSettings.parsed(forges, apis, Pace(pace, changes_per_hour))
         author, sign = more.pop("author"), more.pop("sign")
-        person = Person.parsed(author) if author else KRM_MERGE
+        person = Person.parse(author) if author else KRM_MERGE
         command(places=Places(Forges(settings), person, signing_settings(forced=sign)), **more)
 
     for option in reversed(_OPTIONS):

@@ -15,7 +15,7 @@ from krm_merge.packages.files.disk import write_file, write_tree
 from krm_merge.packages.files.tree import Changed, Changes, Directory, File, PackageError, Tree, read_file
 from krm_merge.packages.merge.side import path_of
 from krm_merge.usecases import MergeSides
-from krm_merge.vendored.merging import FOR_ONE_FILE, Given, vendored
+from krm_merge.vendored.merging import FOR_ONE_FILE, Given, align_manifests
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 STDIN: Final = Path("-")
@@ -43,7 +43,7 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
         path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
         return MergeSides({path: files[0]}, {path: files[1]}, {path: files[2]}, names)
     *before, upstream_given, local_given = map(_given, places)
-    manifests = vendored(before[0] if before else None, upstream_given, local_given)
+    manifests = align_manifests(before[0] if before else None, upstream_given, local_given)
     if not before:
         original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
         names = (original_name, *names)
@@ -57,7 +57,7 @@ def record_upstream(sides: MergeSides, source: ManifestSource, *, asked: bool) -
     """
     name = sides.names[-1]
     if sides.vendored is not None and (asked or sides.vendored.record is not None):
-        return sides.vendored.recorded(source, Path(name).resolve().name)
+        return sides.vendored.record_changes(source, Path(name).resolve().name)
     if sides.vendored is None and FILE in sides.local and FILE not in sides.upstream:
         raise PackageError(f"{name}/{FILE} {FOR_ONE_FILE}")
     if asked:

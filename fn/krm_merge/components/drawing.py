@@ -89,7 +89,7 @@ def _unfit(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or char in "\ufffe\uffff"
 
 
-def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
+def focus(drawing: Drawing, name: str, depth: int) -> Drawing:
     """The Components within `depth` edges of those with a name, in both directions; 0 is without a limit.
 
     Raises:
@@ -99,24 +99,24 @@ def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
     keys = {key for key in graph.components if name in (key.name, str(key))}
     if not keys:
         raise LookupError(f"there is no Component {name}; give the name of one of the {len(graph.components)}")
-    kept = keys | _reached(keys, graph.dependencies, depth) | _reached(keys, graph.dependants, depth)
+    selection = keys | _reach(keys, graph.dependencies, depth) | _reach(keys, graph.dependants, depth)
     part = replace(
         graph,
-        components={key: one for key, one in graph.components.items() if key in kept},
-        edges=frozenset(edge for edge in graph.edges if {edge.dependant, edge.dependency} <= kept),
+        components={key: component for key, component in graph.components.items() if key in selection},
+        edges=frozenset(edge for edge in graph.edges if {edge.dependant, edge.dependency} <= selection),
     )
     return replace(drawing, graph=part)
 
 
-def _reached(
+def _reach(
     keys: set[ComponentKey], near: Callable[[ComponentKey], Sequence[ComponentKey]], depth: int
 ) -> set[ComponentKey]:
-    found, level, steps = set[ComponentKey](), keys, 0
+    reachable, level, steps = set[ComponentKey](), keys, 0
     while level and (not depth or steps < depth):
-        level = {other for key in level for other in near(key)} - found - keys
-        found |= level
+        level = {other for key in level for other in near(key)} - reachable - keys
+        reachable |= level
         steps += 1
-    return found
+    return reachable
 
 
 def natural_order(label: str) -> tuple[str, str]:
@@ -221,8 +221,8 @@ def dot(drawing: Drawing) -> str:
             role = graph.role(key)
             fill, line = _COLOURS[role]
             width = 3 if graph.is_tested(key) else 1
-            looks = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
-            lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {looks}];")
+            style = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
+            lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {style}];")
         lines += [f"    {' -> '.join(names[key] for key in row)} [style=invis];" for row in _rows(cluster.independent)]
         lines.append("  }")
     lines += [f"  {names[edge.dependency]} -> {names[edge.dependant]};" for edge in _in_order(graph.edges)]
@@ -237,17 +237,17 @@ def _dot_text(lines: Iterable[str]) -> str:
 
 def _identifiers(keys: Iterable[ComponentKey]) -> dict[ComponentKey, str]:
     """Unique identifiers of Components, made from their names: letters, digits and `_` only."""
-    found: dict[ComponentKey, str] = {}
-    taken: set[str] = set()
+    identifiers: dict[ComponentKey, str] = {}
+    used: set[str] = set()
     for key in sorted(keys):
         name = stem = "c_" + re.sub(r"[^A-Za-z0-9]+", "_", key.name).strip("_")[:63].strip("_")
         number = 1
-        while name in taken:
+        while name in used:
             number += 1
             name = f"{stem}__{number}"
-        taken.add(name)
-        found[key] = name
-    return found
+        used.add(name)
+        identifiers[key] = name
+    return identifiers
 
 
 def _lines(drawing: Drawing, key: ComponentKey) -> list[str]:
@@ -303,8 +303,8 @@ def page(drawing: Drawing) -> str:
     }
     text = _read("page.html")
     for mark, piece in pieces.items():
-        before, found, after = text.partition(mark)
-        assert found
+        before, marker, after = text.partition(mark)
+        assert marker
         text = f"{before}{piece}{after}"
     return text
 

@@ -77,8 +77,8 @@ class VersionedGraph:
     def builds(self, history: History) -> list[Build]:
         """All builds; those of a further version are attributed to the Component of that version."""
         by_branch = {(self.of[key], self.graph.components[key].branch): key for key in self.of}
-        found = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
-        return [build if key is None else replace(build, component=key) for build, key in found]
+        pairs = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
+        return [build if key is None else replace(build, component=key) for build, key in pairs]
 
 
 def with_versions(graph: Graph) -> VersionedGraph:
@@ -100,7 +100,7 @@ def with_versions(graph: Graph) -> VersionedGraph:
             of[its_key] = key
             by_name.setdefault(key, {})[version.name] = its_key
     edges, validated = (
-        frozenset(edge for one in some for edge in _edges(one, graph, by_name))
+        frozenset(edge for declared in some for edge in _edges(declared, graph, by_name))
         for some in (graph.edges, graph.validated)
     )
     versioned = replace(graph, components=components, edges=edges, validated=validated)
@@ -116,16 +116,16 @@ def _of_version(component: Component, key: ComponentKey, version: ComponentVersi
 def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:
     yield edge
     dependencies = by_name.get(edge.dependency, {})
-    known = graph.components[edge.dependency].versions
+    versions = graph.components[edge.dependency].versions
     for name, dependant in by_name.get(edge.dependant, {}).items():
-        version = next(one for one in graph.components[edge.dependant].versions if one.name == name)
-        yield Edge(dependant, dependencies.get(_same(version, known), edge.dependency))
+        version = next(version for version in graph.components[edge.dependant].versions if version.name == name)
+        yield Edge(dependant, dependencies.get(_same(version, versions), edge.dependency))
 
 
-def _same(version: ComponentVersion, known: Sequence[ComponentVersion]) -> str:
+def _same(version: ComponentVersion, versions: Sequence[ComponentVersion]) -> str:
     """The name of the version that matches another Component's version, '' for none."""
-    by_name = next((one.name for one in known if one.name == version.name), "")
-    return by_name or next((one.name for one in known if one.branch == version.branch), "")
+    by_name = next((other.name for other in versions if other.name == version.name), "")
+    return by_name or next((other.name for other in versions if other.branch == version.branch), "")
 
 
 _REPOSITORY = "spec.source.git.url"
@@ -189,21 +189,21 @@ def branch_names(group: str, suffix: str) -> tuple[str, str]:
     return f"{group}/{suffix}", f"{group}@{suffix}"
 
 
-def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
+def branch_for(group: str, suffix: str, existing: Collection[str], separators: Collection[str] = ("/",)) -> str:
     """The branch to write, with the group as its prefix (I8): git cannot have both `x/y` and `x` (I5).
 
-    `taken` are the branches of the repository. If `/` is not a separator, it is not written: the group could not be
+    `existing` are the branches of the repository. If `/` is not a separator, it is not written: the group could not be
     read from the branch again.
     """
     preferred, other = branch_names(group, suffix)
-    return preferred if "/" in separators and is_possible(preferred, taken) else other
+    return preferred if "/" in separators and is_possible(preferred, existing) else other
 
 
-def is_possible(branch: str, taken: Collection[str]) -> bool:
+def is_possible(branch: str, existing: Collection[str]) -> bool:
     """Whether git can hold a branch beside others."""
     parents = branch.split("/")
     above = {"/".join(parents[:at]) for at in range(1, len(parents))}
-    return above.isdisjoint(taken) and not any(one.startswith(f"{branch}/") for one in taken)
+    return above.isdisjoint(existing) and not any(name.startswith(f"{branch}/") for name in existing)
 
 
 def group_label(group: str) -> str:
@@ -306,12 +306,12 @@ class Graph:
         """All Components, each after its dependencies."""
         sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
         sorter.prepare()
-        found: list[ComponentKey] = []
+        order: list[ComponentKey] = []
         while sorter.is_active():
             ready = sorted(sorter.get_ready())
-            found += ready
+            order += ready
             sorter.done(*ready)
-        return found
+        return order
 
 
 def build_graph(
@@ -323,14 +323,14 @@ def build_graph(
     """
     nudges = list(nudges)
     all_of, names = {component.key: component for component in components}, frozenset(removed)
-    gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
-    living = {key: component for key, component in all_of.items() if key not in gone}
-    without_edges = Graph(living, deleted=gone, removed=names)
+    deleted = {key: component for key, component in sorted(all_of.items()) if component.deleted or key.name in names}
+    living = {key: component for key, component in all_of.items() if key not in deleted}
+    without_edges = Graph(living, deleted=deleted, removed=names)
     findings: list[Result] = []
     edges: set[Edge] = set()
-    for declarer, edge, name in _declared(living, nudges):
+    for declarer, edge, name in _collect_declarations(living, nudges):
         if edge is None:
-            findings.append(_unresolved(declarer, name, all_of, without_edges.deleted_names(declarer.namespace)))
+            findings.append(_explain(declarer, name, all_of, without_edges.deleted_names(declarer.namespace)))
             continue
         problem = _flaw(edge, living)
         if problem is not None:
@@ -338,22 +338,22 @@ def build_graph(
         else:
             edges.add(edge)
     validated = {
-        Edge(ComponentKey(one.namespace, one.target), ComponentKey(one.namespace, one.source))
-        for one in nudges
-        if one.validated
+        Edge(ComponentKey(nudge.namespace, nudge.target), ComponentKey(nudge.namespace, nudge.source))
+        for nudge in nudges
+        if nudge.validated
     }
     graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
     findings += map(_circle, graph.circles)
     # An edge that both its ends declare has a finding for each.
-    different = {(component_of(one), one.rule, one.message): one for one in findings}
+    different = {(component_of(result), result.rule, result.message): result for result in findings}
     return graph, [different[key] for key in sorted(different)]
 
 
-Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
+Declaration: TypeAlias = tuple[ComponentKey, Edge | None, str]
 """The declaring Component, the edge, and the name as written if no such Component exists."""
 
 
-def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
+def _collect_declarations(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declaration]:
     # I1: dependsOn is declared by the dependant. C1: a nudge is declared by the dependency.
     for key, component in sorted(living.items()):
         for name in dict.fromkeys(component.depends_on):
@@ -362,15 +362,15 @@ def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge])
         for name in dict.fromkeys(component.nudges):
             target = ComponentKey(key.namespace, name)
             yield key, Edge(target, key) if target in living else None, name
-    for nudge in (one for one in nudges if not one.derived):
+    for nudge in (nudge for nudge in nudges if not nudge.derived):
         source, target = ComponentKey(nudge.namespace, nudge.source), ComponentKey(nudge.namespace, nudge.target)
         missing = next((key for key in (source, target) if key not in living), None)
         yield source, None if missing else Edge(target, source), missing.name if missing else ""
 
 
-def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Result:
+def _explain(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], deleted: set[str]) -> Result:
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
-    if name in gone:
+    if name in deleted:
         message = f"{declarer} names {name}, which is deleted; the edge is removed"
         return finding("info", "R5", message, declarer)
     if elsewhere:

@@ -278,7 +278,7 @@ class LocalMerge:
         if how == "rebase":
             listed = self.store.text("rev-list", "--reverse", "--topo-order", "--no-merges", f"{target}..{source}")
             return reduce(self._picked, listed.splitlines(), target)
-        tree = self.store.merged(target, source)
+        tree = self.store.merge_trees(target, source)
         if how == "squash":
             return self._commit(tree, [target], f"{pull.title} (#{pull.number})\n\n{pull.body}".rstrip())
         message = f"Merge pull request #{pull.number} from {pull.source_branch}\n\n{pull.title}"
@@ -286,7 +286,7 @@ class LocalMerge:
 
     def _picked(self, onto: str, commit: str) -> str:
         """A commit on top of another one; the other one if it has the change already."""
-        tree = self.store.picked(onto, f"{commit}^", commit)
+        tree = self.store.pick_changes(onto, f"{commit}^", commit)
         if tree == self.store.tree(onto):
             return onto
         shown = self.store.output("show", "--no-patch", "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B", commit)

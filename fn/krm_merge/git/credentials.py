@@ -50,9 +50,9 @@ def take_credentials(url: str) -> str:
     variable = f"KRM_MERGE_LOGIN_{name.upper()}"
     if variable not in os.environ:
         user, _, password = map(unquote, login.partition(":"))
-        given = {"username": user, "password": password}
+        fields = {"username": user, "password": password}
         os.environ[variable] = "".join(
-            f"{name}={text.splitlines()[0]}\n" for name, text in given.items() if text.strip()
+            f"{name}={text.splitlines()[0]}\n" for name, text in fields.items() if text.strip()
         )
         count = int(os.environ.get("GIT_CONFIG_COUNT") or "0")
         os.environ |= {

@@ -69,15 +69,15 @@ class GitObjects:
             self._git = program.start(["cat-file", "--batch"], self._store)
             weakref.finalize(self, _end, self._git)
         questions, answers = _pipes(self._git)
-        found: list[GitObject | None] = []
+        objects: list[GitObject | None] = []
         for lines in _portions(expressions):
             try:
                 questions.write(b"".join(lines))
                 questions.flush()
             except BrokenPipeError:
                 raise GitError("git cat-file ended before it answered") from None
-            found += [_answer(answers) for _ in lines]
-        return found
+            objects += [_answer(answers) for _ in lines]
+        return objects
 
     def files(self, root: GitObject) -> Iterator[TreeEntry]:
         """Everything in a tree and the trees inside it: files, symbolic links, submodules. Raises GitError."""
@@ -86,7 +86,9 @@ class GitObjects:
         missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
         while missing:
             names = list(dict.fromkeys(name for name in missing if name not in trees))
-            read = {name: [] if one is None else list(_entries(one.data, size)) for name, one in self._named(names)}
+            read = {
+                name: [] if tree is None else list(_entries(tree.data, size)) for name, tree in self._read_trees(names)
+            }
             trees |= read
             missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
         pending = [("", iter(trees[root.name]))]
@@ -100,7 +102,7 @@ class GitObjects:
             else:
                 yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
 
-    def _named(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
+    def _read_trees(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
         return zip(names, self.read(names), strict=True)
 
 

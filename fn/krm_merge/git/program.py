@@ -112,8 +112,8 @@ def run(
     are ended then, and also when krm-merge is interrupted.
     """
     _check_version()
-    known = _environment(store, work_tree, alone=alone) | dict(environment or {})
-    return _run(arguments, known, data, work_tree or directory)
+    variables = _environment(store, work_tree, alone=alone) | dict(environment or {})
+    return _run(arguments, variables, data, work_tree or directory)
 
 
 def run_in_repository_at(top: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
@@ -157,14 +157,14 @@ def _run(
 
 def _limit() -> float:
     """The seconds that git may make no progress. Raises GitError."""
-    given = os.environ.get(TIMEOUT_VARIABLE, "")
+    setting = os.environ.get(TIMEOUT_VARIABLE, "")
     try:
-        limit = float(given) if given else _TIMEOUT
+        limit = float(setting) if setting else _TIMEOUT
     except ValueError:
         limit = 0
     if limit > 0:
         return limit
-    raise GitError(f"{TIMEOUT_VARIABLE} is {quoted(given)}; a number of seconds is expected")
+    raise GitError(f"{TIMEOUT_VARIABLE} is {quoted(setting)}; a number of seconds is expected")
 
 
 def _subject(arguments: Sequence[str]) -> str:
@@ -182,8 +182,8 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
     assert stdin is not None
     assert stdout is not None
     assert stderr is not None
-    taken: dict[int, list[bytes]] = {stdout.fileno(): [], stderr.fileno(): []}
-    results = [taken[stdout.fileno()], taken[stderr.fileno()]]
+    chunks: dict[int, list[bytes]] = {stdout.fileno(): [], stderr.fileno(): []}
+    results = [chunks[stdout.fileno()], chunks[stderr.fileno()]]
     waiting = memoryview(data)
     with selectors.DefaultSelector() as selector:
         for pipe in (stdout, stderr):
@@ -209,7 +209,7 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
                         selector.unregister(stdin)
                         stdin.close()
                 elif part := os.read(key.fd, _CHUNK):
-                    taken[key.fd].append(part)
+                    chunks[key.fd].append(part)
                 else:
                     selector.unregister(key.fileobj)
     return b"".join(results[0]), b"".join(results[1])
@@ -265,8 +265,8 @@ def safe_environment(*, alone: bool = False) -> dict[str, str]:
         for name, value in os.environ.items()
         if not (name.startswith("GIT_") if alone else name in _ABOUT_A_REPOSITORY)
     }
-    given = inherited.get("GIT_CONFIG_COUNT", "")
-    count = int(given) if given.isdecimal() else 0
+    setting = inherited.get("GIT_CONFIG_COUNT", "")
+    count = int(setting) if setting.isdecimal() else 0
     safe = _SAFE | (_NO_ATTRIBUTES if alone else {})
     settings = {"GIT_CONFIG_COUNT": str(count + len(safe))}
     for number, (name, value) in enumerate(safe.items(), count):
@@ -313,16 +313,16 @@ class WorkingTree:
         for top in (real, *real.parents):
             if not os.path.lexists(top / ".git"):
                 continue
-            found = run_in_repository_at(
+            answer = run_in_repository_at(
                 top, ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
             )
-            if b"not a git repository" in found.stderr:
+            if b"not a git repository" in answer.stderr:
                 continue
-            if b"must be run in a work tree" in found.stderr:
+            if b"must be run in a work tree" in answer.stderr:
                 return None
-            if found.returncode != 0:
-                raise GitError(complaint(found.stderr))
-            repository, common, named = (Path(os.fsdecode(line)) for line in found.stdout.splitlines())
+            if answer.returncode != 0:
+                raise GitError(complaint(answer.stderr))
+            repository, common, named = (Path(os.fsdecode(line)) for line in answer.stdout.splitlines())
             return cls(named.resolve(), repository, common)
         return None
 

@@ -31,12 +31,12 @@ def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
     listed = run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
     entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
     # A setting without a value is true.
-    found = {name: value if line else "true" for name, line, value in entries}
-    if not forced and found.pop("commit.gpgsign", "false").lower() not in _TRUE:
+    settings = {name: value if line else "true" for name, line, value in entries}
+    if not forced and settings.pop("commit.gpgsign", "false").lower() not in _TRUE:
         return ()
-    if forced and "user.signingkey" not in found:
+    if forced and "user.signingkey" not in settings:
         raise GitError("commits cannot be signed without a key; name one with: git config --global user.signingKey")
-    return tuple(word for name, value in found.items() for word in ("-c", f"{name}={value}"))
+    return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
 
 
 _PERSON = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
@@ -52,12 +52,12 @@ class Person:
     mail: str
 
     @classmethod
-    def parsed(cls, text: str) -> Person:
+    def parse(cls, text: str) -> Person:
         """Parses `Name <mail>`. Raises GitError."""
-        found = _PERSON.fullmatch(text.strip())
-        if found is None:
+        match = _PERSON.fullmatch(text.strip())
+        if match is None:
             raise GitError(f"the author {text!r} is not like: Name <mail@example.com>")
-        return cls(found[1], found[2])
+        return cls(match[1], match[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Store:
         self._objects = GitObjects(directory)
 
     @classmethod
-    def opened(cls, directory: Path) -> Store:
+    def open(cls, directory: Path) -> Store:
         """Opens the repository in a directory, or creates it."""
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / "HEAD").is_file():
@@ -119,8 +119,8 @@ class Store:
     def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
         """The committers' mail addresses and the messages of the commits that `commit` has and `since` has not."""
         listed = self.output("log", "-z", "--format=%ce%n%B", f"{since}..{commit}")
-        made = (one.partition("\n") for one in listed.split("\0") if one)
-        return [(mail, message) for mail, _, message in made]
+        commits = (commit_text.partition("\n") for commit_text in listed.split("\0") if commit_text)
+        return [(mail, message) for mail, _, message in commits]
 
     def committed_at(self, commit: str) -> int:
         """When a commit was made: seconds since 1970."""
@@ -149,16 +149,16 @@ class Store:
         command = (*signing, "commit-tree", *sign, tree, *words, "-F", "-")
         return self.text(*command, data=message.encode(errors="replace"), environment=environment)
 
-    def unsigned(self, since: str, commit: str) -> dict[str, str]:
+    def signed_commits(self, since: str, commit: str) -> dict[str, str]:
         """The signed commits that `commit` has and `since` has not, by their ids without the signature."""
         names = self.text("rev-list", f"{since}..{commit}").split()
-        found: dict[str, str] = {}
-        for name, one in zip(names, self._objects.read(names), strict=True):
-            head, blank, message = (one.data if one is not None else b"").partition(b"\n\n")
+        signed: dict[str, str] = {}
+        for name, content in zip(names, self._objects.read(names), strict=True):
+            head, blank, message = (content.data if content is not None else b"").partition(b"\n\n")
             stripped = _SIGNATURE.sub(b"", head + b"\n")
             if stripped != head + b"\n":
-                found[self.text("hash-object", "-t", "commit", "--stdin", data=stripped[:-1] + blank + message)] = name
-        return found
+                signed[self.text("hash-object", "-t", "commit", "--stdin", data=stripped[:-1] + blank + message)] = name
+        return signed
 
     # ---- trees -------------------------------------------------------------------------------------------------
 
@@ -176,13 +176,13 @@ class Store:
     def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
         """The contents of files, by the ids of their objects."""
         names = list(dict.fromkeys(entry.name for entry in entries))
-        return {one.name: one.data for one in self._objects.read(names) if one is not None}
+        return {blob.name: blob.data for blob in self._objects.read(names) if blob is not None}
 
-    def stored(self, data: bytes) -> str:
+    def store_content(self, data: bytes) -> str:
         """Stores a content and returns its id."""
         return self.text("hash-object", "-w", "--stdin", data=data)
 
-    def changed(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
+    def change_tree(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
         """The tree with changed entries at some paths; None removes the entry."""
         if not changes:
             return tree
@@ -200,11 +200,11 @@ class Store:
     def changed_paths(self, since: str, commit: str) -> list[str]:
         """The paths that differ between two commits; of a renamed file both paths."""
         listed = self.run(["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit])
-        return [os.fsdecode(path) for path in self._checked(listed).split(b"\0") if path]
+        return [os.fsdecode(path) for path in self._check(listed).split(b"\0") if path]
 
     # ---- merges ------------------------------------------------------------------------------------------------
 
-    def merged(self, ours: str, theirs: str, *, renames: bool = True) -> str:
+    def merge_trees(self, ours: str, theirs: str, *, renames: bool = True) -> str:
         """The tree of two commits merged. Raises MergeConflictError.
 
         Without `renames`, a file that one side renamed and the other changed is a conflict.
@@ -216,9 +216,9 @@ class Store:
             paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
             # If a file conflicts with a link, git also names each side's entry after its commit.
             raise MergeConflictError([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
-        return self._checked(done).decode().strip("\0\n")
+        return self._check(done).decode().strip("\0\n")
 
-    def picked(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
+    def pick_changes(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
         """The tree of the commit `onto` with the changes between two commits, limited to `paths`.
 
         Renames are followed only without `paths`. Raises MergeConflictError.
@@ -227,9 +227,9 @@ class Store:
         if paths is not None:
             before, after = self.entries(since), self.entries(commit)
             changes = {path: after.get(path) for path in paths if before.get(path) != after.get(path)}
-            theirs = self._beside(self.changed(self.tree(since), changes), since)
+            theirs = self._beside(self.change_tree(self.tree(since), changes), since)
         # Merge with `since` as the base, for which git before 2.40 has no option.
-        return self.merged(self._beside(self.tree(onto), since), theirs, renames=paths is None)
+        return self.merge_trees(self._beside(self.tree(onto), since), theirs, renames=paths is None)
 
     def _beside(self, tree: str, parent: str) -> str:
         """A temporary commit that is only merged."""
@@ -244,7 +244,7 @@ class Store:
 
     def output(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
         """The output of git."""
-        return self._checked(self.run(arguments, data, environment)).decode(errors="replace")
+        return self._check(self.run(arguments, data, environment)).decode(errors="replace")
 
     def run(
         self, arguments: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
@@ -253,7 +253,7 @@ class Store:
         # Merges must not depend on the user's settings.
         return run(arguments, self.directory, data, environment, alone=True)
 
-    def _checked(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
+    def _check(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
         if done.returncode != 0:
             raise GitError(complaint(done.stderr))
         return done.stdout
@@ -277,11 +277,11 @@ def refusal(stderr: bytes) -> str:
         return complaint(stderr)
     reason = refused[1].decode(errors="replace")
     lines = stderr.decode(errors="replace").splitlines()
-    said = [
+    reasons = [
         line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
     ]
-    said = [line for line in said if line]
-    return f"{reason}: {'; '.join(said[:_LINES])}" if said and reason.endswith("declined") else reason
+    reasons = [line for line in reasons if line]
+    return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
 
 
 @dataclass(slots=True)
@@ -297,7 +297,7 @@ class Remote:
     """The default branch of the repository."""
 
     @classmethod
-    def opened(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
+    def open(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
         """Opens the repository and reads its current branches."""
         if url.startswith("-"):
             raise GitError(f"{url} is no address of a git repository")
@@ -307,11 +307,11 @@ class Remote:
 
     def refresh(self) -> None:
         """Reads the branches again."""
-        asked = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
-        answer = output([*self.credentials.options, *asked], environment=self.credentials.environment)
-        found = [(what, name) for what, _, name in (line.partition("\t") for line in answer.decode().splitlines())]
-        self.branches = {name.removeprefix(_HEADS): what for what, name in found if name.startswith(_HEADS)}
-        heads = [what.removeprefix(f"ref: {_HEADS}") for what, name in found if name == "HEAD" and " " in what]
+        arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
+        answer = output([*self.credentials.options, *arguments], environment=self.credentials.environment)
+        refs = [(what, name) for what, _, name in (line.partition("\t") for line in answer.decode().splitlines())]
+        self.branches = {name.removeprefix(_HEADS): what for what, name in refs if name.startswith(_HEADS)}
+        heads = [what.removeprefix(f"ref: {_HEADS}") for what, name in refs if name == "HEAD" and " " in what]
         self.default_branch = heads[0] if heads else "main"
 
     def fetch(self, *commits: str, depth: int = 0) -> None:
@@ -343,5 +343,5 @@ class Remote:
     def _has_arrived(self, commit: str, branch: str) -> bool:
         """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
         with suppress(GitError):
-            return Remote.opened(self.url, self.store, self.credentials).branches.get(branch) == commit
+            return Remote.open(self.url, self.store, self.credentials).branches.get(branch) == commit
         return False

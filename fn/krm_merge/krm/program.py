@@ -160,10 +160,10 @@ def run(
         return 2
     size = None
     try:
-        taken = [source.read()]
-        size = len(taken[0])
+        contents = [source.read()]
+        size = len(contents[0])
         # Nothing here holds it while the function runs.
-        outcome = process(function, taken.pop())
+        outcome = process(function, contents.pop())
     except Exception as error:
         if isinstance(error, MemoryError):
             let_go(error)

@@ -305,8 +305,8 @@ class Resource:
             for item in items:
                 value = resolved(self.editor.value(item))
                 if isinstance(value, MappingNode) and all(
-                    (field := self._now(value, name)) is not None and _scalar_text(field) == wanted
-                    for name, wanted in step
+                    (field := self._now(value, name)) is not None and _scalar_text(field) == expected
+                    for name, expected in step
                 ):
                     return item
         raise KeyError(format_path(steps))
@@ -327,7 +327,7 @@ class Resource:
 
     def text(self) -> str:
         """The text of the object, at its column in the list, with a space in place of the dash."""
-        return self._written().text
+        return self._render().text
 
     def merged(self) -> MappingNode:
         """The object after the changes, read from its new text. Raises TextError."""
@@ -335,7 +335,7 @@ class Resource:
 
         if not self.is_changed:
             return self.root
-        written = self._written()
+        written = self._render()
         if written.root is None:
             self._rendered = written = written._replace(root=read(written.text))
         assert isinstance(written.root, MappingNode)
@@ -346,7 +346,7 @@ class Resource:
         """Whether its text was rewritten as a whole (W2)."""
         return self._rendered is not None and self._rendered.by_fallback
 
-    def _written(self) -> Rendered:
+    def _render(self) -> Rendered:
         from krm_merge.text.document import rendered
 
         if self._rendered is None or self._revision != self.editor.revision:

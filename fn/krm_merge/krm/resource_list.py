@@ -120,7 +120,7 @@ class ResourceList:
             report_rewriting(item, self.results)
             # New resources begin at column 0; an indented list needs them at its own column.
             if item._dash != parts.dash:
-                data = _indented(data, parts.dash - item._dash)
+                data = _indent(data, parts.dash - item._dash)
             pieces.append(data)
         return pieces
 
@@ -141,7 +141,7 @@ def _in_lines(pieces: list[bytes], newline: bytes) -> bytes:
     return b"".join(out)
 
 
-def _indented(data: bytes, by: int) -> bytes:
+def _indent(data: bytes, by: int) -> bytes:
     """The lines moved right, or left as far as there are spaces; empty ones stay empty.
 
     Lines of white space move along: in a block scalar they may be content.

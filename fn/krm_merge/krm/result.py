@@ -102,7 +102,7 @@ class Result:
         return value
 
 
-def _for_terminals(result: Result, shown: Callable[[str], str]) -> Result:
+def _escape_for_terminals(result: Result, escape: Callable[[str], str]) -> Result:
     """The result with what kpt prints as it is so that a terminal only shows it: message, resource and path."""
     resource = result.resource
     texts = [result.message, result.path or ""]
@@ -115,7 +115,7 @@ def _for_terminals(result: Result, shown: Callable[[str], str]) -> Result:
             line(resource.api_version), line(resource.kind), line(resource.name), line(resource.namespace)
         )
     path = None if result.path is None else line(result.path)
-    return replace(result, message=shown(result.message), resource=resource, path=path)
+    return replace(result, message=escape(result.message), resource=resource, path=path)
 
 
 class Results:
@@ -154,8 +154,8 @@ class Results:
 
         `as_lines` makes each message one line; otherwise line ends are the writer's own.
         """
-        shown = line if as_lines else lines
-        self._results = [_for_terminals(result, shown) for result in self._results]
+        escape = line if as_lines else lines
+        self._results = [_escape_for_terminals(result, escape) for result in self._results]
 
     @property
     def errors(self) -> list[Result]:

@@ -151,10 +151,10 @@ class Targets:
 
     def may_match_kind(self, kind: str) -> bool:
         """Whether a resource of this kind needs a closer look."""
-        known = self._kinds.get(kind)
-        if known is None:
-            known = self._kinds[kind] = any(target.may_match_kind(kind) for target in self._targets)
-        return known
+        matches = self._kinds.get(kind)
+        if matches is None:
+            matches = self._kinds[kind] = any(target.may_match_kind(kind) for target in self._targets)
+        return matches
 
     def of(self, kind: str, name: str) -> Iterator[int]:
         """The numbers of the targets that may be for a resource of this kind and name, in their order."""
@@ -166,12 +166,12 @@ class Targets:
 
     def next(self, start: int, name: str) -> int | None:
         """The number of the first target from `start` that may be for a resource of this name, None where none is."""
-        found = [
+        numbers_of_targets = [
             numbers[at]
             for numbers in (self._named.get(name, ()), self._others)
             if (at := bisect_left(numbers, start)) < len(numbers)
         ]
-        return min(found, default=None)
+        return min(numbers_of_targets, default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def validated(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:
+def validate(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:
     """The functionConfig as its model; None if it is invalid; reports each invalid field.
 
     `values` are the fields of the functionConfig, for a ConfigMap those of `data`.
@@ -61,18 +61,18 @@ def check(model: type[Model], values: Mapping[str, Value]) -> tuple[Model | None
     try:
         return model.model_validate(values), []
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        problems = [(_path(one["loc"]), _message(model, one)) for one in found[:_MOST_PROBLEMS]]
-        more = len(found) - len(problems)
+        errors = error.errors(include_url=False)
+        problems = [(_path(problem["loc"]), _message(model, problem)) for problem in errors[:_MOST_PROBLEMS]]
+        more = len(errors) - len(problems)
         return None, [*problems, ("", f"and {more} more")] if more else problems
 
 
 def too_many(values: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
     """The fields that hold more than the limits allow, and the messages; they are counted before they are read."""
     for name, limit, advice in _COUNTED:
-        given = values.get(name)
-        if isinstance(given, list) and len(given) > (most := limit.value()):
-            yield name, f": {len(given)} {name}, more than {most}; {advice}, or {limit.remedy}"
+        values_of_field = values.get(name)
+        if isinstance(values_of_field, list) and len(values_of_field) > (most := limit.value()):
+            yield name, f": {len(values_of_field)} {name}, more than {most}; {advice}, or {limit.remedy}"
 
 
 def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
@@ -104,7 +104,7 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 
 def _message(model: type[BaseModel], problem: Any) -> str:
-    kind, given = problem["type"], problem.get("input")
+    kind, value = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
         return f" is an unknown field; known are {', '.join(_fields_at(model, problem['loc'][:-1]))}"
     if kind == "missing":
@@ -113,13 +113,13 @@ def _message(model: type[BaseModel], problem: Any) -> str:
         return f": {problem['ctx']['error']}"
     expected = _EXPECTED.get(kind)
     text = f"{expected} is expected" if expected else problem["msg"][0].lower() + problem["msg"][1:]
-    return f" is {_shown(given)}; {text}"
+    return f" is {_render(value)}; {text}"
 
 
-def _shown(given: object) -> str:
-    if isinstance(given, dict | list):
-        return "a map" if isinstance(given, dict) else "a list"
-    return repr(given) if isinstance(given, str) else json.dumps(given, default=str)
+def _render(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

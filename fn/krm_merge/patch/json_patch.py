@@ -11,7 +11,15 @@ from typing import Any
 from krm_merge.harmless import LONGEST_QUOTE
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.limits import Copies
-from krm_merge.patch.model import PatchConflictError, PatchError, hiding_values, is_deeper, same, shown, shown_operation
+from krm_merge.patch.model import (
+    PatchConflictError,
+    PatchError,
+    hiding_values,
+    is_deeper,
+    render,
+    same,
+    shown_operation,
+)
 from krm_merge.patch.strategic.combine import have_conflicts
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.reader import MAX_DEPTH
@@ -57,7 +65,7 @@ def create_merge_three_way(original: Object, modified: Object, live: Object, *, 
     """
     changes = without_nulls(create_merge(live, modified))
     deletions = only_nulls(create_merge(original, modified))
-    patch = _merged(deletions, changes)
+    patch = _merge(deletions, changes)
     if not overwrite and have_conflicts(patch, create_merge(original, live)):
         raise PatchConflictError("the live document was changed differently")
     return patch
@@ -87,12 +95,12 @@ def without_nulls(patch: Object) -> Object:
     return result
 
 
-def _merged(first: Object, second: Object) -> Object:
+def _merge(first: Object, second: Object) -> Object:
     """Two patches as one; the second wins."""
     result = dict(first)
     for name, value in second.items():
         before = result.get(name)
-        result[name] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        result[name] = _merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return result
 
 
@@ -117,7 +125,7 @@ class JsonPatch:
             # It may be for a Secret; which object it is for is not known yet.
             with hiding_values(lambda: True):
                 if not isinstance(operation, dict):
-                    problem = f"operation {number + 1} is {shown(operation)}; a map with op and path is expected"
+                    problem = f"operation {number + 1} is {render(operation)}; a map with op and path is expected"
                     raise PatchError(problem)
                 checked.append(operation)
                 try:
@@ -135,7 +143,7 @@ class JsonPatch:
     def is_secret(self) -> bool:
         """Whether an operation has a value that messages must not show (M6)."""
         operations = [operation for operation in self._operations if isinstance(operation, dict)]
-        return any(Secrecy().hides(_field_path(one.get("path")), (one.get("value"),)) for one in operations)
+        return any(Secrecy().hides(_field_path(item.get("path")), (item.get("value"),)) for item in operations)
 
     def apply(self, document: Object, copies: Copies | None = None) -> Object:
         """The document with all operations applied; it is not changed. Raises PatchError naming the operation.
@@ -150,7 +158,7 @@ class JsonPatch:
             # The library does not say which operation it was.
             result = self._one_by_one(document, copies)
         if not isinstance(result, dict):
-            raise PatchError(f"the patch leaves {shown(result)} in place of the object")
+            raise PatchError(f"the patch leaves {render(result)} in place of the object")
         if is_deeper(result, MAX_DEPTH):
             raise PatchError(f"the patch makes an object that is nested deeper than {MAX_DEPTH} levels")
         return result

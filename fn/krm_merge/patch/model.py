@@ -51,9 +51,9 @@ def hiding_values(hides: Callable[[], bool]) -> Iterator[None]:
         _hides.reset(token)
 
 
-def shown(value: Value) -> str:
+def render(value: Value) -> str:
     """A value in a message."""
-    return _cut(_redacted(value) if _hides.get()() else value)
+    return _cut(_redact(value) if _hides.get()() else value)
 
 
 def shown_operation(operation: Object) -> str:
@@ -62,7 +62,7 @@ def shown_operation(operation: Object) -> str:
         return _cut(operation)
     return _cut(
         {
-            name: inner if name in _OF_OPERATIONS and isinstance(inner, str) else _redacted(inner)
+            name: inner if name in _OF_OPERATIONS and isinstance(inner, str) else _redact(inner)
             for name, inner in operation.items()
         }
     )
@@ -73,11 +73,11 @@ def _cut(value: Value) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _redacted(value: Value) -> Value:
+def _redact(value: Value) -> Value:
     """The value with the names of its fields alone."""
     if isinstance(value, dict):
-        return {name: _redacted(inner) for name, inner in value.items()}
-    return [_redacted(item) for item in value] if isinstance(value, list) else REDACTED
+        return {name: _redact(inner) for name, inner in value.items()}
+    return [_redact(item) for item in value] if isinstance(value, list) else REDACTED
 
 
 __all__ = ["ValueKind", "identity", "is_deeper", "kind_of", "same", "text_of"]
@@ -203,10 +203,10 @@ class SchemaShape:
 
     def field(self, name: str) -> Field:
         """Schemas say nothing of fields without marks: those count as known."""
-        known = self._fields.get(name)
-        if known is None:
-            known = self._fields[name] = self._look_up(name)
-        return known
+        field = self._fields.get(name)
+        if field is None:
+            field = self._fields[name] = self._look_up(name)
+        return field
 
     def keys_at(self, path: tuple[str, ...]) -> tuple[str, ...]:
         """The key fields of the list at a path from here, without the steps into list elements."""

@@ -137,8 +137,8 @@ def _written_directive(operations: list[Value]) -> FieldPath | None:
             name = str(operation.get("path")).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
             if is_directive(name):
                 return number, "path"
-            if (found := first_directive(operation.get("value"), (number, "value"))) is not None:
-                return found
+            if (place := first_directive(operation.get("value"), (number, "value"))) is not None:
+                return place
     return None
 
 
@@ -157,5 +157,5 @@ def named_by(patch: ParsedPatch) -> list[str]:
     """The fields of an object's identity that a patch has: it names its object by them, or changes them."""
     metadata = patch.body.get("metadata")
     inner = metadata if isinstance(metadata, dict) else {}
-    found = [name for name in ("apiVersion", "kind") if name in patch.body]
-    return found + [f"metadata.{name}" for name in ("name", "namespace") if name in inner]
+    fields = [name for name in ("apiVersion", "kind") if name in patch.body]
+    return fields + [f"metadata.{name}" for name in ("name", "namespace") if name in inner]

@@ -95,9 +95,9 @@ def edit_policy(
     # The first match wins, so what was said last comes first.
     if rules:
         new["rules"] = [*map(dict, rules), *_without(value.get("rules"), rules, _SAME_RULE)]
-    kept = _without(value.get("resolutions"), [*resolutions, *dropped], _SAME_CHOICE)
+    remaining = _without(value.get("resolutions"), [*resolutions, *dropped], _SAME_CHOICE)
     if resolutions or "resolutions" in value:
-        new["resolutions"] = [*kept, *map(dict, resolutions)]
+        new["resolutions"] = [*remaining, *map(dict, resolutions)]
     for field, problem in too_many(new):
         raise KrmMergeError(f"{name}: {field}{problem}")
     resource = Resource.from_tree(root)
@@ -171,10 +171,10 @@ def remember(file: Path, choices: Sequence[RecordedChoice]) -> None:
         for choice in choices
     ]
     latest = {choice.key: choice for choice in anywhere}.values()
-    known = read_file(file) if file.is_file() else None
+    before = read_file(file) if file.is_file() else None
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = edit_policy(known, str(file), [choice.to_value() for choice in latest], ())
-    write_file(file, File(new.data), known)
+    new = edit_policy(before, str(file), [choice.to_value() for choice in latest], ())
+    write_file(file, File(new.data), before)
 
 
 def _policy(text: str, name: str) -> MappingNode:
@@ -187,10 +187,10 @@ def _policy(text: str, name: str) -> MappingNode:
     return roots[0]
 
 
-def _without(known: Value, new: Sequence[Mapping[str, Value]], fields: Sequence[str]) -> list[Value]:
-    """What is written, less what the new ones replace."""
+def _without(entries: Value, new: Sequence[Mapping[str, Value]], fields: Sequence[str]) -> list[Value]:
+    """The entries that `new` does not replace."""
     replaced = {_key(value, fields) for value in new}
-    return [value for value in known if _key(value, fields) not in replaced] if isinstance(known, list) else []
+    return [value for value in entries if _key(value, fields) not in replaced] if isinstance(entries, list) else []
 
 
 def _key(value: object, fields: Sequence[str]) -> str:

@@ -84,8 +84,8 @@ def combine(
 
 def find_policy(package: Tree) -> PackagePolicy:
     """The MergePolicy in a package's own folder, whatever its file is called (M1). Raises PolicyError."""
-    own = (path for path in package if "/" not in path and holds_resources(path))
-    paths = sorted(own, key=lambda path: path != FILE)
+    paths_at_top = (path for path in package if "/" not in path and holds_resources(path))
+    paths = sorted(paths_at_top, key=lambda path: path != FILE)
     return read_policy_files((path, package[path].data) for path in paths)
 
 
@@ -114,7 +114,7 @@ def read_policy_files(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
 
 
 def collect_redactions(*versions: Tree) -> tuple[Redaction, ...]:
-    """What the MergePolicies of versions of a package hide.
+    """The values that the MergePolicies of versions of a package hide.
 
     A version whose policy cannot be read hides nothing: it is what somebody looks at, not what a merge obeys.
     """
@@ -160,8 +160,8 @@ def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
     model, problems = check(MergePolicy, value)
     if model is None:
         raise PolicyError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
-    for number, given in enumerate(model.resolutions):
-        if given.packages is not None:
+    for number, resolution in enumerate(model.resolutions):
+        if resolution.packages is not None:
             where = f"{file}: resolutions[{number}].packages"
             raise PolicyError(f"{where} is for the policy.yaml of a campaign; remove it, or the resolution")
     return policy_from_model(model, file)
@@ -174,16 +174,16 @@ def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
 
     resolutions = [
         Resolution(
-            nature=given.nature,
-            path=parse_path(given.path) if given.path else (),
-            fingerprint=given.fingerprint,
-            choice=given.choice,
-            value=given.value,
-            identity=None if given.resource is None else given.resource.identity,
+            nature=resolution.nature,
+            path=parse_path(resolution.path) if resolution.path else (),
+            fingerprint=resolution.fingerprint,
+            choice=resolution.choice,
+            value=resolution.value,
+            identity=None if resolution.resource is None else resolution.resource.identity,
             place=f"{file} resolutions[{number}]",
             number=number,
         )
-        for number, given in enumerate(model.resolutions)
+        for number, resolution in enumerate(model.resolutions)
     ]
     redactions = redactions_of(model.redact)
     return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), redactions, file)
@@ -233,9 +233,9 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     value = to_value(root)
     if not isinstance(root, nodes.MappingNode) or not isinstance(value, dict):
         raise RulesError("a mapping with rules, listKeys or redact is expected")
-    known = {"rules", "listKeys", "redact"}
-    unknown = sorted(value.keys() - known) if value.get("kind") is None else []
-    model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in known})
+    fields = {"rules", "listKeys", "redact"}
+    unknown = sorted(value.keys() - fields) if value.get("kind") is None else []
+    model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in fields})
     flaws = [f"{path}{problem}" for path, problem in problems]
     flaws += [f"{name} is an unknown field; known are rules, listKeys and redact" for name in unknown]
     if model is None or flaws:

@@ -63,14 +63,14 @@ def value_at(value: Value, *path: str) -> Value:
 
 def map_at(value: Value, *path: str) -> Object:
     """The map at a path, an empty one for anything else."""
-    found = value_at(value, *path)
-    return found if isinstance(found, dict) else {}
+    node = value_at(value, *path)
+    return node if isinstance(node, dict) else {}
 
 
 def list_at(value: Value, *path: str) -> list[Value]:
     """The list at a path, an empty one for anything else."""
-    found = value_at(value, *path)
-    return found if isinstance(found, list) else []
+    node = value_at(value, *path)
+    return node if isinstance(node, list) else []
 
 
 _KIND_LIST = "Deployment.apps,Service,Route.route.openshift.io"
@@ -228,9 +228,10 @@ def _without_uids(job: Object, *labels: str) -> Iterator[Operation]:
 
 
 def _role_binding(binding: Object) -> Iterator[Operation]:
-    own = value_at(binding, "metadata", "namespace")
+    namespace = value_at(binding, "metadata", "namespace")
     for at, subject in enumerate(list_at(binding, "subjects")):
-        if value_at(subject, "kind") == "ServiceAccount" and own is not None and value_at(subject, "namespace") == own:
+        kind, other = value_at(subject, "kind"), value_at(subject, "namespace")
+        if kind == "ServiceAccount" and namespace is not None and other == namespace:
             yield Operation("remove", ("subjects", str(at), "namespace"))
 
 
@@ -292,14 +293,14 @@ def _images(resource: Object, kind: str, registries: Mapping[str, str]) -> Itera
     for containers in ("containers", "initContainers"):
         for at, container in enumerate(list_at(resource, *pod, containers)):
             image = value_at(container, "image")
-            if isinstance(image, str) and (moved := _moved(image, registries)) is not None:
+            if isinstance(image, str) and (moved := _move_registry(image, registries)) is not None:
                 yield Operation("replace", (*pod, containers, str(at), "image"), value=moved)
 
 
-def _moved(image: str, registries: Mapping[str, str]) -> str | None:
+def _move_registry(image: str, registries: Mapping[str, str]) -> str | None:
     """The image in its new registry; the longest matching prefix counts."""
-    found = [old for old in registries if image.startswith(f"{old}/")]
-    longest = max(found, key=len, default=None)
+    prefixes = [old for old in registries if image.startswith(f"{old}/")]
+    longest = max(prefixes, key=len, default=None)
     return None if longest is None else registries[longest] + image[len(longest) :]
 
 

@@ -35,7 +35,7 @@ def flaw_of_value(value: object, depth: int = 0) -> str:
     if isinstance(value, dict) and not all(map(is_text, value)):
         return "has a key that is not text"
     inner = value.values() if isinstance(value, dict) else value
-    return next(filter(None, (flaw_of_value(one, depth + 1) for one in inner)), "")
+    return next(filter(None, (flaw_of_value(item, depth + 1) for item in inner)), "")
 
 
 def is_text(value: object) -> bool:
@@ -62,8 +62,8 @@ def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:
     """The pairs of `a=b,c=d`. Raises PluginError for a part without `=`."""
     pairs: dict[str, str] = {}
     for part in list_option(options, name):
-        key, found, value = part.partition(sign)
-        if not found or not key:
+        key, separator, value = part.partition(sign)
+        if not separator or not key:
             raise PluginError(f"option {name}: {quoted(part)!r} is not of the form key{sign}value")
         pairs[key] = value
     return pairs
@@ -105,7 +105,7 @@ class Operation:
         """Reads an operation in its JSON form; unknown fields are ignored. Raises OperationError."""
         if not isinstance(value, dict):
             raise OperationError("an operation is a map with op and path")
-        kind = next((known for known in KINDS if known == value.get("op")), None)
+        kind = next((name for name in KINDS if name == value.get("op")), None)
         if kind is None:
             raise OperationError(f"op is {quoted(str(value.get('op', 'missing')))}; known are {', '.join(KINDS)}")
         if kind in _WITH_VALUE and "value" not in value:
@@ -183,8 +183,8 @@ def pointer_text(pointer: Pointer) -> str:
     return "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in pointer)
 
 
-def _is_pointer(found: object) -> bool:
-    return isinstance(found, tuple) and all(map(is_text, found))
+def _is_pointer(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(is_text, value))
 
 
 def _pointer(value: dict[str, Value], field: str) -> Pointer:
@@ -403,8 +403,8 @@ class Metadata:
 
 def metadata_of(plugin: Plugin) -> Metadata:
     """The metadata of a plugin; for one without metadata only its name."""
-    found = getattr(plugin, "metadata", None)
-    return found if isinstance(found, Metadata) else Metadata(getattr(plugin, "name", ""))
+    metadata = getattr(plugin, "metadata", None)
+    return metadata if isinstance(metadata, Metadata) else Metadata(getattr(plugin, "name", ""))
 
 
 def only_reads(plugin: Plugin) -> bool:
@@ -419,15 +419,15 @@ def close(plugin: Plugin) -> None:
         end()
 
 
-def _check_items(what: str, found: object, type_: type) -> None:
+def _check_items(what: str, items: object, type_: type) -> None:
     """Raises PluginError."""
-    if not isinstance(found, tuple | list) or not all(isinstance(one, type_) for one in found):
+    if not isinstance(items, tuple | list) or not all(isinstance(item, type_) for item in items):
         raise PluginError(f"{what}: a tuple of {type_.__name__} is expected")
 
 
-def _check_type(what: str, found: object, type_: type) -> None:
+def _check_type(what: str, value: object, type_: type) -> None:
     """Raises PluginError."""
-    if not isinstance(found, type_):
+    if not isinstance(value, type_):
         raise PluginError(f"{what}: a {type_.__name__} is expected")
 
 
@@ -436,16 +436,16 @@ def _check_new(resource: Object) -> None:
     if flaw := flaw_of_value(resource):
         raise PluginError(f"a new resource of the response {flaw}")
     metadata = resource.get("metadata")
-    for field, found in (
+    for field, text in (
         ("apiVersion", resource.get("apiVersion")),
         ("kind", resource.get("kind")),
         ("name", metadata.get("name") if isinstance(metadata, dict) else None),
     ):
-        if not isinstance(found, str) or not found:
+        if not isinstance(text, str) or not text:
             raise PluginError(f"a new resource of the response is missing {field}")
-        if not found.isprintable():
+        if not text.isprintable():
             raise PluginError(
-                f"{field} of a new resource of the response is {found!a}; leave out what cannot be printed"
+                f"{field} of a new resource of the response is {text!a}; leave out what cannot be printed"
             )
     assert isinstance(metadata, dict)
     if not isinstance(metadata.get("annotations", {}), dict):
@@ -457,10 +457,10 @@ def _check_new(resource: Object) -> None:
 
 
 def _text(value: Value, field: str) -> str:
-    found = value.get(field) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    text = value.get(field) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _list(value: Object, field: str) -> Sequence[Value]:
-    found = value.get(field)
-    return found if isinstance(found, list) else ()
+    items = value.get(field)
+    return items if isinstance(items, list) else ()

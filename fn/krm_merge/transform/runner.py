@@ -61,7 +61,7 @@ def new_path(path: str) -> str:
 
 def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
     """The format in which crane writes them."""
-    return [{"PluginName": one.plugin, "Operation": one.operation.to_value()} for one in operations]
+    return [{"PluginName": item.plugin, "Operation": item.operation.to_value()} for item in operations]
 
 
 def _beside(path: str, prefix: str) -> str:
@@ -164,7 +164,7 @@ class Runner:
     ) -> Settlement:
         if whiteouts:
             # Priorities do not matter: any whiteout wins (T5).
-            return _dropped(resource, proposals, whiteouts[0].plugin, self.keep, keys_of, copies)
+            return _drop_loser(resource, proposals, whiteouts[0].plugin, self.keep, keys_of, copies)
         if self.detect == "path":
             return settle_by_path(resource, proposals, keys_of, copies)
         return settle(resource, proposals, self.keep, keys_of, copies)
@@ -175,11 +175,11 @@ class Runner:
             close(plugin)
 
     def _response(self, plugin: Plugin, resource: Object) -> Response:
-        shown = resource if only_reads(plugin) else copied(resource)
-        assert isinstance(shown, dict)
+        argument = resource if only_reads(plugin) else copied(resource)
+        assert isinstance(argument, dict)
         try:
             # T1: each has a copy of its own, of the options too.
-            response: object = plugin.run(shown, dict(self.options))
+            response: object = plugin.run(argument, dict(self.options))
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
@@ -198,7 +198,7 @@ def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
         yield Failure(names, f"makes a resource that {flaw}")
 
 
-def _dropped(
+def _drop_loser(
     resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf, copies: Copies
 ) -> Settlement:
     """The ignored changes of plugins to a resource that another plugin whites out."""

@@ -59,10 +59,10 @@ def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
 
     Raises PackageError with every problem.
     """
-    found, problems = [], []
+    resources, problems = [], []
     for index, line, document in _documents(name, data):
         try:
-            found += list(_named(name, index, line, document))
+            resources += list(_resources_of(name, index, line, document))
         except UnicodeDecodeError:
             problems.append(f"{name}:{line}: not UTF-8; save the file as UTF-8")
         except TextError:
@@ -70,8 +70,8 @@ def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
         except PackageError as error:
             problems.append(f"{name}:{line}: {error}")
     if problems:
-        raise PackageError(listed(problems))
-    return found
+        raise PackageError(join_problems(problems))
+    return resources
 
 
 class ResourcesOfTree(NamedTuple):
@@ -82,28 +82,28 @@ class ResourcesOfTree(NamedTuple):
 
 
 def resources_of_tree(tree: Tree) -> ResourcesOfTree:
-    """The resources with names in the files of a directory; what is none is left out, Kptfiles too."""
+    """The resources with names in the files of a directory; other documents are left out, Kptfiles too."""
     version = PackageVersion("", tree)
     resources: list[FoundResource] = []
     unreadable: dict[str, str] = {}
     for path, file in tree.items():
         if is_kptfile(path) or file.mode == "link" or not version.reads(path):
             continue
-        found: list[FoundResource] = []
+        of_file: list[FoundResource] = []
         for index, line, document in _documents(path, file.data):
             try:
                 with suppress(PackageError):
-                    found += list(_named(path, index, line, document))
+                    of_file += list(_resources_of(path, index, line, document))
             except UnicodeDecodeError:
                 unreadable[path] = "not UTF-8"
             except TextError:
                 unreadable[path] = _syntax_error(document, line)
         if path not in unreadable:
-            resources += found
+            resources += of_file
     return ResourcesOfTree(resources, unreadable)
 
 
-def listed(problems: Sequence[str]) -> str:
+def join_problems(problems: Sequence[str]) -> str:
     """Several problems as one message."""
     more = len(problems) - MOST_PROBLEMS
     return "; ".join([*problems[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
@@ -127,7 +127,7 @@ def _syntax_error(document: bytes, line: int) -> str:
     return "not valid YAML"
 
 
-def _named(path: str, index: int, line: int, document: bytes) -> Iterator[FoundResource]:
+def _resources_of(path: str, index: int, line: int, document: bytes) -> Iterator[FoundResource]:
     """The resource of a document, or those in a List. Raises UnicodeDecodeError, TextError, PackageError."""
     text = document.decode("utf-8")
     root = read(text)
@@ -192,29 +192,29 @@ def in_local_namespaces(
     """
     sides = original, upstream, local
     counts = [Counter(map(_name, side)) for side in sides]
-    ours = {_name(found): found.member.identity.namespace for found in local}
-    given: dict[_Name, set[str]] = {}
-    for found in (*original, *upstream):
-        given.setdefault(_name(found), set()).add(found.member.identity.namespace)
+    ours = {_name(resource): resource.member.identity.namespace for resource in local}
+    namespaces: dict[_Name, set[str]] = {}
+    for resource in (*original, *upstream):
+        namespaces.setdefault(_name(resource), set()).add(resource.member.identity.namespace)
 
-    def changed(found: FoundResource) -> FoundResource:
-        name = _name(found)
-        theirs, namespace = found.member.identity.namespace, ours.get(name)
-        is_one = all(count[name] <= 1 for count in counts) and len(given[name]) == 1
+    def adopt(resource: FoundResource) -> FoundResource:
+        name = _name(resource)
+        theirs, namespace = resource.member.identity.namespace, ours.get(name)
+        is_one = all(count[name] <= 1 for count in counts) and len(namespaces[name]) == 1
         if namespace is None or not is_one or theirs == namespace or (theirs and namespace):
-            return found
-        return _in_namespace(found, namespace)
+            return resource
+        return _in_namespace(resource, namespace)
 
-    return list(map(changed, original)), list(map(changed, upstream))
-
-
-def _name(found: FoundResource) -> _Name:
-    identity = found.member.identity
-    return identity.group, identity.kind, identity.name or f"{found.member.generate_name}*"
+    return list(map(adopt, original)), list(map(adopt, upstream))
 
 
-def _in_namespace(found: FoundResource, namespace: str) -> FoundResource:
-    resource = Resource.from_tree(found.member.root)
+def _name(resource: FoundResource) -> _Name:
+    identity = resource.member.identity
+    return identity.group, identity.kind, identity.name or f"{resource.member.generate_name}*"
+
+
+def _in_namespace(before: FoundResource, namespace: str) -> FoundResource:
+    resource = Resource.from_tree(before.member.root)
     if namespace:
         resource.set("metadata.namespace", namespace)
     else:
@@ -222,5 +222,5 @@ def _in_namespace(found: FoundResource, namespace: str) -> FoundResource:
     text = resource.text()
     root = read(text)
     assert isinstance(root, MappingNode)
-    member = replace(found.member, identity=identity_of(root), root=root)
-    return replace(found, member=member, text=text)
+    member = replace(before.member, identity=identity_of(root), root=root)
+    return replace(before, member=member, text=text)

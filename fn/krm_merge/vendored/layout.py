@@ -36,11 +36,11 @@ class PlacedResource(NamedTuple):
 
 
 class Conventions:
-    """What the paths of resources have in common."""
+    """The common pattern of the paths of resources."""
 
     def __init__(self, placed: Sequence[PlacedResource]) -> None:
         """Takes every resource that shows where others belong."""
-        self._placed = placed
+        self._place_all = placed
         self._templates = [templates_of(path, resource) for resource, path, _ in placed]
 
     def path_of(self, resource: Named, position: int | None) -> str | None:
@@ -51,14 +51,14 @@ class Conventions:
         """
         kind = resource.identity.group_kind
         rankings = [self._by_kind[kind]] if kind in self._by_kind else [self._of_kinds, self._of_neighbours]
-        found = (path for ranking in rankings for path in ranking.paths_of(resource, position))
-        return next(found, None)
+        paths = (path for ranking in rankings for path in ranking.paths_of(resource, position))
+        return next(paths, None)
 
     @cached_property
     def _kinds(self) -> dict[Template, set[_Kind]]:
         """The kinds that each template explains."""
         kinds: dict[Template, set[_Kind]] = {}
-        for (resource, _, _), templates in zip(self._placed, self._templates, strict=True):
+        for (resource, _, _), templates in zip(self._place_all, self._templates, strict=True):
             for template in templates:
                 kinds.setdefault(template, set()).add(resource.identity.group_kind)
         return kinds
@@ -72,7 +72,7 @@ class Conventions:
     def _by_kind(self) -> dict[_Kind, _Ranking]:
         """For each kind the templates that explain its resources."""
         numbers: dict[_Kind, list[int]] = {}
-        for number, (resource, _, _) in enumerate(self._placed):
+        for number, (resource, _, _) in enumerate(self._place_all):
             numbers.setdefault(resource.identity.group_kind, []).append(number)
         return {kind: self._ranking(of_kind) for kind, of_kind in numbers.items()}
 
@@ -87,7 +87,7 @@ class Conventions:
     @cached_property
     def _of_kinds(self) -> _Ranking:
         """The templates that explain several kinds."""
-        votes = self._votes(range(len(self._placed)))
+        votes = self._votes(range(len(self._place_all)))
         return _Ranking(
             ((general, len(voters), template.placeholders), template, self._position(voters[0]))
             for template, voters in votes.items()
@@ -97,7 +97,7 @@ class Conventions:
     @cached_property
     def _of_neighbours(self) -> _Ranking:
         """For each resource the template that explains most others besides it."""
-        votes = self._votes(range(len(self._placed)))
+        votes = self._votes(range(len(self._place_all)))
         best = (
             max(templates, key=lambda template: (len(votes[template]), template.placeholders, template.path))
             for templates in self._templates
@@ -112,7 +112,7 @@ class Conventions:
         return votes
 
     def _position(self, number: int) -> float:
-        position = self._placed[number].position
+        position = self._place_all[number].position
         return math.inf if position is None else position
 
 
@@ -176,7 +176,7 @@ _SHORT_KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a file may be named by. `owner` is the resource of the package that the name of this one begins with."""
+    """The parts of a resource that name its file. `owner` is the resource of the package whose name begins its name."""
 
     identity: Identity
     app: str
@@ -222,15 +222,15 @@ class Named:
         return {placeholder: path for placeholder, path in forms.items() if path}
 
 
-def named(resources: Iterable[tuple[MappingNode, Identity, str]]) -> list[Named]:
-    """What the files of resources may be named by; takes each resource with its identity and the text of its document.
+def collect_names(resources: Iterable[tuple[MappingNode, Identity, str]]) -> list[Named]:
+    """The parts that may name the files of resources; takes each resource with its identity and its document's text.
 
     All resources of the package are taken together: one may be named after another.
     """
-    known = list(resources)
-    names = {identity.name for _, identity, _ in known}
+    items = list(resources)
+    names = {identity.name for _, identity, _ in items}
     return [
-        Named(identity, *_labels(root), _source(text), _owner(identity.name, names)) for root, identity, text in known
+        Named(identity, *_labels(root), _source(text), _owner(identity.name, names)) for root, identity, text in items
     ]
 
 
@@ -276,8 +276,8 @@ class Template:
     def path_of(self, resource: Named) -> str | None:
         """The path of a resource; None where it lacks what the path is named by."""
         texts = {**resource.parts, **resource.kinds, **resource.sources}
-        wanted = _PLACEHOLDER.findall(self.path)
-        if not all(placeholder in texts for placeholder in wanted):
+        placeholders = _PLACEHOLDER.findall(self.path)
+        if not all(placeholder in texts for placeholder in placeholders):
             return None
         return _PLACEHOLDER.sub(lambda match: texts[match[1]], self.path)
 
@@ -291,11 +291,11 @@ def templates_of(path: str, resource: Named) -> set[Template]:
     """Every convention that explains why a resource is in the file with this path; the path itself is one."""
     stem, suffix = splitext(path)
     segments = [sorted(_readings(segment, resource)) for segment in stem.split("/")]
-    found = {Template("/".join(choice) + suffix) for choice in product(*segments)}
+    templates = {Template("/".join(choice) + suffix) for choice in product(*segments)}
     for placeholder, source in resource.sources.items():
         if path == source or path.endswith(f"/{source}"):
-            found.add(Template(f"{path.removesuffix(source)}{{{placeholder}}}"))
-    return found
+            templates.add(Template(f"{path.removesuffix(source)}{{{placeholder}}}"))
+    return templates
 
 
 def _readings(segment: str, resource: Named) -> Iterator[str]:
@@ -311,8 +311,8 @@ def _put(reading: str, text: str, placeholder: str) -> str:
     pieces = _PLACEHOLDER.split(reading)
     pieces[1::2] = (f"{{{name}}}" for name in pieces[1::2])
     for at in range(0, len(pieces), 2):
-        pieces[at], found = re.subn(word, f"{{{placeholder}}}", pieces[at], count=1)
-        if found:
+        pieces[at], count = re.subn(word, f"{{{placeholder}}}", pieces[at], count=1)
+        if count:
             break
     return "".join(pieces)
 
@@ -337,9 +337,9 @@ class Row(NamedTuple):
     @property
     def nearest(self) -> FoundResource:
         """The resource as the nearest side has it."""
-        found = self.local or self.upstream or self.original
-        assert found is not None
-        return found
+        resource = self.local or self.upstream or self.original
+        assert resource is not None
+        return resource
 
 
 class LayoutPlace(NamedTuple):
@@ -361,16 +361,17 @@ class Layout:
         self._only = next(iter(local)) if is_file else None
         manifests = [file.data for path, file in local.items() if holds_resources(path) and not is_kptfile(path)]
         self._separates = sum(1 for data in manifests if data.startswith(b"---")) * 2 > len(manifests)
-        self._taken = {found.member.place: _target(found) for row in rows if (found := row.local) is not None}
+        self._taken = {resource.member.place: _target(resource) for row in rows if (resource := row.local) is not None}
         self._lists: dict[LayoutPlace, bool] = {}
         for row in rows:
             if row.local is not None and (target := _target(row.local)).in_list is not None:
                 self._lists[target] = self._lists.get(target, True) and row.is_vendored
-        self._targets = self._placed(rows, {id(found): position for position, found in enumerate(upstream)})
+        self._targets = self._place_all(rows, {id(resource): position for position, resource in enumerate(upstream)})
 
-    def _placed(self, rows: Sequence[Row], order: Mapping[int, int]) -> dict[int, LayoutPlace]:
+    def _place_all(self, rows: Sequence[Row], order: Mapping[int, int]) -> dict[int, LayoutPlace]:
         """The place of each resource of original and upstream, by id(); `order` has the positions of upstream's."""
-        names = named((row.nearest.member.root, row.nearest.member.identity, _commented(row)) for row in rows)
+        members = ((row.nearest.member, _commented_text(row)) for row in rows)
+        names = collect_names((member.root, member.identity, text) for member, text in members)
         positions = [None if row.upstream is None else order[id(row.upstream)] for row in rows]
         placed = list(zip(rows, names, positions, strict=True))
         # Files of local's own do not show where upstream's belong.
@@ -411,12 +412,12 @@ class Layout:
         """One version as files."""
         documents: dict[str, list[bytes]] = {}
         items: dict[LayoutPlace, list[Value]] = {target: [] for target in self._lists}
-        for found in side:
-            target = self._targets[id(found)]
+        for resource in side:
+            target = self._targets[id(resource)]
             if target.in_list is None:
-                documents.setdefault(target.path, []).append(self._document(found, target.path))
+                documents.setdefault(target.path, []).append(self._document(resource, target.path))
             else:
-                items[target].append(to_value(found.member.root))
+                items[target].append(to_value(resource.member.root))
         for target, values in items.items():
             # A List whose items are all gone is gone, too.
             if values or not self._lists[target]:
@@ -432,12 +433,12 @@ class Layout:
         data = joined([first, *documents[1:]], b"")
         return File(data) if ours is None else File(in_lines_of(data, ours.data), ours.mode)
 
-    def _document(self, found: FoundResource, path: str) -> bytes:
-        root = found.member.root
+    def _document(self, resource: FoundResource, path: str) -> bytes:
+        root = resource.member.root
         if is_json(path):
             return _as_json(to_value(root))
         # JSON among YAML would be valid, and nothing for people.
-        text = _as_yaml(to_value(root)) if root.flow else without_separator(found.text.encode())
+        text = _as_yaml(to_value(root)) if root.flow else without_separator(resource.text.encode())
         return text if text.endswith(b"\n") else text + b"\n"
 
     def _list(self, target: LayoutPlace, items: list[Value]) -> bytes:
@@ -453,11 +454,11 @@ def _target(local: FoundResource) -> LayoutPlace:
     return LayoutPlace(local.member.place, None if local.item is None else local.member.index)
 
 
-def _commented(row: Row) -> str:
+def _commented_text(row: Row) -> str:
     """The text of the version that says by a comment where it comes from, upstream's at best."""
-    found = row.upstream or row.original or row.local
-    assert found is not None
-    return found.text
+    resource = row.upstream or row.original or row.local
+    assert resource is not None
+    return resource.text
 
 
 def _as_json(value: Value) -> bytes:

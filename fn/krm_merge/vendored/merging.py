@@ -32,12 +32,12 @@ from krm_merge.startup import replace
 from krm_merge.vendored.documents import (
     FoundResource,
     in_local_namespaces,
-    listed,
+    join_problems,
     resources_of_file,
     resources_of_tree,
 )
 from krm_merge.vendored.layout import Layout, Row
-from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, recorded
+from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, record_version
 
 
 def laid_out_alike(file: File, name: str, directory: Tree, directory_name: str) -> tuple[Tree, Tree]:
@@ -46,8 +46,8 @@ def laid_out_alike(file: File, name: str, directory: Tree, directory_name: str) 
     Messages use the names. Raises PackageError.
     """
     version = ManifestVersion(name, resources_of_file(name, file.data))
-    layout = aligned(version, version, directory, directory_name, is_file=False)
-    paths = {found.member.place for found in resources_of_tree(directory).resources}
+    layout = align(version, version, directory, directory_name, is_file=False)
+    paths = {resource.member.place for resource in resources_of_tree(directory).resources}
     return layout.original, {path: directory[path] for path in directory if path in paths or is_kptfile(path)}
 
 
@@ -72,16 +72,16 @@ class Aligned(NamedTuple):
     unread: dict[str, str]
 
 
-def aligned(original: ManifestVersion, upstream: ManifestVersion, local: Tree, name: str, *, is_file: bool) -> Aligned:
+def align(original: ManifestVersion, upstream: ManifestVersion, local: Tree, name: str, *, is_file: bool) -> Aligned:
     """Original and upstream as files that correspond to those of local, which messages name by `name`.
 
     `is_file` says that local is one file, and stays one. Raises PackageError where a version has one resource twice.
     """
-    found, unreadable = resources_of_tree(local)
-    ours = ManifestVersion(name, found)
+    resources, unreadable = resources_of_tree(local)
+    ours = ManifestVersion(name, resources)
     _refuse_doubles(original, upstream, ours)
     before, theirs = in_local_namespaces(original.resources, upstream.resources, ours.resources)
-    rows = _matched(before, theirs, ours.resources)
+    rows = _match(before, theirs, ours.resources)
     layout = Layout(local, rows, theirs, is_file=is_file)
     is_foreign = bool(ours.resources) and not any(row.local and row.is_vendored for row in rows)
     kptfiles = {path: file for path, file in local.items() if is_kptfile(path)}
@@ -95,40 +95,40 @@ def aligned(original: ManifestVersion, upstream: ManifestVersion, local: Tree, n
 
 def _refuse_doubles(original: ManifestVersion, upstream: ManifestVersion, local: ManifestVersion) -> None:
     """Refuses one identity in two places; local may have that in what upstream does not know (R7)."""
-    known = {found.member.identity for version in (original, upstream) for found in version.resources}
+    known = {resource.member.identity for version in (original, upstream) for resource in version.resources}
     for version in (original, upstream, local):
         places: dict[Identity, list[FoundResource]] = {}
-        for found in version.resources:
-            if found.member.identity.name and found.member.identity in known:
-                places.setdefault(found.member.identity, []).append(found)
+        for resource in version.resources:
+            if resource.member.identity.name and resource.member.identity in known:
+                places.setdefault(resource.member.identity, []).append(resource)
         problems = [
-            f"{several[0].ref} is in {' and '.join(_place(version, found) for found in several)}"
+            f"{several[0].ref} is in {' and '.join(_place(version, resource) for resource in several)}"
             for several in places.values()
             if len(several) > 1
         ]
         if problems:
             folder = f", or name the folder in {local.name} that holds what comes from upstream" * (version is local)
-            raise PackageError(f"{listed(problems)}; keep one of each{folder}")
+            raise PackageError(f"{join_problems(problems)}; keep one of each{folder}")
 
 
-def _place(version: ManifestVersion, found: FoundResource) -> str:
-    return found.place if found.member.place == version.name else f"{version.name}/{found.place}"
+def _place(version: ManifestVersion, resource: FoundResource) -> str:
+    return resource.place if resource.member.place == version.name else f"{version.name}/{resource.place}"
 
 
-def _matched(
+def _match(
     original: Sequence[FoundResource], upstream: Sequence[FoundResource], local: Sequence[FoundResource]
 ) -> list[Row]:
     """The resources of all versions by R1, renames included, as if each version were one file."""
-    known: dict[int, FoundResource] = {}
+    originals: dict[int, FoundResource] = {}
 
     def members(side: Sequence[FoundResource]) -> list[Member]:
-        found = [replace(found.member, place="", file="", index=at) for at, found in enumerate(side)]
-        known.update(zip(map(id, found), side, strict=True))
-        return found
+        copies = [replace(resource.member, place="", file="", index=at) for at, resource in enumerate(side)]
+        originals.update(zip(map(id, copies), side, strict=True))
+        return copies
 
     def row(triple: Triple) -> Row:
-        found = [None if member is None else known[id(member)] for member in triple]
-        return Row(found[0], found[1], found[2])
+        resources = [None if member is None else originals[id(member)] for member in triple]
+        return Row(resources[0], resources[1], resources[2])
 
     sides = members(original), members(upstream), members(local)
     triples = match_resources(*sides, Folders((), Policy())).triples
@@ -211,7 +211,7 @@ class VendoredManifests:
         """Whether this content of upstream is the one that was merged last."""
         return self.record is not None and self.content is not None and digest_of(self.content) == self.record.digest
 
-    def recorded(self, source: ManifestSource, directory: str) -> Changes:
+    def record_changes(self, source: ManifestSource, directory: str) -> Changes:
         """The changes that record upstream as merged (R12); `directory` is the name of local's.
 
         Raises PackageError where local or upstream is of another form.
@@ -220,10 +220,10 @@ class VendoredManifests:
             raise PackageError(f"{self.name} is one file; a {FILE} is for manifests in a directory")
         if self.content is None:
             raise PackageError(f"{join(self.name, FILE)} {FOR_ONE_FILE}")
-        return recorded(self.record, self.local, self.content, source, directory)
+        return record_version(self.record, self.local, self.content, source, directory)
 
 
-def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredManifests:
+def align_manifests(original: Given | None, upstream: Given, local: Given) -> VendoredManifests:
     """Brings original and upstream into the layout of local. Without `original`, local's Vendorfile names it (R12).
 
     Raises PackageError.
@@ -241,7 +241,7 @@ def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredM
     if not versions[0].resources and not original.may_be_empty:
         remedy = "give /dev/null as ORIGINAL if there was no version before"
         raise PackageError(f"{original.name} holds no resources; {remedy}")
-    layout = aligned(*versions, files, local.name, is_file=is_file)
+    layout = align(*versions, files, local.name, is_file=is_file)
     _refuse_open_conflicts(local.name, {path: files[path] for path in layout.unread})
     hints = []
     if layout.is_foreign:
@@ -252,7 +252,7 @@ def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredM
         of_version = f" of {record.source.version}" if record.source.version else ""
         hints.append(f"{original.name} is not the original{of_version} that {record.file} records")
     if layout.unread:
-        hints.append(f"{_listed(local.name, layout.unread)}; what is broken in there stays as it is")
+        hints.append(f"{_join_unreadable(local.name, layout.unread)}; what is broken in there stays as it is")
     content = upstream.content.data if isinstance(upstream.content, File) else None
     return VendoredManifests(
         layout.original, layout.upstream, files, local.name, is_file, content, record, tuple(hints)
@@ -270,22 +270,22 @@ def _recorded_original(record: VendorRecord | None, local: Tree, name: str) -> G
 
 def _refuse_open_conflicts(name: str, unread: Tree) -> None:
     """Refuses to go on where an earlier merge left markers: what changed now would be lost for these resources."""
-    if found := lines_of_conflicts(unread):
-        places = ", ".join(f"{join(name, path)}:{line}" for path, line in found.items())
+    if lines := lines_of_conflicts(unread):
+        places = ", ".join(f"{join(name, path)}:{line}" for path, line in lines.items())
         raise RefusedError(f"{places}: an earlier merge left conflict markers; settle that conflict first")
 
 
-def _version(given: Given) -> ManifestVersion:
-    if isinstance(given.content, File):
-        return ManifestVersion(given.name, resources_of_file(given.name, given.content.data))
-    found = resources_of_tree(given.content)
-    if found.unreadable:
-        raise PackageError(_listed(given.name, found.unreadable))
-    return ManifestVersion(given.name, found.resources)
+def _version(side: Given) -> ManifestVersion:
+    if isinstance(side.content, File):
+        return ManifestVersion(side.name, resources_of_file(side.name, side.content.data))
+    resources = resources_of_tree(side.content)
+    if resources.unreadable:
+        raise PackageError(_join_unreadable(side.name, resources.unreadable))
+    return ManifestVersion(side.name, resources.resources)
 
 
-def _listed(name: str, unreadable: Mapping[str, str]) -> str:
-    return listed([f"{join(name, path)}: {problem}" for path, problem in unreadable.items()])
+def _join_unreadable(name: str, unreadable: Mapping[str, str]) -> str:
+    return join_problems([f"{join(name, path)}: {problem}" for path, problem in unreadable.items()])
 
 
 def _path_of_file(name: str) -> str:

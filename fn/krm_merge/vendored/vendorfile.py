@@ -50,7 +50,7 @@ _HEAD: Final = "# Where these manifests come from. `krm-merge merge UPSTREAM DIR
 
 @dataclass(frozen=True, slots=True)
 class ManifestSource:
-    """What is known of a version of upstream besides its content; empty texts are unknown."""
+    """The source of a version of upstream, and its name; empty texts are unknown."""
 
     name: str = ""
     version: str = ""
@@ -107,7 +107,7 @@ def read_record(local: Tree, name: str) -> VendorRecord | None:
     return VendorRecord(file, root, source, model.digest, model.original)
 
 
-def recorded(
+def record_version(
     record: VendorRecord | None, local: Tree, upstream: bytes, source: ManifestSource, directory: str
 ) -> Changes:
     """The changes that record a version of upstream as merged. A new Vendorfile is named after the `directory`.
@@ -120,12 +120,12 @@ def recorded(
         text = _new(directory, source, digest, original)
     else:
         original = record.original
-        text = _updated(record, source, digest)
+        text = _update(record, source, digest)
     files = {FILE: text.encode(), original: upstream}
     return {path: File(data) for path, data in files.items() if path not in local or local[path].data != data}
 
 
-def _updated(record: VendorRecord, source: ManifestSource, digest: str) -> str:
+def _update(record: VendorRecord, source: ManifestSource, digest: str) -> str:
     resource = Resource.from_tree(record.root)
     if source.name:
         resource.set("source", without_credentials(source.name))
@@ -144,8 +144,8 @@ def _new(directory: str, source: ManifestSource, digest: str, original: str) -> 
         "kind": FILE,
         "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
     }
-    known = {"source": without_credentials(source.name), "version": source.version}
-    value |= {field: text for field, text in known.items() if text} | {"digest": digest, "original": original}
+    fields = {"source": without_credentials(source.name), "version": source.version}
+    value |= {field: text for field, text in fields.items() if text} | {"digest": digest, "original": original}
     root = from_value(value)
     assert isinstance(root, MappingNode)
     return _HEAD + written(root)

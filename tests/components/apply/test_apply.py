@@ -18,15 +18,15 @@ from krm_merge.forges.local import LocalForge
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A parent image with a pull request that is built, and its child."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
-    made = World(tmp_path)
-    made.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    made.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
-    made.component("parent", "parent")
-    made.component("child", "child", "parent", at="c")
-    made.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    made.open("parent", "update")
-    made.build("parent", "parent", "1", 1)
-    return made
+    world = World(tmp_path)
+    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    world.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
+    world.component("parent", "parent")
+    world.component("child", "child", "parent", at="c")
+    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
+    world.open("parent", "update")
+    world.build("parent", "parent", "1", 1)
+    return world
 
 
 # --- Wrong plans -----------------------------------------------------------------------------------------------------
@@ -98,9 +98,9 @@ def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys:
     world.write("plans/one.yaml", {**about, "spec": spec})
     before = world.heads()
     assert world.apply() == 1
-    told = capsys.readouterr().err
-    assert message in told
-    assert ("one.yaml" in told) is ("ext::" not in text)
+    output = capsys.readouterr().err
+    assert message in output
+    assert ("one.yaml" in output) is ("ext::" not in text)
     assert world.heads() == before
     assert not mark.exists()
 
@@ -131,13 +131,13 @@ def test_a_branch_of_people_is_left_alone(world: World) -> None:
     mine = world.commit("child", "update/child", {"README": "mine\n"})
     world.open("child", "update/child")
     world.go_on("parent", "child")
-    assert [(one.source_branch, one.draft) for one in world.pulls("child")] == [
+    assert [(pull.source_branch, pull.draft) for pull in world.pulls("child")] == [
         ("update/child", False),
         ("update@child", True),
     ]
     world.forge.close(world.url("parent"), 1)
     world.go_on("parent", "child")
-    assert [one.state for one in world.pulls("child")] == ["open", "closed"]
+    assert [pull.state for pull in world.pulls("child")] == ["open", "closed"]
     assert world.git("--git-dir", world.url("child"), "rev-parse", "update/child") == mine
 
 
@@ -234,9 +234,9 @@ def test_what_was_done_is_told_before_what_went_wrong(
     world.plan("parent", "child")
     monkeypatch.setattr(LocalForge, "create", refused)
     assert world.apply(quiet=False) == 1
-    told = capsys.readouterr().err
-    assert "pushed update/child at " in told
-    assert "no more today" in told
+    output = capsys.readouterr().err
+    assert "pushed update/child at " in output
+    assert "no more today" in output
 
 
 def test_a_branch_that_is_not_there(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,8 +255,8 @@ def test_the_default_branch_is_that_of_the_repository(world: World) -> None:
     place.write_text(place.read_text().replace("revision: main", "revision: HEAD"))
     (plan,) = world.go_on("parent", "child")
     assert "targetBranch" not in plan
-    (own,) = world.pulls("child")
-    assert (own.source_branch, own.target_branch) == ("update/child", "trunk")
+    (pull,) = world.pulls("child")
+    assert (pull.source_branch, pull.target_branch) == ("update/child", "trunk")
     (plan,) = world.plan("parent", "child")
     assert (plan["targetBranch"], "actions" in plan) == ("trunk", False)
 

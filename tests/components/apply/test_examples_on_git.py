@@ -34,8 +34,11 @@ class Example:
         shutil.copytree(self.directory, self.world.package, ignore=moving)
         (self.world.package / "graph.yaml").write_text(self.local("graph.yaml"))
         self.world.options = ("--config", str(self.world.package / "components.yaml"))
-        self.images = {one["metadata"]["name"]: one["spec"]["containerImage"] for one in self.resources("graph.yaml")}
-        self.builds = {one["metadata"]["name"]: one for one in self.resources("builds.yaml")}
+        self.images = {
+            resource["metadata"]["name"]: resource["spec"]["containerImage"]
+            for resource in self.resources("graph.yaml")
+        }
+        self.builds = {resource["metadata"]["name"]: resource for resource in self.resources("builds.yaml")}
         observed = self.resources("pull-requests.yaml")
         self.pulls = {(Path(one["spec"]["repository"]).stem, one["spec"]["number"]): one for one in observed}
 
@@ -59,7 +62,7 @@ class Example:
         return text
 
     def repositories(self, contents: Mapping[str, Mapping[str, str]]) -> None:
-        used = {one["spec"]["source"]["git"]["url"] for one in self.resources("graph.yaml")}
+        used = {resource["spec"]["source"]["git"]["url"] for resource in self.resources("graph.yaml")}
         assert used == {self.world.url(name) for name in contents}
         for name, files in contents.items():
             self.world.repository(name, files)
@@ -260,8 +263,8 @@ def propose(world: World, name: str, branch: str, letter: str) -> None:
 
 def own(world: World, number: int = 1) -> tuple[bool, dict[str, str]]:
     """Whether the bundle's pull request is a draft, and the states of its triggers in its description."""
-    found = world.pull("bundle", number)
-    return found.draft, dict(re.findall(r"^- org/(\S+)#1 \((\w+)\): ", found.body, re.MULTILINE))
+    pull = world.pull("bundle", number)
+    return pull.draft, dict(re.findall(r"^- org/(\S+)#1 \((\w+)\): ", pull.body, re.MULTILINE))
 
 
 def test_s2_one_group(olm: World) -> None:

@@ -50,9 +50,9 @@ def test_s3_one_repository(monorepo: World) -> None:
     assert world.branches("op") == {"main", "new-feature", "new-feature@bundle"}
     assert world.subjects("op", "new-feature@bundle") == [f"Update controller to {digest('1')[:19]}"]
     assert world.files("op", "new-feature@bundle")["bundle/csv.yaml"] == csv("1")
-    own = world.pulls("op")[-1]
-    assert (own.draft, own.target_branch, own.state) == (True, "main", "open")
-    assert "op#1 (open)" in own.body
+    pull = world.pulls("op")[-1]
+    assert (pull.draft, pull.target_branch, pull.state) == (True, "main", "open")
+    assert "op#1 (open)" in pull.body
 
     # Step 2: it also changes the bundle.
     changes = {
@@ -84,7 +84,7 @@ def test_s3_one_repository(monorepo: World) -> None:
     # Merged, but not built yet (I10).
     commit = world.merge("op", number, "squash")
     world.go_on("op")
-    assert world.pull("op", own.number).draft
+    assert world.pull("op", pull.number).draft
 
     # Step 5: built after a squash merge, one digest is left of the branch.
     world.build("controller", "op", "9", number, commit=commit, event="push", branch="main")
@@ -94,10 +94,10 @@ def test_s3_one_repository(monorepo: World) -> None:
         **world.files("op", "main"),
         "bundle/csv.yaml": csv("9") + "\nx: 1",
     }
-    own = world.pull("op", own.number)
-    assert (own.draft, own.state) == (False, "open")
-    world.merge("op", own.number)
-    world.build("bundle", "op", "f", own.number, commit=world.pull("op", own.number).merge_commit, event="push")
+    pull = world.pull("op", pull.number)
+    assert (pull.draft, pull.state) == (False, "open")
+    world.merge("op", pull.number)
+    world.build("bundle", "op", "f", pull.number, commit=world.pull("op", pull.number).merge_commit, event="push")
     assert world.plan("op") == []
 
 
@@ -123,8 +123,8 @@ def test_s1_common_parent_image(parent: World) -> None:
     world = parent
     world.go_on("parent", "child")
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("1")
-    (own,) = world.pulls("child")
-    assert own.draft
+    (pull,) = world.pulls("child")
+    assert pull.draft
 
     # A second build: one more commit in the same pull request. A failed one: nothing.
     world.build("parent", "parent", "2", 1)
@@ -137,12 +137,12 @@ def test_s1_common_parent_image(parent: World) -> None:
 
     world.merged("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert not own.draft
-    assert "It can be merged" in own.body
+    (pull,) = world.pulls("child")
+    assert not pull.draft
+    assert "It can be merged" in pull.body
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("9")
     assert len(world.subjects("child", "update/child")) == 1
-    world.merge("child", own.number)
+    world.merge("child", pull.number)
     assert world.plan("parent", "child") == []
     assert world.files("child", "main")["Dockerfile"] == dockerfile("9")
 
@@ -153,9 +153,9 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
     world.go_on("parent", "child")
     world.forge.close(world.url("parent"), 1)
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert own.state == "closed"
-    comment = world.forge.comments(world.url("child"), own.number)[-1]
+    (pull,) = world.pulls("child")
+    assert pull.state == "closed"
+    comment = world.forge.comments(world.url("child"), pull.number)[-1]
     assert comment.text == "Closed: all of its triggers were closed without a merge."
     assert world.plan("parent", "child") == []
 
@@ -168,10 +168,10 @@ def test_s8_merged_before_what_triggered_it(parent: World) -> None:
     assert world.plan("parent", "child") == []
     world.merged("parent", "parent", 1, "9", "squash")
     world.go_on("parent", "child")
-    own = world.pulls("child")[-1]
-    assert (own.number, own.draft, own.state) == (2, False, "open")
-    assert world.files("child", own.source_branch)["Dockerfile"] == dockerfile("9")
-    assert world.subjects("child", own.source_branch) == [f"Update parent to {digest('9')[:19]}"]
+    pull = world.pulls("child")[-1]
+    assert (pull.number, pull.draft, pull.state) == (2, False, "open")
+    assert world.files("child", pull.source_branch)["Dockerfile"] == dockerfile("9")
+    assert world.subjects("child", pull.source_branch) == [f"Update parent to {digest('9')[:19]}"]
 
 
 def test_s8_and_the_other_is_closed(parent: World) -> None:
@@ -181,9 +181,9 @@ def test_s8_and_the_other_is_closed(parent: World) -> None:
     world.merge("child", 1)
     world.forge.close(world.url("parent"), 1)
     world.go_on("parent", "child")
-    own = world.pulls("child")[-1]
-    assert (own.number, own.draft) == (2, False)
-    assert world.files("child", own.source_branch)["Dockerfile"] == dockerfile("0")
+    pull = world.pulls("child")[-1]
+    assert (pull.number, pull.draft) == (2, False)
+    assert world.files("child", pull.source_branch)["Dockerfile"] == dockerfile("0")
 
 
 class Killed(BaseException):
@@ -215,8 +215,8 @@ def test_what_an_interrupted_run_left_undone_the_next_one_does(
     killed |= interrupted(world, monkeypatch, owner, step, after)
     assert killed
     assert world.apply() == 0
-    (own,) = world.pulls("child")
-    assert (own.draft, own.state) == (False, "open")
+    (pull,) = world.pulls("child")
+    assert (pull.draft, pull.state) == (False, "open")
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("9")
     assert world.subjects("child", "update/child") == [f"Update parent to {digest('9')[:19]}"]
     assert all(not plan.get("actions") for plan in world.plan("parent", "child"))
@@ -259,11 +259,11 @@ def test_a_branch_that_nobody_observed_is_in_the_way(parent: World, merged: bool
     if merged:
         world.merge("child", world.open("child", "update"))
     world.go_on("parent", "child")
-    own = world.pulls("child")[-1]
-    assert (own.source_branch, own.draft) == ("update@child", True)
+    pull = world.pulls("child")[-1]
+    assert (pull.source_branch, pull.draft) == ("update@child", True)
     world.build("parent", "parent", "2", 1)
     world.go_on("parent", "child")
-    assert world.pulls("child")[-1].number == own.number
+    assert world.pulls("child")[-1].number == pull.number
     assert world.files("child", "update@child")["Dockerfile"] == dockerfile("2")
 
 
@@ -313,8 +313,8 @@ def test_a_pinned_digest_is_left_and_told(parent: World, capsys: pytest.CaptureF
     world.commit("child", "main", {"Dockerfile": dockerfile("d") + "\n"})
     world.plan("parent", "child")
     assert world.apply() == 0
-    told = capsys.readouterr().err
-    assert f"{digest('d')} of quay.io/o/parent in Dockerfile:1 is not known to be of it; it is kept" in told
+    output = capsys.readouterr().err
+    assert f"{digest('d')} of quay.io/o/parent in Dockerfile:1 is not known to be of it; it is kept" in output
     assert world.pulls("child") == []
 
 

@@ -15,16 +15,16 @@ from krm_merge.forges.local import LocalForge
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A bundle that names two operands on neighbouring lines, and a pull request for each."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
-    made = World(tmp_path)
-    made.repository("bundle", {"Dockerfile": dockerfile("0", "0")})
+    world = World(tmp_path)
+    world.repository("bundle", {"Dockerfile": dockerfile("0", "0")})
     for name, letter in (("op1", "1"), ("op2", "2")):
-        made.repository(name, {"a": "a\n"})
-        made.component(name, name)
-        made.commit(name, f"for-{name}", {"a": "b\n"})
-        made.merged(name, name, made.open(name, f"for-{name}"), letter, "merge")
-    made.component("bundle", "bundle", "op1", "op2", at="b")
-    made.go_on("op1", "op2", "bundle")
-    return made
+        world.repository(name, {"a": "a\n"})
+        world.component(name, name)
+        world.commit(name, f"for-{name}", {"a": "b\n"})
+        world.merged(name, name, world.open(name, f"for-{name}"), letter, "merge")
+    world.component("bundle", "bundle", "op1", "op2", at="b")
+    world.go_on("op1", "op2", "bundle")
+    return world
 
 
 def dockerfile(op1: str, op2: str) -> str:
@@ -76,12 +76,12 @@ def test_what_a_person_brought_is_closed(world: World) -> None:
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
     world.go_on("op1", "op2", "bundle")
     assert head(world) == before
-    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]
+    assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed"]
     assert world.forge.comments(world.url("bundle"), 2)[-1].text == "Closed: nothing is left to update in main."
     assert "\nClosed: nothing is left to update in main.\n<!--" in world.pull("bundle", 2).body
     world.build("op2", "op2", "3", event="push", commit="3" * 40)
     world.go_on("op1", "op2", "bundle")
-    assert [one.state for one in world.pulls("bundle")] == ["open", "closed", "open"]
+    assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed", "open"]
     assert world.files("bundle", "component-update-op2/bundle")["Dockerfile"] == dockerfile("0", "3").strip()
 
 
@@ -97,8 +97,8 @@ def test_a_draft_that_brings_nothing_is_closed(world: World) -> None:
     assert world.pull("bundle", 3).state == "closed"
     world.build("op2", "op2", "5", number)
     world.go_on("op1", "op2", "bundle")
-    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open")
-    assert own.draft
+    (pull,) = (pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open")
+    assert pull.draft
     assert world.files("bundle", "feat/bundle")["Dockerfile"] == dockerfile("0", "5").strip()
 
 
@@ -119,7 +119,7 @@ def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.
         with pytest.raises(Killed):
             world.apply()
     world.go_on("op1", "op2", "bundle")
-    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]
+    assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed"]
 
 
 def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +136,7 @@ def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.Captur
     assert world.heads() == before
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
     world.go_on("op1", "op2", "bundle")
-    assert [one.state for one in world.pulls("bundle")] == ["open", "closed", "open"]
+    assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed", "open"]
     world.merge("bundle", 3)
     assert world.files("bundle", "main")["Dockerfile"] == dockerfile("0", "2").strip()
 
@@ -151,13 +151,13 @@ def test_what_is_taken_back_is_brought_again_beside_others(world: World) -> None
     world.go_on("op1", "op2", "bundle")
     world.commit("bundle", "main", {"Dockerfile": dockerfile("4", "5")})
     world.go_on("op1", "op2", "bundle")
-    assert not [one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open"]
+    assert not [pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open"]
     world.merged("op1", "op1", numbers["op1"], "4", "squash")
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
     world.go_on("op1", "op2", "bundle")
-    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open")
-    assert f"- `op1` is `quay.io/o/op1@{digest('4')}`" in own.body
-    world.merge("bundle", own.number)
+    (pull,) = (pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open")
+    assert f"- `op1` is `quay.io/o/op1@{digest('4')}`" in pull.body
+    world.merge("bundle", pull.number)
     assert world.files("bundle", "main")["Dockerfile"] == dockerfile("4", "5").strip()
 
 
@@ -166,7 +166,7 @@ def test_what_has_no_place_for_now_is_not_closed(world: World, capsys: pytest.Ca
     before = head(world)
     world.commit("bundle", "main", {"Dockerfile": "FROM quay.io/o/op2:latest\n"})
     world.go_on("op1", "op2", "bundle")
-    assert [one.state for one in world.pulls("bundle")] == ["open", "open"]
+    assert [pull.state for pull in world.pulls("bundle")] == ["open", "open"]
     assert head(world) == before
     assert "no file names quay.io/o/op2 by digest; is digest.files right?" in capsys.readouterr().err
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
@@ -196,13 +196,13 @@ def test_what_is_taken_back_on_the_branch_alone_is_taken_back_in_the_target(
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "4")})
     world.build("op2", "op2", "0", number)
     world.go_on("op1", "op2", "bundle")
-    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle")
-    assert own.state == "open"
+    (pull,) = (pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle")
+    assert pull.state == "open"
     if by_person:
         message = "people added commits to feat/bundle, and its merge would change nothing; rebase it by hand"
         assert message in capsys.readouterr().err
     else:
-        world.merge("bundle", own.number)
+        world.merge("bundle", pull.number)
         assert world.files("bundle", "main")["Dockerfile"] == dockerfile("0", "0").strip()
 
 

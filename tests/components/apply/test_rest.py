@@ -31,5 +31,5 @@ def test_another_push_after_a_merge(
     world.build("base", "base", "3", event="push")
     for _ in range(3):
         world.go_on("base", "app")
-    assert [(one.number, one.state, one.target_branch) for one in world.pulls("app")] == [(1, "open", "main")]
+    assert [(pull.number, pull.state, pull.target_branch) for pull in world.pulls("app")] == [(1, "open", "main")]
     assert digest("3") in world.files("app", "u/app")["Dockerfile"]

@@ -48,9 +48,9 @@ def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: Replacem
     # A tag says whose a reference is; whether its digest is known is another matter.
     is_replaced = told == "ours" and (letter == "0" or policy.match == "any")
     assert edited.data == (reference(tag, "1").encode() if is_replaced else data)
-    doubts = [one for one in edited.problems if "may belong to another Component" in one.message]
-    assert [one.severity for one in doubts] == ["warning"] * (told == "unclear")
-    assert all(digest(letter) in one.message for one in doubts)
+    doubts = [problem for problem in edited.problems if "may belong to another Component" in problem.message]
+    assert [doubt.severity for doubt in doubts] == ["warning"] * (told == "unclear")
+    assert all(digest(letter) in doubt.message for doubt in doubts)
 
 
 def test_those_of_others_are_no_catalog_of_versions() -> None:
@@ -74,23 +74,23 @@ def test_what_both_are_known_of_is_told_by_its_tag() -> None:
 
 
 def sharing(*child: str) -> Observations:
-    made = Observations()
+    state = Observations()
     for name, at, tag in (("p", "0", "rhel8"), ("q", "5", "rhel9")):
-        made.component(name, at=at)
-        made.components[name] = replace(made.components[name], image=BASE, tags=("latest", tag))
-    made.component("child", *child)
-    return made
+        state.component(name, at=at)
+        state.components[name] = replace(state.components[name], image=BASE, tags=("latest", tag))
+    state.component("child", *child)
+    return state
 
 
 def test_plans_tell_what_is_of_others() -> None:
     """All known digests of the other Component, including those of this plan."""
-    made = sharing("p", "q")
+    state = sharing("p", "q")
     for name, letter in (("p", "1"), ("q", "6")):
-        made.open(name, "feat")
-        made.build(name, letter, 1)
-    made.open("q", "other")
-    made.build("q", "7", 2)
-    plan = next(one for one in made.plan()[0] if one.group == "feat")
+        state.open(name, "feat")
+        state.build(name, letter, 1)
+    state.open("q", "other")
+    state.build("q", "7", 2)
+    plan = next(one for one in state.plan()[0] if one.group == "feat")
     p, q = plan.digests
     assert (p.tags, p.other_digests, p.other_tags) == (("rhel8",), (digest("5"), digest("6"), digest("7")), ("rhel9",))
     assert (q.tags, q.other_digests, q.other_tags) == (("rhel9",), (digest("0"), digest("1")), ("rhel8",))
@@ -98,25 +98,25 @@ def test_plans_tell_what_is_of_others() -> None:
 
 def test_plans_remember_what_other_plans_brought() -> None:
     """Builds are not kept for long; descriptions are."""
-    made = sharing("p", "q")
-    made.open("q", "feat")
-    made.build("q", "6", 1)
-    made.step()
-    made.builds.clear()
-    made.push("p", "1")
-    p = next(one for one in made.plan()[0] if one.group == "component-update-p").digests[0]
+    state = sharing("p", "q")
+    state.open("q", "feat")
+    state.build("q", "6", 1)
+    state.step()
+    state.builds.clear()
+    state.push("p", "1")
+    p = next(plan for plan in state.plan()[0] if plan.group == "component-update-p").digests[0]
     assert p.other_digests == (digest("5"), digest("6"))
 
 
 def test_what_the_dependant_does_not_depend_on() -> None:
     """A digest of both is of the one that is depended on; in another namespace nothing is shared."""
-    made = sharing("p")
-    made.components["q"] = replace(made.components["q"], digest=digest("0"))
-    made.push("p", "1")
-    (edit,) = made.plan()[0][0].digests
-    assert (edit.known, edit.other_digests, edit.other_tags) == ((digest("0"),), (), ("rhel9",))
-    made.components["q"] = replace(made.components["q"], key=replace(key("q"), namespace="other"))
-    (edit,) = made.plan()[0][0].digests
+    state = sharing("p")
+    state.components["q"] = replace(state.components["q"], digest=digest("0"))
+    state.push("p", "1")
+    (edit,) = state.plan()[0][0].digests
+    assert (edit.replaceable, edit.other_digests, edit.other_tags) == ((digest("0"),), (), ("rhel9",))
+    state.components["q"] = replace(state.components["q"], key=replace(key("q"), namespace="other"))
+    (edit,) = state.plan()[0][0].digests
     assert (edit.tags, edit.other_digests, edit.other_tags) == ((), (), ())
 
 

@@ -13,12 +13,12 @@ from components.world import World, digest
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """An operator in one repository: the bundle names the controller by digest."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
-    made = World(tmp_path)
+    world = World(tmp_path)
     files = {"ctrl/a": "0\n", "bundle/Dockerfile": dockerfile("0"), "bundle/x": "x\n", "bundle/d/e": "e\n"}
-    made.repository("mono", files)
-    made.component("ctrl", "mono", context="ctrl")
-    made.component("bundle", "mono", "ctrl", context="bundle", at="b")
-    return made
+    world.repository("mono", files)
+    world.component("ctrl", "mono", context="ctrl")
+    world.component("bundle", "mono", "ctrl", context="bundle", at="b")
+    return world
 
 
 def dockerfile(letter: str, label: int = 1) -> str:
@@ -74,9 +74,9 @@ def test_a_later_conflict_with_the_target_is_told(world: World, capsys: pytest.C
     world.commit("mono", "main", {"bundle/x": "z\n"})
     world.build("ctrl", "mono", "2", number)
     world.go_on("mono")
-    told = capsys.readouterr().err
-    assert "warning bundle.feat: feat@bundle conflicts with main, and the changes of " in told
-    assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in told
+    output = capsys.readouterr().err
+    assert "warning bundle.feat: feat@bundle conflicts with main, and the changes of " in output
+    assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in output
     assert world.files("mono", "feat@bundle")["bundle/x"] == "y"
     assert world.files("mono", "feat@bundle")["bundle/Dockerfile"] == dockerfile("2").strip()
 
@@ -138,9 +138,9 @@ def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.Ca
     assert world.apply() == 1
     assert world.heads() == before
     line = f"Synthetic-From: {world.root.name}/mono#1 at {head}"
-    told = capsys.readouterr().err
-    assert "people added commits to feat@bundle, and the changes of " in told
-    assert f"bundle/x was changed on both sides; copy it by hand, in a commit with the line: {line}\n" in told
+    output = capsys.readouterr().err
+    assert "people added commits to feat@bundle, and the changes of " in output
+    assert f"bundle/x was changed on both sides; copy it by hand, in a commit with the line: {line}\n" in output
     world.commit("mono", "feat@bundle", {"bundle/x": "mine and z\n"})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
     world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat@bundle")
@@ -236,9 +236,9 @@ def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.Cap
         assert world.apply() == 0
         assert world.pull("mono", 2).draft
     line = f"Synthetic-From: {world.root.name}/mono#1 at {fork}"
-    told = capsys.readouterr().err
-    assert "cannot be reverted: bundle/x was changed on both sides; it stays a draft until you " in told
-    assert f"revert it by hand, in a commit with the line: {line}\n" in told
+    output = capsys.readouterr().err
+    assert "cannot be reverted: bundle/x was changed on both sides; it stays a draft until you " in output
+    assert f"revert it by hand, in a commit with the line: {line}\n" in output
     world.commit("mono", "feat/bundle", {"bundle/new": None})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
     world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat/bundle")

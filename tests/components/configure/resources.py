@@ -131,10 +131,12 @@ def expect(before: list[str], config: str = "") -> Answer:
     answer = run(before, "configure", config)
     assert answer.exit_code == 0, answer.results
     assert run(answer.items, "configure", config).items == answer.items
-    told = [one["resourceRef"] for one in answer.results if one["severity"] == "info" and "resourceRef" in one]
+    results = [
+        result["resourceRef"] for result in answer.results if result["severity"] == "info" and "resourceRef" in result
+    ]
     for old, new in zip(before, answer.items, strict=False):
-        assert old == new or reference(new) in told, new
-    assert all(reference(made) in told for made in answer.items[len(before) :])
+        assert old == new or reference(new) in results, new
+    assert all(reference(item) in results for item in answer.items[len(before) :])
     return answer
 
 

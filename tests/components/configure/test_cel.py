@@ -7,10 +7,10 @@ import pytest
 from krm_merge.components.configure.expressions import (
     CelError,
     TriggerEvent,
+    add_guard,
     check,
     expression,
-    guarded,
-    released,
+    release_condition,
     theirs_of,
 )
 
@@ -122,13 +122,13 @@ GUARDS = [
 
 @pytest.mark.parametrize(("text", "files", "expected"), GUARDS)
 def test_guards(text: str, files: list[str], expected: str) -> None:
-    assert guarded(text, files) == expected
-    assert guarded(expected, files) == expected
+    assert add_guard(text, files) == expected
+    assert add_guard(expected, files) == expected
 
 
 def test_what_cannot_be_read_is_not_guarded() -> None:
     with pytest.raises(CelError, match="found the end at column 19"):
-        guarded('event == "push" &&', ["a"])
+        add_guard('event == "push" &&', ["a"])
 
 
 GLOB = '( files.all.size() == 0 || files.all.exists(nudged, !(nudged.matches("^b/[^/]*[.]yaml$"))) )'
@@ -147,15 +147,15 @@ GLOB_GUARDS = [
 @pytest.mark.parametrize(("text", "files", "patterns", "expected"), GLOB_GUARDS)
 def test_guards_for_globs(text: str, files: list[str], patterns: list[str], expected: str) -> None:
     """R12: tests for names and for patterns are one guard, which is exchanged as a whole."""
-    assert guarded(text, files, patterns) == expected
-    assert guarded(expected, files, patterns) == expected
+    assert add_guard(text, files, patterns) == expected
+    assert add_guard(expected, files, patterns) == expected
 
 
 def test_what_is_no_guard_of_ours_stays() -> None:
     """R12."""
     for test in ("nudged.startsWith('a')", "nudged.matches(body.x)", 'nudged in ["a"] && body.x', 'other in ["a"]'):
         theirs = f"body.a && ( files.all.size() == 0 || files.all.exists(nudged, !({test})) )"
-        assert guarded(theirs, []) == theirs
+        assert add_guard(theirs, []) == theirs
 
 
 # --- What cannot be read ---------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ READABLE = [
 def test_readable(text: str) -> None:
     """C11."""
     assert check(text)
-    assert theirs_of(released(text, ["a"])) == text
+    assert theirs_of(release_condition(text, ["a"])) == text
 
 
 # --- Expressions of ReleasePlans -------------------------------------------------------------------------------------
@@ -215,10 +215,10 @@ RELEASED = [
 @pytest.mark.parametrize(("theirs", "expected"), RELEASED)
 def test_expressions_of_releases(theirs: str, expected: str) -> None:
     """R16, R6: what a person wrote holds besides, and is found again."""
-    assert released(theirs, ["a", "b"]) == expected
+    assert release_condition(theirs, ["a", "b"]) == expected
     assert theirs_of(expected) == theirs
     # Of other Components, too, as an earlier run wrote it.
-    assert theirs_of(released(theirs, ["c"])) == theirs
+    assert theirs_of(release_condition(theirs, ["c"])) == theirs
 
 
 NOT_OURS = [
@@ -239,4 +239,4 @@ def test_expressions_of_releases_of_others(text: str) -> None:
 def test_expressions_of_releases_that_cannot_be_read() -> None:
     """R16."""
     with pytest.raises(CelError):
-        released("a) || (b", ["a"])
+        release_condition("a) || (b", ["a"])

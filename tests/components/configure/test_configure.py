@@ -232,12 +232,12 @@ def test_nudge_config() -> None:
     pair = "      to: bundle\n      mode: immediate\n"
     answer = expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], config)
     note = f'  annotations:\n    {DERIVED}: "op2>bundle"\nspec:'
-    wanted = replaced(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
-    assert answer.items == [OP1, OP2, BUNDLE, wanted]
+    expected = replaced(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
+    assert answer.items == [OP1, OP2, BUNDLE, expected]
     assert answer.rules() == ["R1"]
     assert "spec.nudges is now op1>bundle, op2>bundle" in answer.messages("R1")[0]
     # R6: what a person chose for an edge that follows from others stays as long as the edge.
-    chosen = wanted.replace("from: op2\n      to: bundle\n      mode: immediate", MODE)
+    chosen = expected.replace("from: op2\n      to: bundle\n      mode: immediate", MODE)
     assert expect([OP1, OP2, BUNDLE, chosen], config).items[3] == chosen
     again = expect([OP1, OP2, replaced(BUNDLE, ("dependsOn", "no")), chosen], config)
     assert (again.items[3], again.rules()) == (NUDGE_CONFIG, ["R6"])
@@ -256,8 +256,8 @@ def test_nudge_config() -> None:
 def comments_of_entries_stay() -> None:
     """C8: also of those in a list that gets another."""
     text = replaced(OP1, ("    - bundle\n", "    -   bundle  # the old one\n"))
-    wanted = derived(replaced(text, ("old one\n", "old one\n    - catalog\n")), "catalog")
-    assert expect([text, OP2_NUDGES + "  - catalog\n", BUNDLE, CATALOG]).items[0] == wanted
+    expected = derived(replaced(text, ("old one\n", "old one\n    - catalog\n")), "catalog")
+    assert expect([text, OP2_NUDGES + "  - catalog\n", BUNDLE, CATALOG]).items[0] == expected
 
 
 def comments_of_nudges_stay() -> None:

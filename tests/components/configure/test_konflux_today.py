@@ -69,16 +69,16 @@ def of_group(text: str, name: str = "operator") -> str:
 
 
 def spec_of(text: str) -> dict[str, object]:
-    found = yaml.safe_load(text)["spec"]
-    assert isinstance(found, dict)
-    return found
+    document = yaml.safe_load(text)["spec"]
+    assert isinstance(document, dict)
+    return document
 
 
 def test_scenarios_and_releases_of_a_group_are_about_its_components() -> None:
     """R14, R16: of a ComponentGroup, not of all Components that name no application."""
     items = [OP1, OP2, BUNDLE, CATALOG, GROUP, of_group(SCENARIO), of_group(RELEASE)]
     answer = expect(items)
-    names = [one["name"] for one in spec_of(answer.items[-2])["contexts"]]  # type: ignore[attr-defined]
+    names = [context["name"] for context in spec_of(answer.items[-2])["contexts"]]  # type: ignore[attr-defined]
     assert names[:2] == ["component_bundle", "group"]
     release = yaml.safe_load(answer.items[-1])["metadata"]["annotations"]
     assert release["release.appstudio.openshift.io/auto-release"] == 'updatedComponentIs("bundle")'
@@ -91,7 +91,7 @@ def test_groups_in_groups_are_followed() -> None:
     )
     inner = GROUP.replace("- name: op1", "- name: op1\n  - {kind: ComponentGroup, name: outer}")
     items = [OP1, OP2, BUNDLE, CATALOG, outer, inner, of_group(SCENARIO, "outer")]
-    names = [one["name"] for one in spec_of(expect(items).items[-1])["contexts"]]  # type: ignore[attr-defined]
+    names = [context["name"] for context in spec_of(expect(items).items[-1])["contexts"]]  # type: ignore[attr-defined]
     assert names[:2] == ["component_bundle", "group"]
 
 
@@ -100,7 +100,7 @@ def test_groups_that_are_not_in_the_package_are_left() -> None:
     items = [OP1, OP2, BUNDLE, of_group(SCENARIO, "unknown"), of_group(RELEASE, "unknown")]
     answer = run(items, "configure")
     assert answer.items[-2:] == items[-2:]
-    assert [one.rpartition(": ")[2] for one in answer.messages("C16")] == [
+    assert [message.rpartition(": ")[2] for message in answer.messages("C16")] == [
         "the package lacks the ComponentGroup unknown"
     ] * 2
     outer = GROUP.replace("- name: op1", "- {kind: componentGroup, name: inner}\n  - name: op9")
@@ -118,7 +118,7 @@ def test_the_promoted_image_of_a_group() -> None:
     group = GROUP.replace("op1", "parent") + CANDIDATES
     build = BUILD.replace("NEW", f"sha256:{'2' * 64}")
     answer = run([parent, child, group, build], "plan")
-    (plan,) = [one for one in map(yaml.safe_load, answer.items) if one["kind"] == "PullRequestPlan"]
+    (plan,) = [item for item in map(yaml.safe_load, answer.items) if item["kind"] == "PullRequestPlan"]
     assert plan["spec"]["commits"][0]["from"] == [f"sha256:{'1' * 64}"]
     assert plan["spec"]["commits"][0]["to"] == f"sha256:{'2' * 64}"
 
@@ -132,7 +132,7 @@ def test_a_nudge_config_that_is_there_is_kept_up() -> None:
         {"from": "op2", "to": "bundle", "mode": "immediate"},
     ]
     chosen = expect([OP1, OP2, BUNDLE, CONFIG], "{emit: {nudgeMode: validated}}")
-    assert [one["mode"] for one in spec_of(chosen.items[-1])["nudges"]] == ["validated"] * 2  # type: ignore[attr-defined]
+    assert [nudge["mode"] for nudge in spec_of(chosen.items[-1])["nudges"]] == ["validated"] * 2  # type: ignore[attr-defined]
 
 
 def test_nudges_that_konflux_ignores_are_reported() -> None:
@@ -169,5 +169,5 @@ def test_a_list_is_read_as_its_items() -> None:
     assert answer.messages("C3") == []
     answer = run([whole], "configure")
     assert answer.items == [whole]
-    assert all("it is in a List, which is not edited" in one for one in answer.messages("C10"))
+    assert all("it is in a List, which is not edited" in message for message in answer.messages("C10"))
     assert answer.messages("C10")

@@ -123,8 +123,8 @@ NUDGED = "build.appstudio.openshift.io/build-nudge-files"
 
 
 def annotations_of(text: str) -> dict[str, str]:
-    found = yaml.safe_load(text)["metadata"]["annotations"]
-    return {name.rpartition("/")[2]: value for name, value in found.items()}
+    document = yaml.safe_load(text)["metadata"]["annotations"]
+    return {name.rpartition("/")[2]: value for name, value in document.items()}
 
 
 def test_build_service_edits_the_files_of_digest_files() -> None:
@@ -146,8 +146,8 @@ def test_build_service_edits_the_files_of_digest_files() -> None:
 def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
     """C10, R6: without digest.files the guard covers what they name; with it they wait in an annotation."""
     own = pipeline("controller", f"'{OWN}'").replace("spec: {}", f"    {NUDGED}: deploy/.*[.]sh # ours\nspec: {{}}")
-    kept = expect([*MONO, own])
-    guarded = annotations_of(kept.items[-1])
+    remaining = expect([*MONO, own])
+    guarded = annotations_of(remaining.items[-1])
     assert guarded["build-nudge-files"] == "deploy/.*[.]sh"
     assert guarded["on-cel-expression"] == f"{OWN} && {guard('deploy/.*[.]sh')}"
     replaced = expect([*MONO, own], FILES)

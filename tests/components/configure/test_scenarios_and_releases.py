@@ -37,18 +37,18 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("contexts", "wanted", "told"), CONTEXTS)
-def test_repository_contexts(contexts: list[tuple[str, str]], wanted: str, told: bool) -> None:
+@pytest.mark.parametrize(("contexts", "expected", "told"), CONTEXTS)
+def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, told: bool) -> None:
     """R13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
     components = [of_mono(name, context) for name, context in contexts]
     answer = expect([*components, REPOSITORY])
-    assert answer.items[-1] == (REPOSITORY if wanted == "." else f"{REPOSITORY}  context: {wanted}\n")
-    assert answer.rules() == ["I7"] * told + ["R13"] * (wanted != ".")
+    assert answer.items[-1] == (REPOSITORY if expected == "." else f"{REPOSITORY}  context: {expected}\n")
+    assert answer.rules() == ["I7"] * told + ["R13"] * (expected != ".")
     # A later change of the Component is propagated.
     changed = expect([*components, REPOSITORY + "  context: before # odd\n"])
-    written = '"."' if wanted == "." else wanted
+    written = '"."' if expected == "." else expected
     assert changed.items[-1] == f"{REPOSITORY}  context: {written} # odd\n"
-    assert f"spec.context is now {wanted}" in changed.messages("R13")[0]
+    assert f"spec.context is now {expected}" in changed.messages("R13")[0]
 
 
 def test_of_another_repository() -> None:
@@ -77,8 +77,8 @@ def test_all_that_is_tested() -> None:
     note = f'  annotations:\n    {REPLACED}: "[]"\nspec:'
     contexts = "  contexts:\n" + "".join(f"  - name: {name}\n" for name in names)
     assert answer.items[-2] == replaced(scenario, ("spec:", note)) + contexts
-    wanted = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
-    assert f"auto-release: '{wanted}'\n" in answer.items[-1]
+    expected = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
+    assert f"auto-release: '{expected}'\n" in answer.items[-1]
     (message,) = answer.messages("R14")
     assert "tests alone, bundle and groups" in message
 
@@ -127,8 +127,8 @@ def test_scenarios(before: list[str], after: str, remembered: list[str] | None) 
     assert contexts_of(text) == after.split()
     annotations = yaml.safe_load(text)["metadata"].get("annotations", {})
     assert annotations == ({} if remembered is None else {REPLACED: json.dumps(remembered)})
-    kept = [name for name in after.split() if name in before]
-    assert all(f"- name: {name} # of {name}\n" in text for name in kept)
+    remaining = [name for name in after.split() if name in before]
+    assert all(f"- name: {name} # of {name}\n" in text for name in remaining)
     if remembered is None:
         assert text == scenario(*before)
         assert not answer.messages("R14")
@@ -217,7 +217,7 @@ def test_releases(before: str, after: str, remembered: str | None) -> None:
     note = yaml.safe_load(configured)["metadata"]["annotations"].get(REPLACED)
     if remembered is not None or note is None:
         assert note == remembered
-    assert [one for one in answer.rules() if one == "R16"] == ["R16"] * (configured != text or "false" in before)
+    assert [rule for rule in answer.rules() if rule == "R16"] == ["R16"] * (configured != text or "false" in before)
     free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, configured])
     assert free.rules() == ["R6"] * (configured != text)
     value, wanted = yaml.safe_load(free.items[-1]), yaml.safe_load(text)

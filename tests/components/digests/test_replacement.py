@@ -119,7 +119,9 @@ def before_and_after() -> list[str]:
 
 def lines(edited: EditedFile) -> list[tuple[str, int]]:
     """The severities of the problems, with the line that each message names behind the file, 0 for the whole file."""
-    found = ((one.severity, re.search(r"(?:a\.txt|catalog\.yaml):(\d+)", one.message)) for one in edited.problems)
+    found = (
+        (problem.severity, re.search(r"(?:a\.txt|catalog\.yaml):(\d+)", problem.message)) for problem in edited.problems
+    )
     return [(severity, int(line[1]) if line else 0) for severity, line in found]
 
 
@@ -406,7 +408,9 @@ class TestNames:
     def test_a_short_name_is_found_only_where_it_is_asked_for(self) -> None:
         data = f"FROM nginx@{OLD}\n".encode()
         assert references(data, ["docker.io/library/nginx"]) == []
-        assert [one.repository for one in references(data, ["docker.io/library/nginx", "nginx"])] == ["nginx"]
+        assert [reference.repository for reference in references(data, ["docker.io/library/nginx", "nginx"])] == [
+            "nginx"
+        ]
         assert references(f"FROM docker.io/library/nginx@{OLD}\n".encode(), ["nginx"]) == []
 
     def test_spellings(self) -> None:
@@ -418,7 +422,7 @@ class TestNames:
     def test_of_spellings_of_one_image_the_first_counts(self) -> None:
         data = f"docker.io/x@{OLD} docker.io/library/x@{FIRST}".encode()
         names = ["docker.io/library/x", "docker.io/x"]
-        assert {one.repository for one in references(data, names)} == {"docker.io/library/x"}
+        assert {reference.repository for reference in references(data, names)} == {"docker.io/library/x"}
         assert lines(replace_digests(data, names, {OLD}, NEW)) == [("error", 1)]
 
     @pytest.mark.parametrize("text", ["other:app@", "host:5000/app@"])
@@ -433,8 +437,8 @@ class TestNames:
 
     def test_one_name_may_begin_another(self) -> None:
         data = f"{APP}/sub@{OLD} {APP}@{FIRST} {APP}-x@{SECOND}".encode()
-        found = references(data, [APP, f"{APP}/sub", f"{APP}-x"])
-        assert [(one.repository, one.digest) for one in found] == [
+        matches = references(data, [APP, f"{APP}/sub", f"{APP}-x"])
+        assert [(match.repository, match.digest) for match in matches] == [
             (f"{APP}/sub", OLD),
             (APP, FIRST),
             (f"{APP}-x", SECOND),
@@ -447,7 +451,7 @@ def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPat
         edited = data.replace(OLD.encode(), NEW.encode())
         return {"shorter": edited[:-1], "other text": edited.replace(b"x", b"y"), "not replaced": data}[wrong]
 
-    monkeypatch.setattr(replacement, "_edited", edit)
+    monkeypatch.setattr(replacement, "_edit", edit)
     data = f"x {APP}@{OLD} ".encode()
     edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
     assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])
@@ -499,9 +503,12 @@ BOTH: Final = (APP, RELEASED)
 def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: ReplacementPolicy) -> None:
     edited = replace_digests(data, BOTH, known, NEW, policy)
     assert len(edited.data) == len(data)
-    hexes = {at for one in references(data, BOTH) for at in range(one.hex_start, one.hex_start + 64)}
+    hexes = {at for reference in references(data, BOTH) for at in range(reference.hex_start, reference.hex_start + 64)}
     assert all(a == b or at in hexes for at, (a, b) in enumerate(zip(data, edited.data, strict=True)))
-    assert all(one.end >= one.hex_start + 64 and one.start <= one.hex_start for one in references(data, BOTH))
+    assert all(
+        reference.end >= reference.hex_start + 64 and reference.start <= reference.hex_start
+        for reference in references(data, BOTH)
+    )
     if any(problem.severity == "error" for problem in edited.problems):
         assert (edited.data, edited.replaced) == (data, ())
 
@@ -523,10 +530,12 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert [Replacement(a.line, a.repository, a.digest, NEW) for a, _ in changed] == list(edited.replaced)
     assert all(b.digest == NEW for _, b in changed)
-    told = "\n".join(problem.message for problem in edited.problems)
+    messages = "\n".join(problem.message for problem in edited.problems)
     refused = any(problem.severity == "error" for problem in edited.problems)
-    kept = [(one.digest, one.repository) for one in after if one.digest != NEW]
-    assert refused or all(f"{one} of {name}" in told or f"digests of {name}, of" in told for one, name in kept)
+    remaining = [(one.digest, one.repository) for one in after if one.digest != NEW]
+    assert refused or all(
+        f"{one} of {name}" in messages or f"digests of {name}, of" in messages for one, name in remaining
+    )
 
 
 @given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]), POLICIES)

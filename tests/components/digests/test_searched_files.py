@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.components.digests.replacement import is_candidate, selected
+from krm_merge.components.digests.replacement import is_candidate, is_searched
 
 USUAL = ("x.Dockerfile", "app.dockerfile", "Containerfile", "a.containerfile", "c.json", "build.env", ".env")
 
@@ -30,28 +30,28 @@ def test_candidates(path: str, data: bytes, expected: bool) -> None:
 @pytest.mark.parametrize("context", ["bundle", "./bundle/", "/bundle", "bundle/x/.."])
 def test_the_usual_names_inside_the_context(name: str, context: str) -> None:
     """C17."""
-    assert selected(f"bundle/{name}", context, [], [])
-    assert selected(f"bundle/deep/er/{name}", context, [], [])
-    assert not selected(f"bundle2/{name}", context, [], [])
-    assert not selected(name, context, [], [])
+    assert is_searched(f"bundle/{name}", context, [], [])
+    assert is_searched(f"bundle/deep/er/{name}", context, [], [])
+    assert not is_searched(f"bundle2/{name}", context, [], [])
+    assert not is_searched(name, context, [], [])
 
 
 @pytest.mark.parametrize("context", ["", ".", "./", "/"])
 def test_without_context_all_directories(context: str) -> None:
-    assert selected("a.yaml", context, [], [])
-    assert selected("a/.tekton/b.yml", context, [], [])
-    assert selected("install.sh", context, [], [])
+    assert is_searched("a.yaml", context, [], [])
+    assert is_searched("a/.tekton/b.yml", context, [], [])
+    assert is_searched("install.sh", context, [], [])
 
 
 @pytest.mark.parametrize("path", ["main.go", "env", "README.md", "yaml", "txt", "a.yaml/x"])
 def test_other_names_are_not_looked_at(path: str) -> None:
-    assert not selected(path, ".", [], [])
+    assert not is_searched(path, ".", [], [])
 
 
 @pytest.mark.parametrize("path", [".git/a.yaml", "vendor/a.yaml", "ui/node_modules/x/a.json"])
 def test_what_others_write_never(path: str) -> None:
-    assert not selected(path, ".", [], [])
-    assert not selected(path, ".", [path, "**"], [])
+    assert not is_searched(path, ".", [], [])
+    assert not is_searched(path, ".", [path, "**"], [])
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_others_write_never(path: str) -> None:
 )
 def test_globs(glob: str, matching: list[str], others: list[str]) -> None:
     for path in matching:
-        assert selected(path, "elsewhere", [glob], [])
-        assert not selected(path, "elsewhere", ["**"], [glob])
+        assert is_searched(path, "elsewhere", [glob], [])
+        assert not is_searched(path, "elsewhere", ["**"], [glob])
     for path in others:
-        assert not selected(path, ".", [glob], [])
-        assert selected(path, ".", ["**"], [glob])
+        assert not is_searched(path, ".", [glob], [])
+        assert is_searched(path, ".", ["**"], [glob])

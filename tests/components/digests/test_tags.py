@@ -15,8 +15,8 @@ NEW: Final = "sha256:" + "1e" * 32
 
 
 def edited(text: str, policy: TagPolicy, tag: str = "v2") -> EditedFile:
-    known = ImageIdentity(frozenset({OLD, NEW}))
-    return replace_digests(text.encode(), [APP], known, NEW, ReplacementPolicy(tag=policy), "a.yaml", tag)
+    identity = ImageIdentity(frozenset({OLD, NEW}))
+    return replace_digests(text.encode(), [APP], identity, NEW, ReplacementPolicy(tag=policy), "a.yaml", tag)
 
 
 TAGGED: Final = {
@@ -43,8 +43,8 @@ TAGGED: Final = {
 @pytest.mark.parametrize(("text", "replaced"), TAGGED.values(), ids=TAGGED)
 def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
     """C17: as Renovate writes both."""
-    found = edited(text, "replace")
-    assert (found.data.decode(), found.problems) == (replaced, ())
+    text_after = edited(text, "replace")
+    assert (text_after.data.decode(), text_after.problems) == (replaced, ())
     assert edited(replaced, "replace", "v3").data.decode() == replaced
     # Without the new image's tag, the old one is kept.
     assert edited(text, "replace", "").data.decode() == text.replace(OLD, NEW)
@@ -61,8 +61,8 @@ def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
     ],
 )
 def test_a_tag_is_dropped_where_it_is_part_of_a_word(text: str, dropped: str) -> None:
-    found = edited(text, "drop")
-    assert (found.data.decode(), found.problems) == (dropped, ())
+    text_after = edited(text, "drop")
+    assert (text_after.data.decode(), text_after.problems) == (dropped, ())
 
 
 @pytest.mark.parametrize(

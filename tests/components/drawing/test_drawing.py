@@ -17,7 +17,7 @@ from checkout import ROOT
 from components.drawing.drawings import drawing_of, five, graph_of, thirty
 from effort import scaled
 from krm_merge.components import drawing as page_module
-from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focused, mermaid, page
+from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focus, mermaid, page
 from krm_merge.components.graph import Edge, Graph
 from krm_merge.components.konflux.model import Component, ComponentKey
 
@@ -119,14 +119,14 @@ def first_line(label: str) -> str:
 
 def data_of(text: str) -> Any:
     """What a page draws."""
-    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert len(found) == 1
-    return json.loads(found[0])
+    matches = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert len(matches) == 1
+    return json.loads(matches[0])
 
 
 def read_page(text: str) -> Read:
     data = data_of(text)
-    names = {one["id"]: one["name"] for one in data["components"]}
+    names = {component["id"]: component["name"] for component in data["components"]}
     return Read(Counter(names.values()), Counter((names[a], names[b]) for a, b, _ in data["edges"]))
 
 
@@ -201,10 +201,10 @@ def test_odd_names(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
     assert read_dot(dot(drawing)) == named(drawing)
     assert read_page(page(drawing)) == named(drawing)
-    for one in data_of(page(drawing))["components"]:
-        key = next(key for key in drawing.graph.components if key.name == one["name"])
-        assert one["waiting"] == drawing.waiting_for(key)
-        assert one["groups"] == drawing.groups_of(key)
+    for component in data_of(page(drawing))["components"]:
+        key = next(key for key in drawing.graph.components if key.name == component["name"])
+        assert component["waiting"] == drawing.waiting_for(key)
+        assert component["groups"] == drawing.groups_of(key)
 
 
 @settings(max_examples=scaled(15))
@@ -240,7 +240,7 @@ def test_names_that_look_alike_are_told_apart() -> None:
 def test_a_circle_is_drawn_too() -> None:
     drawing = drawing_of({"a": ["c"], "b": ["a"], "c": ["b"], "d": ["c", "e"], "e": ["d"]})
     data = data_of(page(drawing))
-    names = {one["id"]: one["name"] for one in data["components"]}
+    names = {component["id"]: component["name"] for component in data["components"]}
     red = {(names[a], names[b]) for a, b, is_circular in data["edges"] if is_circular}
     assert red == {("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")}
     assert [text.partition(": ")[2] for text in data["problems"]] == [
@@ -261,7 +261,7 @@ def test_applications_are_apart() -> None:
     ]
     components = {key: one for graph in graphs for key, one in graph.components.items()}
     drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
-    titles = [one["title"] for one in data_of(page(drawing))["applications"]]
+    titles = [application["title"] for application in data_of(page(drawing))["applications"]]
     assert titles == [
         "no Application",
         "Application shop in namespace other",
@@ -300,11 +300,11 @@ def test_a_focus_cuts_out_what_is_reached() -> None:
     depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
     drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
     for name, depth, kept in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
-        part = focused(drawing, name, depth)
+        part = focus(drawing, name, depth)
         assert [key.name for key in sorted(part.graph.components)] == list(kept)
         assert read_page(page(part)) == named(part)
     with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
-        focused(drawing, "nobody", 0)
+        focus(drawing, "nobody", 0)
 
 
 def test_what_mermaid_does_not_draw() -> None:

@@ -100,7 +100,9 @@ def test_declared(components: list[Component], edges: Edges, told: list[tuple[st
     for ones in (components, components[::-1]):
         graph, findings = build_graph(ones)
         assert {(str(edge.dependant), str(edge.dependency)) for edge in graph.edges} == edges
-        assert [(one.severity, one.rule) for one in findings] == [(severity, rule) for severity, rule, _ in told]
+        assert [(finding.severity, finding.rule) for finding in findings] == [
+            (severity, rule) for severity, rule, _ in told
+        ]
         for one, (_, _, part) in zip(findings, told, strict=True):
             assert part in one.message
 
@@ -112,7 +114,7 @@ def test_nudge_config() -> None:
     nudges = [Nudge("n", source, target) for source, target in pairs]
     graph, findings = build_graph(components, nudges)
     assert graph.edges == {Edge(ComponentKey("n", "b"), ComponentKey("n", "a"))}
-    assert sorted(one.rule for one in findings) == ["C9", "C9", "R4"]
+    assert sorted(finding.rule for finding in findings) == ["C9", "C9", "R4"]
     assert edges_of(components, [Nudge("other", "a", "b")]) == set()
     _, (circle,) = build_graph(components[:2], [Nudge("n", "a", "b"), Nudge("n", "b", "a")])
     assert "n/a -> n/b -> n/a" in circle.message
@@ -123,7 +125,7 @@ def test_removed_is_deleted() -> None:
     components = [component("a"), component("b", "a", "ghost"), component("c", "b")]
     assert edges_of(components, removed=["a", "ghost"]) == {("c", "b")}
     graph, findings = build_graph(components, removed=["a", "ghost"])
-    assert [one.rule for one in findings] == ["R5", "R5"]
+    assert [finding.rule for finding in findings] == ["R5", "R5"]
     assert list(graph.deleted) == [ComponentKey("", "a")]
     assert ComponentKey("", "a") not in graph.components
 
@@ -164,15 +166,15 @@ graphs = st.lists(
         st.lists(st.sampled_from(NAMES), max_size=1),
         st.sampled_from(["app", "app", "app", "other"]),
     ),
-    unique_by=lambda one: one.key.name,
+    unique_by=lambda build: build.key.name,
     max_size=6,
 )
 
 
 def valid_edges(components: list[Component]) -> Edges:
-    by_name = {one.key.name: one for one in components}
-    declared = {(one.key.name, name) for one in components for name in one.depends_on}
-    declared |= {(name, one.key.name) for one in components for name in one.nudges}
+    by_name = {component.key.name: component for component in components}
+    declared = {(component.key.name, name) for component in components for name in component.depends_on}
+    declared |= {(name, component.key.name) for component in components for name in component.nudges}
     known = {(a, b) for a, b in declared if a in by_name and b in by_name}
     return {(a, b) for a, b in known if by_name[a].application == by_name[b].application}
 
@@ -190,15 +192,15 @@ def test_errors_are_circles(components: list[Component], random: Random) -> None
     except CycleError:
         accepted = False
     graph, findings = build_graph(components)
-    assert accepted == (not [one for one in findings if one.severity == "error"])
+    assert accepted == (not [finding for finding in findings if finding.severity == "error"])
     assert {(a, b) for a, b in edges if a != b} == edges_of(components)
     shuffled = list(components)
     random.shuffle(shuffled)
     again, same = build_graph(shuffled)
     assert (again.components, again.edges, same) == (graph.components, graph.edges, findings)
-    for one in findings:
-        if "circle: " in one.message:
-            path = one.message.partition("circle: ")[2].split(" -> ")
+    for finding in findings:
+        if "circle: " in finding.message:
+            path = finding.message.partition("circle: ")[2].split(" -> ")
             assert path[0] == path[-1] == min(path)
             assert set(pairwise(path)) <= edges
     if accepted:
@@ -249,4 +251,4 @@ def test_the_rest_is_only_told() -> None:
     assert answer.rules("error") == []
     assert answer.rules("warning") == ["C9", "R4", "R4"]
     assert answer.rules("info") == ["R5"]
-    assert {one["resourceRef"]["name"] for one in answer.results} == {"a", "c"}  # type: ignore[index]
+    assert {result["resourceRef"]["name"] for result in answer.results} == {"a", "c"}  # type: ignore[index]

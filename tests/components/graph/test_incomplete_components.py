@@ -45,56 +45,56 @@ CHILD = component("child", f"{SOURCE % 'child'}\n  dependsOn: [parent]")
 )
 def test_what_is_missing_is_told(items: list[str], field: str, says: str, mode: str) -> None:
     """C3: with Component and field."""
-    found = run([*items, BUILD], mode)
-    (told,) = [one for one in found.results if one["severity"] == "warning"]
-    assert str(told["message"]).startswith(says)
-    assert str(told["message"]).endswith(f"; set {field}")
-    assert told["field"] == {"path": field}
-    assert found.exit_code == 0
+    answer = run([*items, BUILD], mode)
+    (result,) = [result for result in answer.results if result["severity"] == "warning"]
+    assert str(result["message"]).startswith(says)
+    assert str(result["message"]).endswith(f"; set {field}")
+    assert result["field"] == {"path": field}
+    assert answer.exit_code == 0
 
 
 @pytest.mark.parametrize("mode", ["validate", "plan", "simulate"])
 def test_a_build_names_the_image(mode: str) -> None:
     """C5: that is as good as the Component's own words."""
-    found = run([PARENT.replace("containerImage", "image"), CHILD, NAMED], mode)
-    assert [one for one in found.results if one["severity"] == "warning"] == []
+    answer = run([PARENT.replace("containerImage", "image"), CHILD, NAMED], mode)
+    assert [result for result in answer.results if result["severity"] == "warning"] == []
     if mode == "validate":
         return
-    (plan,) = (yaml.safe_load(one) for one in found.items if "kind: PullRequestPlan" in one)
+    (plan,) = (yaml.safe_load(item) for item in answer.items if "kind: PullRequestPlan" in item)
     assert plan["spec"]["commits"][0]["repositories"] == ["quay.io/acme/parent"]
     promoted = f"lastPromotedImage: quay.io/acme/parent@{digest('1')}"
-    assert (promoted in found.items[0]) == (mode == "simulate")
+    assert (promoted in answer.items[0]) == (mode == "simulate")
 
 
-def planned(made: Observations) -> list[str]:
-    return [brief(one) for one in made.plan()[0]]
+def planned(state: Observations) -> list[str]:
+    return [brief(plan) for plan in state.plan()[0]]
 
 
 def test_no_plan_that_cannot_be_carried_out() -> None:
     """R21, C5: neither to where no repository is known, nor of what no file can name."""
-    made = parent()
-    made.component("other", "parent")
-    made.push("parent", "1")
-    known = replace(made.components["other"], repository="")
-    made.components["other"] = known
-    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
-    made.components["parent"] = replace(made.components["parent"], image="")
-    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
-    made.builds[:] = [replace(one, image="") for one in made.builds]
-    assert planned(made) == []
-    made.components["parent"] = replace(made.components["parent"], released_as=("registry.example/parent",))
-    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
+    state = parent()
+    state.component("other", "parent")
+    state.push("parent", "1")
+    known = replace(state.components["other"], repository="")
+    state.components["other"] = known
+    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
+    state.components["parent"] = replace(state.components["parent"], image="")
+    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
+    state.builds[:] = [replace(build, image="") for build in state.builds]
+    assert planned(state) == []
+    state.components["parent"] = replace(state.components["parent"], released_as=("registry.example/parent",))
+    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
 
 
 def test_the_newest_build_names_the_image() -> None:
-    made = parent()
-    made.components["parent"] = replace(made.components["parent"], image="")
-    made.push("parent", "1")
-    made.push("parent", "2")
-    made.builds[0] = replace(made.builds[0], image="quay.io/acme/before")
-    assert made.plan()[0][0].digests[0].repositories == ("quay.io/acme/parent",)
+    state = parent()
+    state.components["parent"] = replace(state.components["parent"], image="")
+    state.push("parent", "1")
+    state.push("parent", "2")
+    state.builds[0] = replace(state.builds[0], image="quay.io/acme/before")
+    assert state.plan()[0][0].digests[0].repositories == ("quay.io/acme/parent",)
 
 
 def test_who_has_no_edges_lacks_nothing() -> None:
-    found = run([component("alone", "")], "validate")
-    assert [one for one in found.results if one["severity"] == "warning"] == []
+    answer = run([component("alone", "")], "validate")
+    assert [result for result in answer.results if result["severity"] == "warning"] == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.components.konflux.model import common, normalised, touches
+from krm_merge.components.konflux.model import common, normalise, touches
 
 SEGMENTS = st.sampled_from(["foo", "foobar", "bar", "a b", ".tekton", "x\\y", "..."])
 PATHS = st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join)
@@ -33,13 +33,13 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("context", "expected"), SPELLINGS)
 def test_normalised(context: str, expected: str) -> None:
-    assert normalised(context) == expected
+    assert normalise(context) == expected
 
 
 @pytest.mark.parametrize("context", ["..", "../foo", "foo/../..", "/../foo", "./a/../../b"])
 def test_a_directory_outside_is_refused(context: str) -> None:
     with pytest.raises(ValueError, match="leaves the repository") as refused:
-        normalised(context)
+        normalise(context)
     assert repr(context) in str(refused.value)
 
 
@@ -94,9 +94,9 @@ def test_common(contexts: list[str], expected: str) -> None:
 
 @given(PATHS)
 def test_normalised_is_a_fixed_point_for_all_spellings(path: str) -> None:
-    assert normalised(path) == path
+    assert normalise(path) == path
     for spelling in (f"./{path}", f"{path}/", f"/{path}", path.replace("/", "//"), f"{path}/x/.."):
-        assert normalised(spelling) == path
+        assert normalise(spelling) == path
 
 
 @given(st.lists(PATHS, min_size=1, max_size=4), PATHS)

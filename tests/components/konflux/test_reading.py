@@ -132,8 +132,8 @@ def test_aliases(spec: dict[str, Any], annotation: str, names: tuple[str, ...]) 
 
 def test_component_without_anything() -> None:
     """Missing fields have defaults; a Component that is being deleted is marked as such (C9)."""
-    found = read_component({"metadata": {"name": "c", "deletionTimestamp": "2024-01-01T00:00:00Z"}})
-    assert found == Component(ComponentKey("", "c"), "", deleted=True)
+    component = read_component({"metadata": {"name": "c", "deletionTimestamp": "2024-01-01T00:00:00Z"}})
+    assert component == Component(ComponentKey("", "c"), "", deleted=True)
 
 
 def test_nudge_config() -> None:
@@ -184,9 +184,9 @@ def pipeline_run(**changes: Any) -> dict[str, Any]:
 
 
 def read(**changes: Any) -> Build:
-    found = read_build(pipeline_run(**changes))
-    assert found is not None
-    return found
+    build = read_build(pipeline_run(**changes))
+    assert build is not None
+    return build
 
 
 def test_build() -> None:
@@ -210,8 +210,8 @@ def test_build() -> None:
 
 def test_build_of_new_labels() -> None:
     """What the newer build-service writes, and what the results say, is the same build."""
-    build = "build.appstudio.redhat.com"
-    found = read(
+    group = "build.appstudio.redhat.com"
+    build = read(
         labels={
             "appstudio.openshift.io/component": None,
             "build.konflux-ci.dev/component": "op",
@@ -221,13 +221,13 @@ def test_build_of_new_labels() -> None:
         annotations={
             f"{PAC}/branch": None,
             f"{PAC}/repo-url": None,
-            f"{build}/target_branch": "main",
-            f"{build}/pull_request_number": "17",
-            f"{build}/commit_sha": "abc",
+            f"{group}/target_branch": "main",
+            f"{group}/pull_request_number": "17",
+            f"{group}/commit_sha": "abc",
         },
         results={"CHAINS-GIT_URL": "https://github.com/acme/op", "CHAINS-GIT_COMMIT": "def"},
     )
-    assert found == read()
+    assert build == read()
 
 
 EVENTS: list[tuple[str, str | None, str, str]] = [
@@ -248,10 +248,10 @@ EVENTS: list[tuple[str, str | None, str, str]] = [
 def test_events(kind: str, number: str | None, branch: str, event: str) -> None:
     """R15, R19: what is merged, and what is not yet."""
     labels = {f"{PAC}/event-type": kind, f"{PAC}/pull-request": number}
-    found = read(labels=labels, annotations={f"{PAC}/source-branch": branch})
-    assert found.event == event
-    assert found.pull_request == int(number or 0)
-    assert not found.source_branch.startswith("refs/")
+    build = read(labels=labels, annotations={f"{PAC}/source-branch": branch})
+    assert build.event == event
+    assert build.pull_request == int(number or 0)
+    assert not build.source_branch.startswith("refs/")
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_outcomes(succeeded: str | None, outcome: str) -> None:
 def test_results() -> None:
     """Missing results, and results of single architectures."""
     status = {"startTime": "2024-01-01T00:00:00Z", "conditions": [{"type": "Succeeded", "status": "True"}]}
-    found = read(status=status)
-    assert (found.outcome, found.image, found.digest, found.completed) == ("succeeded", "", "", "")
+    build = read(status=status)
+    assert (build.outcome, build.image, build.digest, build.completed) == ("succeeded", "", "", "")
     images = ", ".join(f"quay.io/acme/op@{digest(letter)}" for letter in "1ab")
     assert read(results={"IMAGES": images}).manifests == (digest("a"), digest("b"))
     assert read(results={"IMAGE_URL": "localhost:5000/acme/op:tag"}).image == "localhost:5000/acme/op"
@@ -280,8 +280,8 @@ def test_space_around_results() -> None:
         "metadata": {"name": "op"},
         "spec": {"containerImage": f"quay.io/acme/op:v1@{digest('1')}\n"},
     }
-    found = read_component(told)
-    assert (found.image, found.tags, found.digest) == ("quay.io/acme/op", ("v1",), digest("1"))
+    component = read_component(told)
+    assert (component.image, component.tags, component.digest) == ("quay.io/acme/op", ("v1",), digest("1"))
     without_digest = read_component({"metadata": {"name": "op"}, "spec": {"containerImage": "quay.io/acme/op\n"}})
     assert without_digest.image == "quay.io/acme/op"
 
@@ -289,8 +289,8 @@ def test_space_around_results() -> None:
 @pytest.mark.parametrize("told", ["", "\n", "unknown", f"sha512:{'1' * 128}"])
 def test_a_build_without_a_digest(told: str) -> None:
     """R19: it is read, and gives no image."""
-    found = read(results={"IMAGE_DIGEST": told})
-    assert (found.outcome, found.digest) == ("succeeded", "")
+    build = read(results={"IMAGE_DIGEST": told})
+    assert (build.outcome, build.digest) == ("succeeded", "")
 
 
 @pytest.mark.parametrize(
@@ -343,11 +343,11 @@ PULL: dict[str, Any] = {
 
 def test_pull_request() -> None:
     """Unobserved fields are distinguished from empty ones."""
-    found = read_pull_request(PULL)
-    assert found.id == ("github.com/acme/op", 17)
-    assert (found.state, found.draft, found.head, found.merge_commit) == ("merged", True, HEAD, MERGE)
-    assert found.merged_at == "2024-01-02T00:00:00Z"
-    assert (found.changed, found.user_commits, found.branches) == ((), True, ("main",))
+    pull = read_pull_request(PULL)
+    assert pull.id == ("github.com/acme/op", 17)
+    assert (pull.state, pull.draft, pull.head, pull.merge_commit) == ("merged", True, HEAD, MERGE)
+    assert pull.merged_at == "2024-01-02T00:00:00Z"
+    assert (pull.changed, pull.user_commits, pull.branches) == ((), True, ("main",))
     with pytest.raises(UnreadableError, match=r"^status\.headSHA: the whole id of a commit is expected"):
         read_pull_request(PULL | {"status": {"headSHA": f"{HEAD}\n"}})
     bare = read_pull_request({name: value for name, value in PULL.items() if name != "status"})

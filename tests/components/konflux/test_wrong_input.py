@@ -201,12 +201,12 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
     path = format_path(place)
     answer = run(listed(changed(GOOD["PipelineRun child-1"], place, value)), mode)
     assert answer.exit_code == 0
-    (told,) = [one for one in answer.results if one.get("field") == {"path": path}]
-    assert (told["severity"], told["tags"]) == ("warning", {"rule": "R19", "component": "team/child"})
-    assert f"/child-1: {path}: {DIGEST}" in str(told["message"])
-    assert str(told["message"]).endswith("; so this build is ignored")
+    (result,) = [result for result in answer.results if result.get("field") == {"path": path}]
+    assert (result["severity"], result["tags"]) == ("warning", {"rule": "R19", "component": "team/child"})
+    assert f"/child-1: {path}: {DIGEST}" in str(result["message"])
+    assert str(result["message"]).endswith("; so this build is ignored")
     if mode == "plan":
-        (plan,) = (yaml.safe_load(one) for one in answer.items if "kind: PullRequestPlan" in one)
+        (plan,) = (yaml.safe_load(item) for item in answer.items if "kind: PullRequestPlan" in item)
         assert [commit["to"] for commit in plan["spec"]["commits"] if commit["kind"] == "digest"] == [digest("4")]
 
 
@@ -215,7 +215,7 @@ def test_a_build_that_gives_no_image_may_tell_anything(status: str) -> None:
     """R19: it would not count in any case, so its digest is not reported."""
     build = changed(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
     answer = run(listed(changed(build, ("status", "conditions", 0, "status"), status)), "validate")
-    assert [one for one in answer.results if one["severity"] != "info"] == []
+    assert [result for result in answer.results if result["severity"] != "info"] == []
 
 
 def test_all_errors_at_once() -> None:
@@ -223,7 +223,7 @@ def test_all_errors_at_once() -> None:
     component = changed(changed(GOOD["Component parent"], (*SPEC, "application"), 1), (*SPEC, "source"), "x")
     pull_request = changed(changed(GOOD["PullRequest parent-7"], ("status", "draft"), "x"), (*SPEC, "number"), None)
     answer = run(listed(component, pull_request), "validate")
-    assert {one["field"]["path"] for one in answer.results} == {  # type: ignore[index]
+    assert {result["field"]["path"] for result in answer.results} == {  # type: ignore[index]
         "spec.source",
         "spec.application",
         "spec.number",

@@ -65,9 +65,9 @@ def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
     component = changed(GOOD["Component child"], (*SPEC, spelling), ["parent"])
     answer = run(listed(component), mode)
     assert answer.exit_code == 0
-    told = [one for one in answer.results if one["severity"] == "warning"]
-    assert len(told) == is_told
-    for one in told:
+    results = [result for result in answer.results if result["severity"] == "warning"]
+    assert len(results) == is_told
+    for one in results:
         assert str(one["message"]).endswith(
             "this field is not read; write dependencies as dependsOn, depends-on or depends on"
         )
@@ -118,7 +118,7 @@ def test_admissions_of_others(whose: Object, counts: bool) -> None:
         },
     )
     answer = run(listed(admission), "plan")
-    (plan,) = [yaml.safe_load(one) for one in answer.items if "kind: PullRequestPlan" in one]
+    (plan,) = [yaml.safe_load(item) for item in answer.items if "kind: PullRequestPlan" in item]
     released = ["quay.io/released/parent"] if counts else []
     assert plan["spec"]["commits"][0]["repositories"] == ["quay.io/acme/parent", *released]
 
@@ -148,9 +148,9 @@ def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
     """C9: a slip of the pen; the field of the functionConfig is named."""
     answer = run(listed(), mode, f"{{removed: ['{name}']}}")
     assert answer.exit_code == 0
-    told = [one for one in answer.results if one.get("field") == {"path": "removed"}]
-    assert len(told) == is_told
-    for one in told:
+    results = [result for result in answer.results if result.get("field") == {"path": "removed"}]
+    assert len(results) == is_told
+    for one in results:
         assert one["severity"] == "warning"
         assert one["tags"]["rule"] == "C9"  # type: ignore[index]
         assert f"no item mentions {name}; correct or remove the name" in str(one["message"])
@@ -158,13 +158,13 @@ def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
 
 def test_removed_without_a_manifest() -> None:
     """R5, C9: what was planned for a deleted dependency is closed, also where nothing but `removed` tells of it."""
-    made = Observations()
-    made.component("parent")
-    made.component("child", "parent")
-    made.open("parent", "feature")
-    made.build("parent", "1", 1)
-    made.step()
-    pull = made.pulls["child", 1]
+    state = Observations()
+    state.component("parent")
+    state.component("child", "parent")
+    state.open("parent", "feature")
+    state.build("parent", "1", 1)
+    state.step()
+    pull = state.pulls["child", 1]
     found = {"repository": pull.repository, "number": 1, "sourceBranch": pull.source_branch, "targetBranch": "main"}
     observed = changed(GOOD["PullRequest parent-7"], SPEC, {**found, "description": pull.description})
     source = {"url": pull.repository, "revision": "main"}
@@ -182,8 +182,8 @@ def test_removed_is_in_what_configure_wrote() -> None:
     parent = changed(GOOD["Component parent"], (*ANNOTATIONS, derived), "child")
     nudges = changed(GOOD["NudgeConfig nudge-config"], (*ANNOTATIONS, derived), "parent>child")
     for one in (parent, changed(nudges, (*SPEC, "nudges", 0, "from"), "other")):
-        told = run([yaml.safe_dump(one)], "configure", "{removed: [child]}").messages("C9")
-        assert not [message for message in told if "nothing is known" in message]
+        messages = run([yaml.safe_dump(one)], "configure", "{removed: [child]}").messages("C9")
+        assert not [message for message in messages if "nothing is known" in message]
 
 
 def test_removed_in_a_config_map() -> None:
@@ -196,12 +196,12 @@ def test_removed_in_a_config_map() -> None:
     }
     items = [yaml.safe_load(one) for one in listed()]
     whole = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}
-    (told,) = [
+    (result,) = [
         one
         for one in yaml.safe_load(process(yaml.safe_dump(whole).encode()).output)["results"]
         if one["tags"]["rule"] == "C9"
     ]
-    assert (told["field"], told["file"]) == ({"path": "data.removed"}, {"path": "fn.yaml"})
+    assert (result["field"], result["file"]) == ({"path": "data.removed"}, {"path": "fn.yaml"})
 
 
 # --- The functionConfig ----------------------------------------------------------------------------------------------

@@ -210,17 +210,17 @@ def places(value: Any, *above: str | int) -> Iterator[tuple[str | int, ...]]:
 
 def changed(value: Object, place: tuple[str | int, ...], new: Any) -> Object:
     """With another value at a place; maps on the way are made."""
-    found = deepcopy(value)
-    inner: Any = found
+    copied = deepcopy(value)
+    inner: Any = copied
     for step in place[:-1]:
         inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
     inner[place[-1]] = new
-    return found
+    return copied
 
 
 def listed(*others: Object) -> list[str]:
     """The package; resources that it has are replaced, others come behind."""
-    found = GOOD | {name_of(one): one for one in others}
+    found = GOOD | {name_of(other): other for other in others}
     return [yaml.safe_dump(one) for one in found.values()]
 
 

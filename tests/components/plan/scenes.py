@@ -11,36 +11,36 @@ from krm_merge.components.plan.model import Plan, PlanChoices
 
 def parent(choices: PlanChoices | None = None) -> Observations:
     """A common parent image in one repository, its child in another."""
-    made = Observations(choices or PlanChoices())
-    made.component("parent")
-    made.component("child", "parent", at="c")
-    return made
+    state = Observations(choices or PlanChoices())
+    state.component("parent")
+    state.component("child", "parent", at="c")
+    return state
 
 
 def started(branch: str = "up", choices: PlanChoices | None = None) -> Observations:
     """A pull request of the parent, built, and the one that it triggered."""
-    made = parent(choices)
-    made.open("parent", branch)
-    made.build("parent", "1", 1)
-    made.step()
-    return made
+    state = parent(choices)
+    state.open("parent", branch)
+    state.build("parent", "1", 1)
+    state.step()
+    return state
 
 
 def operator(*operands: str) -> Observations:
-    made = Observations()
+    state = Observations()
     for name in operands:
-        made.component(name)
-    made.component("bundle", *operands, at="b")
-    return made
+        state.component(name)
+    state.component("bundle", *operands, at="b")
+    return state
 
 
 def monorepo() -> Observations:
-    made = Observations()
-    made.component("controller", repository="op", context="controller")
-    made.component("bundle", "controller", repository="op", context="bundle", at="b")
-    return made
+    state = Observations()
+    state.component("controller", repository="op", context="controller")
+    state.component("bundle", "controller", repository="op", context="bundle", at="b")
+    return state
 
 
-def only(made: Observations) -> Plan:
-    (one,), _ = made.plan()
+def only(state: Observations) -> Plan:
+    (one,), _ = state.plan()
     return one

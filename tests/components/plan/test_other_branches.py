@@ -14,105 +14,105 @@ from krm_merge.components.konflux.reading import read_build, read_component
 PAC = "pipelinesascode.tekton.dev"
 
 
-def for_branch(made: Observations, branch: str) -> None:
+def for_branch(state: Observations, branch: str) -> None:
     """The last build is for that branch."""
-    made.builds[-1] = replace(made.builds[-1], target_branch=branch)
+    state.builds[-1] = replace(state.builds[-1], target_branch=branch)
 
 
 def test_a_push_to_another_branch_is_not_promoted() -> None:
     """R15: the newest push of the Component's branch counts, though another one was pushed to later."""
-    made = parent()
-    made.push("parent", "2")
-    made.push("parent", "1")
-    for_branch(made, "release-1")
-    assert made.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
-    _, findings = made.plan()
-    told = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
-    assert told in [one.message for one in findings]
+    state = parent()
+    state.push("parent", "2")
+    state.push("parent", "1")
+    for_branch(state, "release-1")
+    assert state.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
+    _, findings = state.plan()
+    message = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
+    assert message in [finding.message for finding in findings]
 
 
 def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
     """C5: a file may name both versions."""
-    made = parent()
-    made.push("parent", "1")
-    for_branch(made, "release-1")
-    made.push("parent", "2")
-    (plan,), _ = made.plan()
-    assert [edit.known for edit in plan.digests] == [(digest("0"),)]
+    state = parent()
+    state.push("parent", "1")
+    for_branch(state, "release-1")
+    state.push("parent", "2")
+    (plan,), _ = state.plan()
+    assert [edit.replaceable for edit in plan.digests] == [(digest("0"),)]
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])
 def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None:
     """R20, R30: neither before its merge nor after."""
-    made = parent()
-    made.open("parent", "fix")
-    made.edit("parent", 1, target_branch="release-1")
+    state = parent()
+    state.open("parent", "fix")
+    state.edit("parent", 1, target_branch="release-1")
     branch = "release-1" if told else ""
-    made.build("parent", "1", 1)
-    for_branch(made, branch)
-    assert made.step()[0] == []
-    made.merged("parent", 1, "2")
-    for_branch(made, branch)
-    assert made.step()[0] == []
+    state.build("parent", "1", 1)
+    for_branch(state, branch)
+    assert state.step()[0] == []
+    state.merged("parent", 1, "2")
+    for_branch(state, branch)
+    assert state.step()[0] == []
 
 
 def test_a_pull_request_that_was_planned_for_before() -> None:
     """R20: what its planned pull request tells of it does not count either, once it is for another branch."""
-    made = parent()
-    made.open("parent", "fix")
-    made.build("parent", "1", 1)
-    made.step()
-    made.edit("parent", 1, target_branch="release-1")
-    made.builds.clear()
-    plans, findings = made.plan()
-    assert (plans, [one.rule for one in findings]) == ([], ["R6"])
+    state = parent()
+    state.open("parent", "fix")
+    state.build("parent", "1", 1)
+    state.step()
+    state.edit("parent", 1, target_branch="release-1")
+    state.builds.clear()
+    plans, findings = state.plan()
+    assert (plans, [finding.rule for finding in findings]) == ([], ["R6"])
 
 
 def test_a_pull_request_that_gets_another_target() -> None:
     """R20: the target is observed; earlier builds name the earlier target."""
-    made = parent()
-    made.open("parent", "fix")
-    made.build("parent", "1", 1)
-    for_branch(made, "base")
-    assert made.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
-    made.edit("parent", 1, target_branch="release-1")
-    _, findings = made.plan()
-    told = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
-    assert [one.message for one in findings if one.rule == "R15"] == [told]
+    state = parent()
+    state.open("parent", "fix")
+    state.build("parent", "1", 1)
+    for_branch(state, "base")
+    assert state.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
+    state.edit("parent", 1, target_branch="release-1")
+    _, findings = state.plan()
+    message = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
+    assert [finding.message for finding in findings if finding.rule == "R15"] == [message]
 
 
 def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
     """C3: nothing is planned for it, and why."""
-    made = parent()
-    made.open("parent", "fix")
-    made.build("parent", "1", 1)
-    made.edit("parent", 1, target_branch="release-1")
-    plans, findings = made.plan()
-    assert (plans, [one.rule for one in findings]) == ([], ["R15"])
+    state = parent()
+    state.open("parent", "fix")
+    state.build("parent", "1", 1)
+    state.edit("parent", 1, target_branch="release-1")
+    plans, findings = state.plan()
+    assert (plans, [finding.rule for finding in findings]) == ([], ["R15"])
 
 
 def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
     """I12: a push of what was merged into another branch first is one without a pull request."""
-    made = parent()
-    made.open("parent", "fix")
-    made.edit("parent", 1, target_branch="base")
-    made.merged("parent", 1, "1")
-    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+    state = parent()
+    state.open("parent", "fix")
+    state.edit("parent", 1, target_branch="base")
+    state.merged("parent", 1, "1")
+    assert state.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
 
 
 @pytest.mark.parametrize("known", ["", "as a target", "in a list"])
 def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
     """C3: nothing distinguishes a tag from a branch, so the remedy is reported, unless it is known to be a branch."""
-    made = parent()
-    made.components["parent"] = replace(made.components["parent"], branch="v1.0")
-    made.push("parent", "1")
+    state = parent()
+    state.components["parent"] = replace(state.components["parent"], branch="v1.0")
+    state.push("parent", "1")
     if known:
-        made.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
-        made.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
-    _, findings = made.plan()
-    told = "team/parent: builds for main trigger nothing: the Component is built from v1.0"
+        state.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
+        state.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
+    _, findings = state.plan()
+    message = "team/parent: builds for main trigger nothing: the Component is built from v1.0"
     doubt = "" if known else "; if that is a tag, remove it from its revision"
-    assert [one.message for one in findings] == [told + doubt]
+    assert [finding.message for finding in findings] == [message + doubt]
 
 
 LONG = "feature/" + "x" * 80
@@ -141,7 +141,7 @@ def test_labels_hold_no_slash(branch: str, label: str, is_own: bool) -> None:
     one_version = VERSIONS.replace(", {name: r1, revision: release-1}", "")
     items = [one_version.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
     answer = run(items, "plan")
-    assert any("kind: PullRequestPlan" in one for one in answer.items) is is_own
+    assert any("kind: PullRequestPlan" in item for item in answer.items) is is_own
     assert bool(answer.messages("R15")) is not is_own
 
 
@@ -159,13 +159,13 @@ def test_annotations_before_labels(annotation: str) -> None:
 @pytest.mark.parametrize("branch", ["", "main"])
 def test_the_branch_is_not_told_on_both_sides(branch: str) -> None:
     """R15: who does not say its branch is of every one."""
-    made = parent()
-    made.push("parent", "1")
-    for_branch(made, "")
+    state = parent()
+    state.push("parent", "1")
+    for_branch(state, "")
     if not branch:
-        made.components["parent"] = replace(made.components["parent"], branch="")
-        for_branch(made, "release-1")
-    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+        state.components["parent"] = replace(state.components["parent"], branch="")
+        for_branch(state, "release-1")
+    assert state.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
 
 
 def push(name: str, letter: str, at: int, **annotations: str) -> str:
@@ -207,7 +207,7 @@ spec:
 def test_of_several_versions_the_first_is_promoted() -> None:
     """R15: as resources, in plan and in simulate; a child without versions depends on the first."""
     items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
-    (plan,) = (yaml.safe_load(one) for one in run(items, "plan").items if "kind: PullRequestPlan" in one)
+    (plan,) = (yaml.safe_load(item) for item in run(items, "plan").items if "kind: PullRequestPlan" in item)
     assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]
     simulated = run(items, "simulate").items[0]
     assert f"lastPromotedImage: quay.io/acme/parent@{digest('2')}" in simulated
@@ -256,5 +256,5 @@ def test_a_revision_may_be_no_branch(revision: str, branch: str) -> None:
     """R15: what is not of one branch is of every one."""
     written = VERSIONS.replace("refs/heads/main", f"'{revision}'")
     assert read_component(yaml.safe_load(written)).branch == branch
-    plans = [one for one in run([written, CHILD, push("a", "1", 1, branch="main")], "plan").items if "Plan\n" in one]
+    plans = [item for item in run([written, CHILD, push("a", "1", 1, branch="main")], "plan").items if "Plan\n" in item]
     assert len(plans) == (branch == "")

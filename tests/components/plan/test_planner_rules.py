@@ -17,87 +17,87 @@ from krm_merge.components.plan.model import PlanChoices, parse_description
 @pytest.mark.parametrize("outcome", ["failed", "running"])
 def test_r19_only_success_counts(outcome: str) -> None:
     """R19, C3: nothing is planned, and the reason is reported."""
-    made = parent()
-    made.open("parent", "up")
-    made.build("parent", "1", 1, outcome=outcome)  # type: ignore[arg-type]
-    assert made.step() == ([], "R19")
+    state = parent()
+    state.open("parent", "up")
+    state.build("parent", "1", 1, outcome=outcome)  # type: ignore[arg-type]
+    assert state.step() == ([], "R19")
 
 
 def test_r19_without_a_digest() -> None:
     """R19: a build that names no image triggers nothing."""
-    made = parent()
-    made.open("parent", "up")
-    made.build("parent", "", 1)
-    assert made.step() == ([], "R19")
-    (told,) = made.plan()[1]
-    assert told.message.endswith("the build parent-2 of team/parent has no digest as its result IMAGE_DIGEST")
+    state = parent()
+    state.open("parent", "up")
+    state.build("parent", "", 1)
+    assert state.step() == ([], "R19")
+    (finding,) = state.plan()[1]
+    assert finding.message.endswith("the build parent-2 of team/parent has no digest as its result IMAGE_DIGEST")
 
 
 def test_r19_a_merge_queue_promotes_nothing() -> None:
     """R19, R30: what may be merged is not merged."""
-    made = started()
-    made.merge("parent", 1)
-    made.build("parent", "5", 1, event="merge_queue")
-    assert made.step()[0] == ["up/child draft parent=1 [rebase describe] until parent#1 mergeBuild"]
+    state = started()
+    state.merge("parent", 1)
+    state.build("parent", "5", 1, event="merge_queue")
+    assert state.step()[0] == ["up/child draft parent=1 [rebase describe] until parent#1 mergeBuild"]
 
 
 def test_r20_direct_dependants_only() -> None:
     """R20: each of them, and none behind them before it is built."""
-    made = Observations()
-    made.component("base")
-    made.component("a", "base")
-    made.component("b", "base")
-    made.component("c", "a")
-    made.component("unrelated")
-    made.open("base", "u")
-    made.build("base", "1", 1)
-    assert [one.partition(" ")[0] for one in made.step()[0]] == ["u/a", "u/b"]
+    state = Observations()
+    state.component("base")
+    state.component("a", "base")
+    state.component("b", "base")
+    state.component("c", "a")
+    state.component("unrelated")
+    state.open("base", "u")
+    state.build("base", "1", 1)
+    assert [one.partition(" ")[0] for one in state.step()[0]] == ["u/a", "u/b"]
 
 
 def test_r21_what_it_carries() -> None:
     """R21: branch with the same prefix, in the repository of the dependant; the image is named with its digest."""
-    made = started("fix/one")
-    plan = only(made)
-    assert plan.target.repository == made.url("child")
+    state = started("fix/one")
+    plan = only(state)
+    assert plan.target.repository == state.url("child")
     assert plan.branch == "fix/child"
     assert f"`quay.io/acme/parent@{digest('1')}`" in plan.description
 
 
 def test_r21_what_is_done_is_not_repeated() -> None:
     """R21, R30: of groups that were merged before anything was opened, the newest has the digest."""
-    made = parent()
+    state = parent()
     for number, letter in ((1, "1"), (2, "2")):
-        made.open("parent", f"f{number}")
-        made.build("parent", letter, number)
-        made.merged("parent", number, str(number + 5))
-    assert made.step() == (["f2/child ready parent=7 [create]"], "R21 R30")
+        state.open("parent", f"f{number}")
+        state.build("parent", letter, number)
+        state.merged("parent", number, str(number + 5))
+    assert state.step() == (["f2/child ready parent=7 [create]"], "R21 R30")
 
 
 def test_r22_one_pull_request() -> None:
     """R22: however often it is built."""
-    made = started()
+    state = started()
     for letter in "2345":
-        made.build("parent", letter, 1)
-        made.step()
-    assert len([repository for repository, _ in made.pulls if repository == "child"]) == 1
-    assert only(made).digests[0].digest == digest("5")
+        state.build("parent", letter, 1)
+        state.step()
+    assert len([repository for repository, _ in state.pulls if repository == "child"]) == 1
+    assert only(state).digests[0].digest == digest("5")
 
 
 def test_r23_a_merge_updates_it() -> None:
     """R23: on the way over merged to built it is described and rebased."""
-    made = started()
-    made.merged("parent", 1, "9")
-    assert made.step()[0] == ["up/child ready parent=9 [addCommit rebase describe undraft]"]
+    state = started()
+    state.merged("parent", 1, "9")
+    assert state.step()[0] == ["up/child ready parent=9 [addCommit rebase describe undraft]"]
 
 
 def test_r23_text_of_people_stays() -> None:
     """R23: only the block is exchanged."""
-    made = started()
-    made.edit("child", 1, description=f"Hello.\n{made.pulls['child', 1].description}Bye.\n")
-    made.build("parent", "2", 1)
-    plans, _ = made.plan()
-    made.carry_out(plans)
-    text = made.pulls["child", 1].description
+    state = started()
+    state.edit("child", 1, description=f"Hello.\n{state.pulls['child', 1].description}Bye.\n")
+    state.build("parent", "2", 1)
+    plans, _ = state.plan()
+    state.carry_out(plans)
+    text = state.pulls["child", 1].description
     assert text.startswith("Hello.\n")
     assert text.endswith("Bye.\n")
     told = parse_description(text)
@@ -107,27 +107,27 @@ def test_r23_text_of_people_stays() -> None:
 
 def test_r26_its_group() -> None:
     """R26: what it is built into is in the group of what triggered it."""
-    made = started("feature/x")
+    state = started("feature/x")
     branches = BranchNames(dependants={"parent", "child"})
-    assert branches.group(made.pulls["child", 1].source_branch) == "feature" == only(made).group
+    assert branches.group(state.pulls["child", 1].source_branch) == "feature" == only(state).group
 
 
 def test_r27_draft_with_a_reference() -> None:
     """R27; and made a draft again where a person undrafted it."""
-    made = started()
-    own = made.pulls["child", 1]
-    assert own.draft
-    assert "acme/parent#1" in own.description
-    made.edit("child", 1, draft=False)
-    assert made.step()[0] == ["up/child draft parent=1 [draft] until parent#1 merged"]
+    state = started()
+    pull = state.pulls["child", 1]
+    assert pull.draft
+    assert "acme/parent#1" in pull.description
+    state.edit("child", 1, draft=False)
+    assert state.step()[0] == ["up/child draft parent=1 [draft] until parent#1 merged"]
 
 
 def test_r28_of_another_repository_nothing_is_copied() -> None:
     """R28: paths of another repository are none of the dependant's."""
-    made = parent()
-    made.open("parent", "up", ["Dockerfile"])
-    made.build("parent", "1", 1)
-    assert only(made).synthetic == ()
+    state = parent()
+    state.open("parent", "up", ["Dockerfile"])
+    state.build("parent", "1", 1)
+    assert only(state).synthetic == ()
 
 
 @pytest.mark.parametrize(
@@ -141,22 +141,22 @@ def test_r28_of_another_repository_nothing_is_copied() -> None:
 )
 def test_r28_the_paths(changed: list[str], paths: tuple[str, ...]) -> None:
     """R28: exactly those in the directory; a part of a name is another directory."""
-    made = monorepo()
-    made.open("op", "new-feature", changed)
-    made.build("controller", "1", 1)
-    assert [one.paths for one in only(made).synthetic] == ([paths] if paths else [])
+    state = monorepo()
+    state.open("op", "new-feature", changed)
+    state.build("controller", "1", 1)
+    assert [one.paths for one in only(state).synthetic] == ([paths] if paths else [])
 
 
 def test_r28_one_copy_for_two_dependencies() -> None:
     """R28, R31: a pull request that both are built of is copied once."""
-    made = Observations()
+    state = Observations()
     for name in ("a", "b"):
-        made.component(name, repository="op", context=name)
-    made.component("bundle", "a", "b", repository="op", context="bundle")
-    made.open("op", "f", ["a/x", "b/x", "bundle/x"])
-    made.build("a", "1", 1)
-    made.build("b", "2", 1)
-    plan = only(made)
+        state.component(name, repository="op", context=name)
+    state.component("bundle", "a", "b", repository="op", context="bundle")
+    state.open("op", "f", ["a/x", "b/x", "bundle/x"])
+    state.build("a", "1", 1)
+    state.build("b", "2", 1)
+    plan = only(state)
     assert brief(plan) == "f@bundle draft a=1,b=2 [create] until a#1 merged, b#1 merged"
     assert len(plan.synthetic) == 1
 
@@ -171,7 +171,7 @@ def test_r29_digest_on_top() -> None:
     items = [component_yaml("controller", "controller"), component_yaml("bundle", "bundle", "controller"), pull]
     answer = run([*items, build_yaml("controller")], "plan")
     assert answer.exit_code == 0
-    (plan,) = [one for one in answer.items if "kind: PullRequestPlan" in one]
+    (plan,) = [item for item in answer.items if "kind: PullRequestPlan" in item]
     assert plan.index("kind: synthetic") < plan.index("kind: digest")
     assert plan.count("- kind:") == 2
     again = run(answer.items, "plan")
@@ -200,138 +200,138 @@ def build_yaml(name: str) -> str:
 @pytest.mark.parametrize("order", list(permutations(["merge op1", "merge op2", "build op1", "build op2"])))
 def test_r30_whatever_comes_first(order: tuple[str, ...]) -> None:
     """R30, I10: ready after the last merge and its build, not before."""
-    made = operator("op1", "op2")
+    state = operator("op1", "op2")
     for name in ("op1", "op2"):
-        made.open(name, "f")
-        made.build(name, "1", 1)
+        state.open(name, "f")
+        state.build(name, "1", 1)
     for at, what in enumerate(order):
         if what.startswith("build"):
             # A build of a merge that is not observed yet.
-            made.build(what[6:], str(at + 2), 1, "push", revision=f"m{what[6:]}")
+            state.build(what[6:], str(at + 2), 1, "push", revision=f"m{what[6:]}")
         else:
-            made.edit(what[6:], 1, state="merged", merge_commit=f"m{what[6:]}")
-        made.step()
-        assert made.pulls["bundle", 1].draft == (at < 3)
+            state.edit(what[6:], 1, state="merged", merge_commit=f"m{what[6:]}")
+        state.step()
+        assert state.pulls["bundle", 1].draft == (at < 3)
 
 
 def test_r31_two_of_one_repository() -> None:
     """R31: of two pull requests to one dependency the newest build counts; both are waited for."""
-    made = parent()
+    state = parent()
     for number, letter in ((1, "1"), (2, "2")):
-        made.open("parent", f"f/{number}")
-        made.build("parent", letter, number)
-    assert made.step()[0] == ["f/child draft parent=2 [create] until parent#1 merged, parent#2 merged"]
-    made.build("parent", "3", 1)
-    assert made.step()[0][0].startswith("f/child draft parent=3 [addCommit describe]")
+        state.open("parent", f"f/{number}")
+        state.build("parent", letter, number)
+    assert state.step()[0] == ["f/child draft parent=2 [create] until parent#1 merged, parent#2 merged"]
+    state.build("parent", "3", 1)
+    assert state.step()[0][0].startswith("f/child draft parent=3 [addCommit describe]")
 
 
 def test_r31_i13_what_has_the_group_s_digests() -> None:
     """I13: of the pull requests to a dependency, the one that carries the group's digests counts before a newer one."""
-    made = Observations()
-    made.component("base")
-    made.component("op", "base")
-    made.component("bundle", "op")
-    made.open("base", "u")
-    made.build("base", "1", 1)
-    made.step()
-    made.build("op", "2", 1)
-    made.open("op", "u")
-    made.build("op", "3", 2)
-    assert made.step()[0][0] == "u/bundle draft op=2 [create] until op#1 merged, op#2 merged"
+    state = Observations()
+    state.component("base")
+    state.component("op", "base")
+    state.component("bundle", "op")
+    state.open("base", "u")
+    state.build("base", "1", 1)
+    state.step()
+    state.build("op", "2", 1)
+    state.open("op", "u")
+    state.build("op", "3", 2)
+    assert state.step()[0][0] == "u/bundle draft op=2 [create] until op#1 merged, op#2 merged"
 
 
 def test_i13_a_quoted_block_plans_nothing() -> None:
     """I13: a person may quote the description of a planned pull request; then the newest build counts."""
-    made = operator("op1")
-    made.open("op1", "f/1")
-    made.build("op1", "1", 1)
-    made.step()
-    made.edit("op1", 1, description=f"See:\n{made.pulls['bundle', 1].description}")
-    made.open("op1", "f/2")
-    made.build("op1", "2", 2)
-    assert made.step()[0][0].startswith("f/bundle draft op1=2 [addCommit describe]")
+    state = operator("op1")
+    state.open("op1", "f/1")
+    state.build("op1", "1", 1)
+    state.step()
+    state.edit("op1", 1, description=f"See:\n{state.pulls['bundle', 1].description}")
+    state.open("op1", "f/2")
+    state.build("op1", "2", 2)
+    assert state.step()[0][0].startswith("f/bundle draft op1=2 [addCommit describe]")
 
 
 def test_r32_groups_do_not_mix() -> None:
     """R32: a pull request of one group does not name the triggers of another."""
-    made = operator("op1", "op2")
+    state = operator("op1", "op2")
     for name, branch in (("op1", "x"), ("op2", "x"), ("op1", "y"), ("op2", "y")):
-        number = made.open(name, branch)
-        made.build(name, str(number), number)
-    assert made.step()[0] == [
+        number = state.open(name, branch)
+        state.build(name, str(number), number)
+    assert state.step()[0] == [
         "x/bundle draft op1=1,op2=1 [create] until op1#1 merged, op2#1 merged",
         "y/bundle draft op1=2,op2=2 [create] until op1#2 merged, op2#2 merged",
     ]
-    assert only_digests(made) == {"x": {"0"}, "y": {"0"}}
+    assert only_digests(state) == {"x": {"0"}, "y": {"0"}}
 
 
-def only_digests(made: Observations) -> dict[str, set[str]]:
+def only_digests(state: Observations) -> dict[str, set[str]]:
     """What may be replaced, by group."""
-    plans, _ = made.plan()
-    return {one.group: {known[7] for edit in one.digests for known in edit.known} for one in plans}
+    plans, _ = state.plan()
+    return {plan.group: {known[7] for edit in plan.digests for known in edit.replaceable} for plan in plans}
 
 
 def test_r33_others_are_left_alone() -> None:
     """R33: pull requests of other programs on our branch names, without our words, are none of ours."""
-    made = parent()
-    made.open("child", "up/child")
-    made.edit("child", 1, title="Update parent", description="by a program")
-    made.open("parent", "up")
-    made.build("parent", "1", 1)
-    plans, _ = made.plan()
-    assert [one.own for one in plans] == [None]
-    made.close("parent", 1)
-    assert made.step() == ([], "")
+    state = parent()
+    state.open("child", "up/child")
+    state.edit("child", 1, title="Update parent", description="by a program")
+    state.open("parent", "up")
+    state.build("parent", "1", 1)
+    plans, _ = state.plan()
+    assert [plan.pull_request for plan in plans] == [None]
+    state.close("parent", 1)
+    assert state.step() == ([], "")
 
 
 def test_r34_closed_by_hand() -> None:
     """R34: it is kept closed and reported; when it is reopened, it is updated again."""
-    made = started()
-    made.close("child", 1)
-    made.build("parent", "2", 1)
-    assert made.step() == ([], "R34")
-    made.edit("child", 1, state="open")
-    assert made.step()[0] == ["up/child draft parent=2 [addCommit describe] until parent#1 merged"]
+    state = started()
+    state.close("child", 1)
+    state.build("parent", "2", 1)
+    assert state.step() == ([], "R34")
+    state.edit("child", 1, state="open")
+    assert state.step()[0] == ["up/child draft parent=2 [addCommit describe] until parent#1 merged"]
 
 
 def test_r5_deleted() -> None:
     """R5, C9: a dependant's pull requests are closed; one whose dependencies are all deleted, too."""
     for name in ("child", "parent"):
-        made = started()
-        made.removed.append(name)
-        assert made.step() == (["up/child closed  [close]"], "R5")
-        assert made.step() == ([], "")
+        state = started()
+        state.removed.append(name)
+        assert state.step() == (["up/child closed  [close]"], "R5")
+        assert state.step() == ([], "")
 
 
 def test_the_branch_stays() -> None:
     """I17: a pull request keeps its branch, whatever other branches there are later."""
-    made = started()
-    made.open("child", "other", branches=["main", "up"])
-    assert made.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
+    state = started()
+    state.open("child", "other", branches=["main", "up"])
+    assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
 
 
 def test_suffix_repository() -> None:
     """I17: the option."""
-    made = Observations(PlanChoices(suffix="repository"))
-    made.component("parent")
-    made.component("child", "parent", repository="services")
-    made.open("parent", "up")
-    made.build("parent", "1", 1)
-    assert made.step()[0] == ["up/services draft parent=1 [create] until parent#1 merged"]
+    state = Observations(PlanChoices(suffix="repository"))
+    state.component("parent")
+    state.component("child", "parent", repository="services")
+    state.open("parent", "up")
+    state.build("parent", "1", 1)
+    assert state.step()[0] == ["up/services draft parent=1 [create] until parent#1 merged"]
 
 
 def test_an_ignored_prefix() -> None:
     """R22, I6: the pull request is found again."""
-    made = started()
-    number = made.open("parent", "renovate/nginx")
-    made.build("parent", "2", number)
-    made.step()
+    state = started()
+    number = state.open("parent", "renovate/nginx")
+    state.build("parent", "2", number)
+    state.step()
 
 
 def test_only_at_separates() -> None:
     """R22, C2: the pull request is found again."""
-    made = started()
-    made.choices = PlanChoices(BranchNames(("@",)))
-    number = made.open("parent", "other")
-    made.build("parent", "2", number)
-    made.step()
+    state = started()
+    state.choices = PlanChoices(BranchNames(("@",)))
+    number = state.open("parent", "other")
+    state.build("parent", "2", number)
+    state.step()

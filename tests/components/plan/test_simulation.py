@@ -39,12 +39,12 @@ MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool, bool]
 ]
 
 
-@pytest.mark.parametrize(("role", "event", "outcome", "wanted"), MATRIX)
+@pytest.mark.parametrize(("role", "event", "outcome", "expected"), MATRIX)
 def test_s12_matrix(
-    role: Role, event: BuildEvent, outcome: BuildOutcome, wanted: tuple[bool, bool, bool, bool]
+    role: Role, event: BuildEvent, outcome: BuildOutcome, expected: tuple[bool, bool, bool, bool]
 ) -> None:
     """R14 to R18."""
-    assert fate(role, event, outcome) == BuildFate(*wanted)
+    assert fate(role, event, outcome) == BuildFate(*expected)
 
 
 def key(name: str) -> ComponentKey:
@@ -89,15 +89,15 @@ def play(
 ) -> Simulation:
     """Plays, in any order and with repetitions: what comes of it is the same."""
     graph, findings = build_graph(components)
-    assert not [one for one in findings if one.severity == "error"]
-    wanted = simulate(planning(graph, builds, pulls), world)
+    assert not [finding for finding in findings if finding.severity == "error"]
+    expected = simulate(planning(graph, builds, pulls), world)
     for seed in range(5):
         random = Random(seed)
         some, others = [*builds, *random.sample(builds, len(builds) // 2)], [*pulls, *pulls]
         random.shuffle(some)
         random.shuffle(others)
-        assert simulate(planning(graph, some, others), world) == wanted
-    return wanted[0]
+        assert simulate(planning(graph, some, others), world) == expected
+    return expected[0]
 
 
 def images(snapshot: Snapshot) -> dict[str, str]:
@@ -111,10 +111,12 @@ def test_s1_a_group_is_tested_as_a_whole() -> None:
     """R14, R24, R25: the parent alone is not tested; with the child's build both are, and both get the result."""
     pulls = [pull_request("parent", 1, "update"), pull_request("child", 2, "update/child")]
     alone = play(PARENT, [build("parent", "1", 1, 1)], pulls[:1])
-    assert [(one.type, one.tests, one.reports) for one in alone.snapshots] == [("component", (), ("o/parent#1",))]
+    assert [(snapshot.type, snapshot.tests, snapshot.reports) for snapshot in alone.snapshots] == [
+        ("component", (), ("o/parent#1",))
+    ]
     assert images(alone.snapshots[0]) == {"parent": "1", "child": "c"}
     both = play(PARENT, [build("parent", "1", 1, 1), build("child", "d", 2, 2)], pulls)
-    (group,) = [one for one in both.snapshots if one.type == "group"]
+    (group,) = [snapshot for snapshot in both.snapshots if snapshot.type == "group"]
     assert (group.tests, set(group.reports)) == (("e2e",), {"o/parent#1", "o/child#2"})
     assert images(group) == {"parent": "1", "child": "d"}
     assert not both.releases
@@ -125,12 +127,12 @@ def test_s1_pushes_are_promoted_and_the_child_released() -> None:
     pushes = [build("parent", "8", 1, event="push"), build("child", "9", 2, event="push")]
     played = play(PARENT, pushes, [])
     assert {at.name: image[-1] for at, image in played.candidates.items()} == {"parent": "8", "child": "9"}
-    child = next(one for one in played.snapshots if one.component == "child")
+    child = next(snapshot for snapshot in played.snapshots if snapshot.component == "child")
     assert images(child) == {"parent": "8", "child": "9"}
     assert child.tests == ("e2e",)
     assert not played.releases
-    passed = play(PARENT, pushes, [], replace(WORLD, passed=[one.name for one in played.snapshots]))
-    assert [(one.snapshot, one.plan) for one in passed.releases] == [(child.name, "prod")]
+    passed = play(PARENT, pushes, [], replace(WORLD, passed=[snapshot.name for snapshot in played.snapshots]))
+    assert [(release.snapshot, release.plan) for release in passed.releases] == [(child.name, "prod")]
 
 
 def test_s3_a_mix_is_held() -> None:
@@ -142,7 +144,7 @@ def test_s3_a_mix_is_held() -> None:
     assert [one.branch for one in plans] == ["component-update-controller/bundle"]
     names = ["app-20240101-000001-000", "app-20240101-000002-000"]
     played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
-    assert [(one.component, one.held) for one in played.snapshots] == [
+    assert [(snapshot.component, snapshot.blocker) for snapshot in played.snapshots] == [
         ("controller", ""),
         ("bundle", "bundle was built without this controller, which component-update-controller/bundle updates"),
     ]
@@ -151,7 +153,7 @@ def test_s3_a_mix_is_held() -> None:
     early = [replace(builds[1], started="2024-01-01T00:00:00Z", name="bundle-0"), builds[0]]
     played = play(components, early, [], replace(WORLD, passed=["app-20240101-000000-000"], plans=plans))
     assert images(played.snapshots[0]) == {"controller": "0", "bundle": "e"}
-    assert [one.snapshot for one in played.releases] == ["app-20240101-000000-000"]
+    assert [release.snapshot for release in played.releases] == ["app-20240101-000000-000"]
 
 
 def test_snapshots_do_not_change() -> None:
@@ -160,7 +162,7 @@ def test_snapshots_do_not_change() -> None:
     promoted = [component("parent", at="8"), component("child", "parent", at="c")]
     name = "app-20240101-000002-000"
     made = {("team", name): [SnapshotPart("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
-    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, made=made))
+    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, snapshots=made))
     assert images(unknown.snapshots[0]) == {"child": "9"}
     assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}
 
@@ -181,11 +183,11 @@ def test_s4_a_group_without_edges() -> None:
     ]
     builds = [build("a", "1", 1, 1), build("b", "2", 2, 2), build("other", "3", 3, 3)]
     played = play(components, builds, pulls)
-    (group,) = [one for one in played.snapshots if one.type == "group"]
+    (group,) = [snapshot for snapshot in played.snapshots if snapshot.type == "group"]
     assert images(group) == {"a": "1", "b": "2"}
     assert set(group.reports) == {"o/a#1", "o/b#2"}
     only = play(components, builds[:1], pulls[:1])
-    assert [one.type for one in only.snapshots] == ["component"]
+    assert [snapshot.type for snapshot in only.snapshots] == ["component"]
     assert only.snapshots[0].tests == ("e2e",)
 
 
@@ -193,7 +195,7 @@ def test_s5_only_the_end_of_a_chain_is_tested() -> None:
     """I4: what is both is treated as a dependency."""
     components = [component("base"), component("op", "base"), component("bundle", "op")]
     played = play(components, [build("op", "1", 1, event="push"), build("bundle", "2", 2, event="push")], [])
-    assert {one.component: one.tests for one in played.snapshots} == {"op": (), "bundle": ("e2e",)}
+    assert {snapshot.component: snapshot.tests for snapshot in played.snapshots} == {"op": (), "bundle": ("e2e",)}
 
 
 def test_i14_a_group_of_dependencies_is_not_tested() -> None:
@@ -201,11 +203,11 @@ def test_i14_a_group_of_dependencies_is_not_tested() -> None:
     components = [component("a"), component("b"), component("bundle", "a", "b", at="c")]
     pulls = [pull_request("a", 1, "f/x"), pull_request("b", 2, "f/y")]
     builds = [build("a", "1", 1, 1), build("b", "2", 2, 2)]
-    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    (group,) = [snapshot for snapshot in play(components, builds, pulls).snapshots if snapshot.type == "group"]
     assert (group.tests, images(group)) == ((), {"a": "1", "b": "2", "bundle": "c"})
     graph, _ = build_graph(components)
     _, findings = simulate(planning(graph, builds, pulls), WORLD)
-    warnings = [one.message for one in findings if one.severity == "warning"]
+    warnings = [finding.message for finding in findings if finding.severity == "warning"]
     assert warnings == ["group f: not tested: nothing that depends on its Components is built in it"]
 
 
@@ -214,7 +216,7 @@ def test_names_are_those_of_konflux() -> None:
     played = play(
         [component("a"), component("b")], [build("a", "1", 1, event="push"), build("b", "2", 1, event="push")], []
     )
-    assert [one.name for one in played.snapshots] == ["app-20240101-000001-000", "app-20240101-000001-000-b"]
+    assert [snapshot.name for snapshot in played.snapshots] == ["app-20240101-000001-000", "app-20240101-000001-000-b"]
 
 
 @pytest.mark.parametrize(("branch", "counts"), [("f/bundle", "1"), ("f/1", "2")])
@@ -227,5 +229,5 @@ def test_i13_what_was_planned_is_known_by_its_branch(branch: str, counts: str) -
         pull_request("bundle", 2, "f/2"),
     ]
     builds = [build("op", "9", 1, 1), build("bundle", "1", 2, 1), build("bundle", "2", 3, 2)]
-    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    (group,) = [snapshot for snapshot in play(components, builds, pulls).snapshots if snapshot.type == "group"]
     assert images(group) == {"op": "9", "bundle": counts}

@@ -79,7 +79,7 @@ def test_configure_keeps_the_tests_that_somebody_waits_for() -> None:
 
     def tested(mode: str) -> tuple[list[str], str]:
         answer = run([*items, config(mode)], "configure")
-        contexts = [one["name"] for one in yaml.safe_load(answer.items[2])["spec"]["contexts"]]
+        contexts = [context["name"] for context in yaml.safe_load(answer.items[2])["spec"]["contexts"]]
         annotations = yaml.safe_load(answer.items[3])["metadata"]["annotations"]
         return contexts, annotations["release.appstudio.openshift.io/auto-release"]
 

@@ -33,7 +33,7 @@ def test_each_version_gets_the_digest_of_its_own() -> None:
     assert planned(answer) == {"child": ("main", "dir-v1", ["1"]), "child-v2": ("release-2", "dir-v2", ["2"])}
     assert answer.exit_code == 0
     # What is said of a version is said at its Component.
-    about = [one["resourceRef"]["name"] for one in answer.results if "child-v2" in str(one["message"])]  # type: ignore[index]
+    about = [result["resourceRef"]["name"] for result in answer.results if "child-v2" in str(result["message"])]  # type: ignore[index]
     assert about
     assert set(about) == {"child"}
 
@@ -91,7 +91,7 @@ def test_dependants_in_one_repository_share_a_branch_where_the_annotation_says_s
     def branches(parent: dict[str, Any]) -> dict[str, list[str]]:
         answer = run([yaml.safe_dump(parent), *dumped, push("1", "main")], "plan")
         specs = [yaml.safe_load(item)["spec"] for item in answer.items if "kind: PullRequestPlan" in item]
-        return {spec["sourceBranch"]: [one["name"] for one in spec["components"]] for spec in specs}
+        return {spec["sourceBranch"]: [component["name"] for component in spec["components"]] for spec in specs}
 
     assert branches(annotated) == {"component-update-parent/mono": ["one", "two"]}
     del annotated["metadata"]["annotations"]

@@ -25,7 +25,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Points:
 
     monkeypatch.setattr(entry_points, "entry_points", known)
     # A busy machine may take longer than the limit for what is done at once.
-    monkeypatch.setattr(entry_points, "limited", partial(own_limits.limited, SECONDS))
+    monkeypatch.setattr(entry_points, "limit_plugin", partial(own_limits.limit_plugin, SECONDS))
     return made
 
 

@@ -65,8 +65,8 @@ def directives(value: Any) -> list[str]:
     """All directives in a document."""
     if isinstance(value, dict):
         own = [name for name in value if name.startswith("$")]
-        return own + [found for inner in value.values() for found in directives(inner)]
-    return [found for item in value for found in directives(item)] if isinstance(value, list) else []
+        return own + [directive for inner in value.values() for directive in directives(inner)]
+    return [directive for item in value for directive in directives(item)] if isinstance(value, list) else []
 
 
 def unordered(value: Any) -> Any:
@@ -524,18 +524,18 @@ def test_order_of_scalars(live: str, order: str | None, patch: str, gone: str, d
 
 
 def test_long_lists_take_linear_time() -> None:
-    asked = 0
+    requests = 0
 
     def key(item: Any) -> str:
-        nonlocal asked
-        asked += 1
+        nonlocal requests
+        requests += 1
         return str(item)
 
     live: list[Any] = list(range(500))
     patch: list[Any] = [name for at in live for name in (at, f"new {at}")]
     new = [name for name in patch if name not in live]
     assert by_patch_list([*live, *new], patch, live, key, "document") == patch
-    assert asked < 20 * len(live)
+    assert requests < 20 * len(live)
 
 
 ITEMS: Final = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -551,13 +551,13 @@ def test_nothing_moves_that_stands_in_the_patches_order(live: list[str], patch: 
     result: Any = apply(start, change, LIST, moved=moved)[field]
     names = [item["name"] if maps else item for item in result]
     known = [name for name in patch if name in live]
-    kept = [name for name in names if name in live]
+    remaining = [name for name in names if name in live]
     assert sorted(names) == sorted({*live, *patch})
     if sorted(known, key=live.index) != known:
         assert names == [*(name for name in live if name not in patch), *patch]
-        assert bool(moved) == (kept != live)
+        assert bool(moved) == (remaining != live)
         return
-    assert kept == live
+    assert remaining == live
     assert not moved
     before = None
     for name in patch:

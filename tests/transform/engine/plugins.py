@@ -65,7 +65,7 @@ def run(
     assert not outcome.failures
     assert start == before
     settlement = outcome.settlement
-    patch = json.dumps([one.operation.to_value() for one in settlement.patch])
+    patch = json.dumps([operation.operation.to_value() for operation in settlement.patch])
     assert jsonpatch.apply_patch(start, patch) == settlement.value
     return settlement
 
@@ -75,4 +75,4 @@ def named(operation: PluginOperation) -> str:
 
 
 def ignored(settlement: Settlement) -> list[str]:
-    return [named(one.operation) for one in settlement.ignored]
+    return [named(loss.operation) for loss in settlement.ignored]

@@ -95,12 +95,12 @@ def test_conflicts_are_seen_both_ways(start: Data, a: list[str], b: list[str], a
             assert settlement.value == wanted
             texts = b if loser == "b" else a
             assert ignored(settlement) == [f"{loser} {op(text)}" for text in texts if not text.startswith("test")]
-            assert {(one.winner, one.reason) for one in settlement.ignored} == {(first, "priority")}
-            assert {one.plugin for one in settlement.operations} == {first}
+            assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {(first, "priority")}
+            assert {operation.plugin for operation in settlement.operations} == {first}
     # Without priorities the earlier declared wins.
     settlement = run(start, *both)
     assert settlement.value == a_first
-    assert {(one.winner, one.reason) for one in settlement.ignored} == {("a", "order")}
+    assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {("a", "order")}
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_added_elements_are_known_by_their_keys(
     found: Any = settlement.value["spec"]
     assert [container["image"] for container in found["containers"]] == images
     assert ignored(settlement) == lost
-    assert [named(one.operation) for one in settlement.agreed] == agreed
+    assert [named(agreement.operation) for agreement in settlement.agreed] == agreed
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,9 @@ def test_plugins_with_the_same_operations_agree(start: Any, operations: list[str
     settlement = run({"x": start}, wants("a", *operations), wants("b", *operations))
     assert (settlement.value, settlement.operations, settlement.patch) == (alone.value, alone.operations, alone.patch)
     changes = [op(text) for text in operations if not text.startswith("test")]
-    assert [(one.operation.operation, one.other) for one in settlement.agreed] == [(one, "a") for one in changes]
+    assert [(change.operation.operation, change.other) for change in settlement.agreed] == [
+        (change, "a") for change in changes
+    ]
     assert not settlement.ignored
 
 
@@ -265,7 +267,7 @@ def test_an_element_that_is_added_again_is_the_one_that_is_there(other: str, res
     settlement = run(LOG_INFO, again, other_plugin, first="other", keys={("env",): ("name",)})
     assert (settlement.value, ignored(settlement)) == ({"env": result}, ["again add /env/-"])
     settlement = run(LOG_INFO, again, other_plugin, first="again", keys={("env",): ("name",)})
-    assert [one.operation.plugin for one in settlement.ignored] == ["other"]
+    assert [loss.operation.plugin for loss in settlement.ignored] == ["other"]
 
 
 def test_a_plugin_may_put_an_element_in_the_place_of_another() -> None:
@@ -394,7 +396,7 @@ def test_a_list_and_a_map_in_one_place(first: str) -> None:
     if first == "b":
         assert settlement.value == {"n": 1, "x": {"y": [1]}}
         assert ignored(settlement) == ["a add /x/y/k", "a add /z"]
-        assert {(one.winner, one.reason) for one in settlement.ignored} == {("b", "priority")}
+        assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {("b", "priority")}
     else:
         assert settlement.value == {"n": 1, "x": {"y": {"k": 1}}, "z": 1}
         assert ignored(settlement) == ["b add /x/y/-"]
@@ -407,7 +409,10 @@ def test_by_path_who_agreed_with_a_loser_loses_with_it() -> None:
     plugins = (wants(name, f"add /x {value}") for name, value in (("a", 1), ("b", 1), ("c", 2)))
     settlement = run({}, *plugins, first="c", detect="path")
     assert settlement.value == {"x": 2}
-    assert [(named(one.operation), one.winner) for one in settlement.ignored] == [("a add /x", "c"), ("b add /x", "c")]
+    assert [(named(loss.operation), loss.winner) for loss in settlement.ignored] == [
+        ("a add /x", "c"),
+        ("b add /x", "c"),
+    ]
     assert not settlement.agreed
 
 
@@ -416,10 +421,10 @@ def test_by_path_what_is_written_over_is_told() -> None:
     below, above = wants("below", 'replace /x/k "mine"', "add /y 1"), wants("above", 'replace /x {"k": "other"}')
     settlement = run({"x": {"k": "old"}}, below, above, detect="path")
     assert settlement.value == {"x": {"k": "other"}, "y": 1}
-    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("below replace /x/k", "above", "order")
     ]
-    assert [named(one) for one in settlement.operations] == ["below add /y", "above replace /x"]
+    assert [named(operation) for operation in settlement.operations] == ["below add /y", "above replace /x"]
     # The other way round both stand.
     settlement = run({"x": {"k": "old"}}, above, below, detect="path")
     assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
@@ -429,5 +434,5 @@ def test_by_path_what_is_written_over_is_told() -> None:
 def test_a_value_that_moves_often_is_not_copied_each_time(detect: Detect) -> None:
     """The patch has it as often as it moves: small input would take much memory."""
     plugin = wants("p", *(["move /b /a", "move /a /b"] * 5))
-    values = [one.operation.value for one in run({"a": {"x": 1}}, plugin, detect=detect).patch]
+    values = [operation.operation.value for operation in run({"a": {"x": 1}}, plugin, detect=detect).patch]
     assert len({id(value) for value in values if value is not None}) == 1

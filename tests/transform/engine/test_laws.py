@@ -184,7 +184,7 @@ def recorded(operation: PluginOperation) -> tuple[str, str]:
 
 
 def lost(settlement: Settlement) -> list[tuple[str, str]]:
-    return [recorded(one.operation) for one in settlement.ignored]
+    return [recorded(loss.operation) for loss in settlement.ignored]
 
 
 def applied(start: Data, operations: Sequence[Data]) -> Any:
@@ -230,13 +230,13 @@ def test_what_is_given_is_not_changed(rng: random.Random, keep: Keep) -> None:
     plugins = some_plugins(rng, start)
     before = copy.deepcopy((start, plugins))
     first = run(start, plugins, keep=keep)
-    kept = copy.deepcopy(first)
+    remaining = copy.deepcopy(first)
     assert same(start, before[0])
     assert plugins == before[1]
     # Nor is a result changed by another run that starts with it.
     run(first.value, [some_plugin(rng, "s", unshared(first.value))])
-    assert first == kept
-    assert run(start, plugins, keep=keep) == kept
+    assert first == remaining
+    assert run(start, plugins, keep=keep) == remaining
 
 
 @given(rng=RANDOMS, keep=KEEPS)
@@ -294,17 +294,21 @@ def test_who_stands_beside_another_does_so_both_ways(rng: random.Random) -> None
     """
     start = some_object(rng)
     p, q = (some_plugin(rng, name, start, kinds=CHANGES) for name in "pq")
-    if any(one != other and overlap(one, other) for one in writes(start, p) for other in writes(start, q)):
+    if any(
+        location != other and overlap(location, other) for location in writes(start, p) for other in writes(start, q)
+    ):
         return
     one_way, other_way = run(start, [p, q], {"p": 0, "q": 1}), run(start, [p, q], {"q": 0, "p": 1})
-    assert {one.operation.plugin for one in one_way.ignored} <= {"q"}
-    assert {one.operation.plugin for one in other_way.ignored} <= {"p"}
+    assert {loss.operation.plugin for loss in one_way.ignored} <= {"q"}
+    assert {loss.operation.plugin for loss in other_way.ignored} <= {"p"}
     assert bool(one_way.ignored) == bool(other_way.ignored)
 
 
 def writes(start: Data, plugin: Says) -> list[Location]:
     own = Tracked(start, keys_of)
-    return [place for one in plugin.operations for place in carry_out(own, Operation.read(one), Copies()).writes]
+    return [
+        place for operation in plugin.operations for place in carry_out(own, Operation.read(operation), Copies()).writes
+    ]
 
 
 @given(rng=RANDOMS)
@@ -312,9 +316,9 @@ def test_a_plugin_is_kept_or_lost_whole(rng: random.Random) -> None:
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     settlement = run(start, plugins, keep="plugin")
-    losers = {one.operation.plugin for one in settlement.ignored}
-    assert not losers & {one.plugin for one in (*settlement.operations, *settlement.patch)}
-    assert not losers & {one.operation.plugin for one in settlement.agreed}
+    losers = {loss.operation.plugin for loss in settlement.ignored}
+    assert not losers & {operation.plugin for operation in (*settlement.operations, *settlement.patch)}
+    assert not losers & {agreement.operation.plugin for agreement in settlement.agreed}
     # Without those that lost, the same comes out.
     left = [plugin for plugin in plugins if plugin.name not in losers]
     assert same(run(start, left, keep="plugin").value, settlement.value)
@@ -329,11 +333,18 @@ def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
     ignored = Counter(lost(settlement))
     for plugin in plugins:
         for patch in plugin.patches:
-            own = Counter(recorded(PluginOperation(plugin.name, one)) for one in patch.operations if one.kind != "test")
-            others = Counter(in_json(plugin.name, one) for one in plugin.operations if one["op"] != "test") - own
+            own = Counter(
+                recorded(PluginOperation(plugin.name, operation))
+                for operation in patch.operations
+                if operation.kind != "test"
+            )
+            others = (
+                Counter(in_json(plugin.name, operation) for operation in plugin.operations if operation["op"] != "test")
+                - own
+            )
             if patch.is_guarded and not own.keys() & others.keys():
                 assert not own & ignored or own <= ignored
-    assert all(one.reason != "dependency" for one in settlement.ignored)
+    assert all(loss.reason != "dependency" for loss in settlement.ignored)
 
 
 @given(rng=RANDOMS, keep=KEEPS)
@@ -367,11 +378,11 @@ def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, ke
         assert detect == "path"
         assert settlement == Settlement(start)
         return
-    found = Counter(recorded(one) for one in settlement.operations)
-    found.update(recorded(one.operation) for one in settlement.agreed)
-    found.update(lost(settlement))
-    asked = [(plugin.name, one) for plugin in plugins for one in plugin.operations]
-    assert found == Counter(in_json(name, one) for name, one in asked if one["op"] != "test" or detect == "path")
+    counts = Counter(recorded(operation) for operation in settlement.operations)
+    counts.update(recorded(agreement.operation) for agreement in settlement.agreed)
+    counts.update(lost(settlement))
+    requests = [(plugin.name, operation) for plugin in plugins for operation in plugin.operations]
+    assert counts == Counter(in_json(name, one) for name, one in requests if one["op"] != "test" or detect == "path")
 
 
 @given(rng=RANDOMS)
@@ -384,7 +395,7 @@ def test_a_plugin_that_wants_the_same_agrees(rng: random.Random) -> None:
     assert same(settlement.value, alone.value)
     assert (settlement.operations, settlement.patch) == (alone.operations, alone.patch)
     assert not settlement.ignored
-    assert {one.other for one in settlement.agreed} <= {"p"}
+    assert {agreement.other for agreement in settlement.agreed} <= {"p"}
 
 
 def test_pointers_are_read_as_they_are_written() -> None:

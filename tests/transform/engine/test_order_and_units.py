@@ -33,9 +33,12 @@ def everything() -> str:
             results.append(
                 [
                     settlement.value,
-                    *([named(one), one.operation.to_value()] for one in (*settlement.operations, *settlement.patch)),
-                    *([named(one.operation), one.winner, one.reason, str(one.path)] for one in settlement.ignored),
-                    *([named(one.operation), one.other] for one in settlement.agreed),
+                    *(
+                        [named(operation), operation.operation.to_value()]
+                        for operation in (*settlement.operations, *settlement.patch)
+                    ),
+                    *([named(loss.operation), loss.winner, loss.reason, str(loss.path)] for loss in settlement.ignored),
+                    *([named(agreement.operation), agreement.other] for agreement in settlement.agreed),
                 ]
             )
     return json.dumps(results)
@@ -60,9 +63,9 @@ def test_the_same_bytes_come_out_each_time() -> None:
 def test_operations_keep_their_order(detect: Detect, first: str) -> None:
     standing = run(START, *MANY, first=first, detect=detect).operations
     for plugin in MANY:
-        own = [one.operation for one in standing if one.plugin == plugin.name]
-        asked = list(plugin.response.patches[0].operations)
-        assert own == [one for one in asked if one in own]
+        own = [operation.operation for operation in standing if operation.plugin == plugin.name]
+        requests = list(plugin.response.patches[0].operations)
+        assert own == [request for request in requests if request in own]
         assert own or plugin.name != (first or "a")
 
 
@@ -93,15 +96,15 @@ def test_a_plugin_never_conflicts_with_itself(detect: Detect, start: Any, operat
     assert settlement.value == {"x": result}
     assert not settlement.ignored
     assert not settlement.agreed
-    kept = [one.operation for one in settlement.operations if one.operation.kind != "test"]
-    assert kept == [one for one in map(op, operations) if one.kind != "test"]
+    remaining = [operation.operation for operation in settlement.operations if operation.operation.kind != "test"]
+    assert remaining == [one for one in map(op, operations) if one.kind != "test"]
 
 
 def test_two_plugins_of_one_name_are_two() -> None:
     """T11: a declared plugin never conflicts with itself; two plugins of one name may conflict."""
     settlement = run({"x": 1}, wants("p", "replace /x 2"), wants("p", "replace /x 3"), first="p")
     assert settlement.value == {"x": 2}
-    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("p replace /x", "p", "order")
     ]
 
@@ -129,8 +132,8 @@ def test_what_a_plugin_loses_with_an_operation(keep: Keep, guard: list[str], res
     loser = wants("b", *guard, 'replace /metadata/name "b"', 'replace /spec/ref "b"', "replace /spec/size 2")
     settlement = run(RENAMED, WINNER, loser, keep=keep)
     assert settlement.value == result
-    assert [one.operation.operation.path[-1] for one in settlement.ignored] == lost
-    assert {(one.winner, one.reason, str(one.against)) for one in settlement.ignored} == {
+    assert [loss.operation.operation.path[-1] for loss in settlement.ignored] == lost
+    assert {(loss.winner, loss.reason, str(loss.against)) for loss in settlement.ignored} == {
         ("a", "order", "replace /metadata/name")
     }
     # Where the loser has priority, all of it stands.
@@ -146,8 +149,8 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
     settlement = run(start, wants("a", "replace /a/n 9"), loser)
     assert settlement.value == {"a": {"n": 9}, "other": 2}
     assert ignored(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
-    assert len({one.unit for one in settlement.ignored}) == 1
-    assert [named(one) for one in settlement.operations] == ["a replace /a/n", "b replace /other"]
+    assert len({loss.unit for loss in settlement.ignored}) == 1
+    assert [named(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
 
 
 def test_an_operation_falls_with_what_it_builds_on() -> None:
@@ -156,7 +159,7 @@ def test_an_operation_falls_with_what_it_builds_on() -> None:
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2")
     settlement = run(start, wants("a", "replace /a/n 9"), loser, keep="operation")
     assert settlement.value == {"a": {"n": 9}, "other": 2}
-    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("b move /b from /a", "a", "order"),
         ("b replace /b/n", "b", "dependency"),
     ]
@@ -173,7 +176,7 @@ def test_a_parent_made_on_the_way_is_nothing_to_build_on() -> None:
 def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
     settlement = run({"k": None}, wants("a", "add /k/a 1"), wants("b", "add /k/- 1", "add /k/- 2"))
     assert settlement.value == {"k": {"a": 1}}
-    assert {(one.winner, one.reason) for one in settlement.ignored} == {("a", "order")}
+    assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {("a", "order")}
     assert len(settlement.ignored) == 2
 
 
@@ -203,7 +206,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
     assert [(one.plugin, str(one.test)) for one in settlement.skipped] == [("p", "test /x")]
     failing = Says("p", Response((Patch(skipping.operations),)))
     outcome = Runner([failing]).run({"x": 1})
-    assert [(one.plugin, one.problem) for one in outcome.failures] == [("p", "test /x found another value")]
+    assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("p", "test /x found another value")]
 
 
 # ---- nothing without a record ----------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
 def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     white = Says("w", Response((Patch((op("add /y 1"),)),), is_whiteout=True, reason="not wanted"))
     outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
-    assert [(one.plugin, one.reason) for one in outcome.whiteouts] == [("w", "not wanted")]
+    assert [(whiteout.plugin, whiteout.reason) for whiteout in outcome.whiteouts] == [("w", "not wanted")]
     (lost,) = outcome.settlement.ignored
     assert (named(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
     # The resource stays as it came, whatever becomes of it.
@@ -245,8 +248,10 @@ def test_agreement_is_recorded(detect: Detect, first: str) -> None:
     settlement = run({"x": 1}, *plugins, first=first, detect=detect)
     other = "b" if first == "a" else "a"
     assert settlement.value == {"x": 2}
-    assert [named(one) for one in settlement.operations] == [f"{first} replace /x"]
-    assert [(named(one.operation), one.other) for one in settlement.agreed] == [(f"{other} replace /x", first)]
+    assert [named(operation) for operation in settlement.operations] == [f"{first} replace /x"]
+    assert [(named(agreement.operation), agreement.other) for agreement in settlement.agreed] == [
+        (f"{other} replace /x", first)
+    ]
     assert not settlement.ignored
 
 
@@ -270,7 +275,7 @@ def test_equal_outcomes_agree(start: Data, a: str, b: str) -> None:
         alone = run(start, wants(first, a if first == "a" else b))
         assert settlement.value == alone.value
         assert settlement.patch == alone.patch
-        assert [one.operation.plugin for one in settlement.agreed] == [other]
+        assert [agreement.operation.plugin for agreement in settlement.agreed] == [other]
         assert not settlement.ignored
 
 
@@ -317,7 +322,7 @@ def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect
     """Strict otherwise; the failure names the plugin, and no change of any plugin is kept."""
     plugins = [wants("good", "add /y 1"), wants("bad", "add /z 1", operation)]
     outcome = Runner(plugins, detect=detect).run({"m": {"n": 1, "l": [1]}})
-    assert [(one.plugin, one.problem) for one in outcome.failures] == [("bad", problem)]
+    assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("bad", problem)]
     assert outcome.settlement.value == {"m": {"n": 1, "l": [1]}}
     assert not outcome.settlement.operations
 
@@ -327,12 +332,12 @@ def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect
 def test_the_whole_object_stays_a_map(detect: Detect, operation: str) -> None:
     plugins = [wants("good", "add /y 1"), wants("bad", operation)]
     outcome = Runner(plugins, {"bad": 0}, detect=detect).run({"m": 1})
-    assert [one.plugin for one in outcome.failures] == ["bad"]
+    assert [failure.plugin for failure in outcome.failures] == ["bad"]
     assert outcome.settlement.value == {"m": 1}
 
 
 @pytest.mark.parametrize("answer", [None, {}, [], "patches"])
 def test_an_answer_that_is_none_is_a_failure(answer: Any) -> None:
     outcome = Runner([wants("good", "add /y 1"), Says("bad", answer)]).run({"m": 1})
-    assert [one.plugin for one in outcome.failures] == ["bad"]
+    assert [failure.plugin for failure in outcome.failures] == ["bad"]
     assert outcome.settlement.value == {"m": 1}

@@ -17,7 +17,7 @@ import pytest
 from e2e.hosts import SECONDS
 from krm_merge.text.reading.values import Object
 from krm_merge.transform.plugins import limits as own_limits
-from krm_merge.transform.plugins.limits import children, limited
+from krm_merge.transform.plugins.limits import children, limit_plugin
 from krm_merge.transform.plugins.sources import Installed
 from krm_merge.transform.protocol import Metadata, Options, PluginError, Response
 
@@ -26,7 +26,7 @@ MEBIBYTE = 1 << 20
 
 def test_what_keeps_the_limits_is_left_alone() -> None:
     before = (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA))
-    with limited(SECONDS):
+    with limit_plugin(SECONDS):
         assert subprocess.run(["echo", "done"], capture_output=True, check=True).stdout == b"done\n"
     assert (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA)) == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -39,7 +39,7 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
             with suppress(Exception):
                 sum(range(1000)) if busy else time.sleep(SECONDS)
 
-    with pytest.raises(PluginError, match=r"^did not finish within 0\.2 s and was stopped$"), limited(0.2):
+    with pytest.raises(PluginError, match=r"^did not finish within 0\.2 s and was stopped$"), limit_plugin(0.2):
         run()
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPat
             look(signal.SIGALRM, frame)
             looks += 1
 
-    with limited(0):
+    with limit_plugin(0):
         look = signal.getsignal(signal.SIGALRM)
         sys.setprofile(profile)
     sys.setprofile(None)
@@ -63,7 +63,7 @@ def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPat
 
 
 def test_memory() -> None:
-    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limit_plugin(SECONDS, 64 * MEBIBYTE):
         bytearray(256 * MEBIBYTE)
     assert len(bytearray(256 * MEBIBYTE)) == 256 * MEBIBYTE
 
@@ -82,7 +82,7 @@ def test_memory_in_files(is_mapped: bool) -> None:
         finally:
             os.close(file)
 
-    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limit_plugin(SECONDS, 64 * MEBIBYTE):
         run()
 
 
@@ -92,24 +92,24 @@ def test_processes() -> None:
             os.posix_spawnp("sleep", ["sleep", "600"], os.environ)
 
     before = children()
-    with pytest.raises(PluginError, match="started more than 3 processes"), limited(SECONDS, process_limit=4):
+    with pytest.raises(PluginError, match="started more than 3 processes"), limit_plugin(SECONDS, process_limit=4):
         run()
     assert children() == before
 
 
 def test_processes_do_not_outlive_it() -> None:
     before = children()
-    with limited(SECONDS):
+    with limit_plugin(SECONDS):
         left = subprocess.Popen(["sleep", "600"])
     assert children() == before
     left.wait()
 
 
 def test_a_plugin_that_exceeded_a_limit_is_not_asked_again() -> None:
-    asked = []
+    requests = []
 
     def run(resource: Object, options: Options) -> Response:
-        asked.append(resource)
+        requests.append(resource)
         bytearray(2 << 30)
         return Response()
 
@@ -117,4 +117,4 @@ def test_a_plugin_that_exceeded_a_limit_is_not_asked_again() -> None:
     for name in ("a", "b"):
         with pytest.raises(PluginError, match="used more than 1,024 MiB of memory"):
             plugin.run({"kind": name}, {})
-    assert asked == [{"kind": "a"}]
+    assert requests == [{"kind": "a"}]

@@ -275,7 +275,9 @@ def test_a_failure_reaches_the_outcome(programs: Programs) -> None:
     plugin = programs.shell("echo broken >&2", "exit 7", name="named-by-its-file")
     plugin.given_name = "it"
     outcome = Runner([plugin]).run(POD)
-    assert [(one.plugin, one.problem) for one in outcome.failures] == [("it", "ended with exit code 7: broken")]
+    assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [
+        ("it", "ended with exit code 7: broken")
+    ]
 
 
 NO_LOADER: Final = b"\x7fELF" + struct.pack(
@@ -322,9 +324,9 @@ NO_LOADER: Final = b"\x7fELF" + struct.pack(
 def test_what_cannot_be_started(make: Callable[[Path], Any], problem: str, tmp_path: Path) -> None:
     make(tmp_path / "plugin")
     plugin = Executable(tmp_path / "plugin", "it")
-    told = f"cannot be started: {problem}"
-    assert str(refused(plugin))[: len(told)] == told
-    with pytest.raises(PluginError, match=re.escape(told)):
+    message = f"cannot be started: {problem}"
+    assert str(refused(plugin))[: len(message)] == message
+    with pytest.raises(PluginError, match=re.escape(message)):
         _ = plugin.metadata
 
 

@@ -16,7 +16,7 @@ from krm_merge.cli.forges import Places, is_relative, with_places
 from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
 from krm_merge.components.apply.execution import apply_plan
 from krm_merge.components.apply.repository import Repository, RepositoryPullRequests, observe_pull_requests
-from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, focused, mermaid, page, svg
+from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, focus, mermaid, page, svg
 from krm_merge.components.konflux.reading import UnreadableError
 from krm_merge.components.plan.plan_file import (
     RecordedPlan,
@@ -25,7 +25,7 @@ from krm_merge.components.plan.plan_file import (
     as_text,
     as_value,
     read_recorded_plan,
-    summarized,
+    summarize,
 )
 from krm_merge.components.plan.records import KIND, pull_request_name, pull_request_resource
 from krm_merge.forges.interface import ForgeError
@@ -96,7 +96,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
     results = Results()
-    found = summarized(plan for place in plans for plan in _recorded_plans(place, results))
+    found = summarize(plan for place in plans for plan in _recorded_plans(place, results))
     show_results(results, quiet=True)
     if form == "json":
         click.echo(json.dumps(as_value(found), indent=2))
@@ -268,7 +268,7 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
 
 def _focused(drawing: Drawing, name: str, depth: int) -> Drawing:
     try:
-        return focused(drawing, name, depth) if name else drawing
+        return focus(drawing, name, depth) if name else drawing
     except LookupError as error:
         raise PackageError(f"--focus: {error.args[0]}") from None
 

@@ -19,7 +19,7 @@ from krm_merge.components.apply.repository import (
     without_copy,
 )
 from krm_merge.components.digests.references import ImageIdentity
-from krm_merge.components.digests.replacement import is_candidate, references, replace_digests, selected
+from krm_merge.components.digests.replacement import is_candidate, is_searched, references, replace_digests
 from krm_merge.components.graph import branch_names, is_possible
 from krm_merge.components.plan.model import (
     NOTHING_LEFT,
@@ -107,61 +107,61 @@ class _Run:
     def apply(self) -> None:
         """Applies the plan, step by step."""
         plan = self._plan
-        own = next((one for one in self._pulls.open if self._is_own(one)), None)
+        pull = next((pull for pull in self._pulls.open if self._is_own(pull)), None)
         if plan.closed:
-            if own is not None:
-                self._close(own, plan.closed, plan.description)
+            if pull is not None:
+                self._close(pull, plan.closed, plan.description)
             return
-        if own is None:
+        if pull is None:
             self._check_its_number()
             self._check_triggers()
         base = self._git.branches.get(plan.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
             raise _PlanStoppedError("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
-        branch = own.source_branch if own is not None else self._free_branch(base)
+        branch = pull.source_branch if pull is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
         self._git.remote.fetch(base, here)
-        commit = self._with_digests(self._start(branch, base, here, is_new=own is None))
+        commit = self._with_digests(self._start(branch, base, here, is_new=pull is None))
         if self._changes_nothing(commit, base):
             commit = self._for_target(commit, base, branch)
         if commit == base:
-            self._leave(own)
+            self._leave(pull)
             return
-        if own is None:
+        if pull is None:
             self._check_not_ended()
         if commit != here:
             self._git.push(commit, branch)
             self.report("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
-        settled = self._settle(own, branch)
+        settled = self._settle(pull, branch)
         if self._ok_to_test and commit != here:
             self._pulls.comment(settled, "/ok-to-test")
             self.report("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
 
-    def _leave(self, own: ForgePullRequest | None) -> None:
+    def _leave(self, pull: ForgePullRequest | None) -> None:
         """Pushes nothing and reports that: forges count a branch that equals its base as merged."""
         plan = self._plan
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
-        if own is not None and self._is_missing:
+        if pull is not None and self._is_missing:
             # The target names no digest of the image: later it may name one again.
             self.report(
-                "info", "C5", f"#{own.number} is kept open: no file of {plan.base} names the image by a known digest"
+                "info", "C5", f"#{pull.number} is kept open: no file of {plan.base} names the image by a known digest"
             )
-        elif own is not None:
+        elif pull is not None:
             reason = f"{NOTHING_LEFT} in {plan.base}"
-            self._close(own, reason, closed_description(plan.description, reason))
+            self._close(pull, reason, closed_description(plan.description, reason))
 
     # ---- the pull request of the plan -------------------------------------------------------------------------
 
-    def _is_own(self, one: ForgePullRequest) -> bool:
+    def _is_own(self, pull: ForgePullRequest) -> bool:
         """Whether it is the pull request of the plan: open, with our description, and for the same branch."""
         plan = self._plan
-        is_there = one.number == plan.number if plan.number else one.source_branch in self._spellings()
+        is_there = pull.number == plan.number if plan.number else pull.source_branch in self._spellings()
         return (
             is_there
-            and one.state == "open"
-            and one.target_branch == plan.base
-            and parse_description(one.body) is not None
+            and pull.state == "open"
+            and pull.target_branch == plan.base
+            and parse_description(pull.body) is not None
         )
 
     def _spellings(self) -> list[str]:
@@ -172,8 +172,8 @@ class _Run:
 
     def _check_its_number(self) -> None:
         """Stops if the pull request that the plan names is no longer open. Raises _PlanStoppedError."""
-        if self._plan.number and (one := self._pulls.find(self._plan.number)) is not None:
-            self._stop_for(one)
+        if self._plan.number and (pull := self._pulls.find(self._plan.number)) is not None:
+            self._stop_for(pull)
 
     def _check_triggers(self) -> None:
         """Stops if all that triggered the plan was closed after it was made. Raises _PlanStoppedError."""
@@ -187,22 +187,22 @@ class _Run:
     def _check_not_ended(self) -> None:
         """Stops if the pull request was merged or closed after the plan was made. Raises _PlanStoppedError."""
         for branch in self._spellings():
-            for one in self._pulls.ended_from(branch):
-                if one.state == "closed" and is_described(one.body, self._plan.description):
-                    self._stop_for(one)
+            for pull in self._pulls.ended_from(branch):
+                if pull.state == "closed" and is_described(pull.body, self._plan.description):
+                    self._stop_for(pull)
 
-    def _stop_for(self, one: ForgePullRequest) -> None:
-        state = "changed" if one.state == "open" else one.state
-        message = f"#{one.number} was {state} after the plan was made; observe and plan again"
+    def _stop_for(self, pull: ForgePullRequest) -> None:
+        state = "changed" if pull.state == "open" else pull.state
+        message = f"#{pull.number} was {state} after the plan was made; observe and plan again"
         raise _PlanStoppedError("C4", message, "warning")
 
     def _free_branch(self, base: str) -> str:
         """A branch name that nobody else uses, and that does not clash with other branches."""
         plan = self._plan
-        taken = {one.source_branch for one in self._pulls.open}
+        used = {pull.source_branch for pull in self._pulls.open}
         for branch in self._spellings():
             here = self._git.branches.get(branch, "")
-            if branch in taken:
+            if branch in used:
                 continue
             if here:
                 self._git.remote.fetch(base, here)
@@ -222,14 +222,14 @@ class _Run:
     def _start(self, branch: str, base: str, here: str, *, is_new: bool) -> str:
         """The commit to add digests to: the branch or, if it is rebuilt, the base; with the copied changes."""
         if not here:
-            return self._made_anew(base)
+            return self._rebuild(base)
         self._git.keep_signatures(base, here)
         actions, fork = self._plan.actions, self._git.merge_base(base, here)
         is_ours = self._git.is_ours(fork, here)
         if is_ours:
             self._replaced_files = list(self._changed_files(fork, here))
         if is_ours and (is_new or actions & _ANEW):
-            return self._made_anew(base)
+            return self._rebuild(base)
         # R23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
         conflict = self._git.conflict(base, here)
         if is_ours and conflict:
@@ -247,30 +247,30 @@ class _Run:
             return self._with_copies(self._without_copies(here, base), base)
         except CopyConflictError as problem:
             if is_ours:
-                return self._made_anew(base)
+                return self._rebuild(base)
             remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
             raise _PlanStoppedError("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
 
     def _changed_files(self, fork: str, here: str) -> Iterator[tuple[bytes, bytes]]:
         before, after = self._git.store.entries(fork), self._git.store.entries(here)
         files = [(before[path], after[path]) for path in before.keys() & after.keys()]
-        changed = [pair for pair in files if pair[0] != pair[1] and all(one.is_file for one in pair)]
-        contents = self._git.store.contents(one for pair in changed for one in pair)
+        changed = [pair for pair in files if pair[0] != pair[1] and all(entry.is_file for entry in pair)]
+        contents = self._git.store.contents(entry for pair in changed for entry in pair)
         return ((contents[first.name], contents[second.name]) for first, second in changed)
 
-    def _known(self, edit: PlannedEdit) -> ImageIdentity:
+    def _identity_of(self, edit: PlannedEdit) -> ImageIdentity:
         """The digests that may be replaced: those of the plan, and those that the branch replaced already (C14).
 
         The plan no longer has these when the cluster has deleted their builds.
         """
         before, after = (
-            {one.digest for pair in self._replaced_files for one in references(pair[at], edit.repositories)}
+            {reference.digest for pair in self._replaced_files for reference in references(pair[at], edit.repositories)}
             for at in (0, 1)
         )
-        more = before - after - edit.known.other_digests
-        return replace(edit.known, digests=edit.known.digests | more)
+        more = before - after - edit.identity.other_digests
+        return replace(edit.identity, digests=edit.identity.digests | more)
 
-    def _made_anew(self, base: str) -> str:
+    def _rebuild(self, base: str) -> str:
         try:
             return self._with_copies(base, base)
         except CopyConflictError as problem:
@@ -279,7 +279,7 @@ class _Run:
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether merging the commit leaves the tree of the target as it is."""
         try:
-            return self._git.store.merged(base, commit, renames=False) == self._git.store.tree(base)
+            return self._git.store.merge_trees(base, commit, renames=False) == self._git.store.tree(base)
         except MergeConflictError:
             return False
 
@@ -291,7 +291,7 @@ class _Run:
         if self._with_digests(base) == base:
             return base
         if self._git.is_ours(self._git.merge_base(base, commit), commit):
-            return self._with_digests(self._made_anew(base))
+            return self._with_digests(self._rebuild(base))
         message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
         self.report("warning", "R23", message)
         return commit
@@ -306,15 +306,15 @@ class _Run:
     def _without_copies(self, commit: str, base: str) -> str:
         """Removes the copied changes of pull requests that no longer trigger this one; merged changes are kept."""
         git, plan = self._git, self._plan
-        wanted = {copy.pull_request for copy in plan.copies}
+        planned = {copy.pull_request for copy in plan.copies}
         for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
             number = name.rpartition("#")[2]
-            if name in wanted or not number.isdecimal():
+            if name in planned or not number.isdecimal():
                 continue
-            one = self._pulls.find(int(number))
-            if one is None or one.state == "merged":
+            pull = self._pulls.find(int(number))
+            if pull is None or pull.state == "merged":
                 continue
-            target = git.branches.get(one.target_branch) or base
+            target = git.branches.get(pull.target_branch) or base
             try:
                 commit = without_copy(git, commit, name, head, target, base, plan.contexts)
             except CopyConflictError as problem:
@@ -335,25 +335,26 @@ class _Run:
         files = {
             path: entry
             for path, entry in self._git.store.entries(commit).items()
-            if entry.is_file and any(selected(path, context, policy.files, policy.exclude) for context in plan.contexts)
+            if entry.is_file
+            and any(is_searched(path, context, policy.files, policy.exclude) for context in plan.contexts)
         }
         contents = self._git.store.contents(files.values())
         changes: dict[str, TreeEntry | None] = {}
-        found = named = False
-        known = self._known(edit)
+        has_digest = has_name = False
+        identity = self._identity_of(edit)
         for path, entry in files.items():
             data = contents[entry.name]
             if not is_candidate(path, data):
                 continue
             self._report_single_architectures(path, data, edit)
-            edited = replace_digests(data, edit.repositories, known, edit.digest, policy, path, edit.tag)
-            found = found or bool(edited.replaced) or edit.digest.encode() in data
-            named = named or found or _may_be_of(edit, data)
+            edited = replace_digests(data, edit.repositories, identity, edit.digest, policy, path, edit.tag)
+            has_digest = has_digest or bool(edited.replaced) or edit.digest.encode() in data
+            has_name = has_name or has_digest or _may_be_of(edit, data)
             self._report_problems(edited.problems)
             if edited.data != data:
-                changes[path] = TreeEntry(path, entry.mode, self._git.store.stored(edited.data))
-        self._is_missing = self._is_missing or not found
-        if not named:
+                changes[path] = TreeEntry(path, entry.mode, self._git.store.store_content(edited.data))
+        self._is_missing = self._is_missing or not has_digest
+        if not has_name:
             where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
             self.report("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
@@ -361,13 +362,13 @@ class _Run:
             return commit
         trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
-        return self._git.commit(self._git.store.changed(self._git.store.tree(commit), changes), commit, message)
+        return self._git.commit(self._git.store.change_tree(self._git.store.tree(commit), changes), commit, message)
 
     def _report_single_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
         """Warns of files that name the image of one architecture: they do not run on the others."""
-        for one in references(data, edit.repositories) if edit.manifests else ():
-            if one.digest in edit.manifests:
-                message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
+        for reference in references(data, edit.repositories) if edit.manifests else ():
+            if reference.digest in edit.manifests:
+                message = f"{path}:{reference.line} names {edit.component} for one architecture; name the index"
                 self.report("warning", "C5", message)
 
     def _report_problems(self, problems: Iterable[Result]) -> None:
@@ -378,32 +379,32 @@ class _Run:
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
-    def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
-        self._pulls.close(self._describe(own, own.title, description), f"Closed: {reason}.")
-        self._ended.add(link(self._plan.repository, own.number))
-        self.report("info", "C4", f"closed #{own.number}: {reason}")
+    def _close(self, pull: ForgePullRequest, reason: str, description: str) -> None:
+        self._pulls.close(self._describe(pull, pull.title, description), f"Closed: {reason}.")
+        self._ended.add(link(self._plan.repository, pull.number))
+        self.report("info", "C4", f"closed #{pull.number}: {reason}")
 
-    def _settle(self, own: ForgePullRequest | None, branch: str) -> ForgePullRequest:
+    def _settle(self, pull: ForgePullRequest | None, branch: str) -> ForgePullRequest:
         plan = self._plan
-        if own is None:
-            made, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
+        if pull is None:
+            pull, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
             how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
-            self.report("info", "R21", f"opened #{made.number}{how if plan.draft else ''}")
-            return made
-        own = self._describe(own, plan.title, plan.description)
+            self.report("info", "R21", f"opened #{pull.number}{how if plan.draft else ''}")
+            return pull
+        pull = self._describe(pull, plan.title, plan.description)
         draft = plan.draft or not self._is_fit
-        if own.draft != draft:
-            own = self._pulls.set_draft(own, draft=draft)
-            self.report("info", "R30", f"#{own.number} {'is a draft again' if draft else 'is ready for review'}")
-        return own
+        if pull.draft != draft:
+            pull = self._pulls.set_draft(pull, draft=draft)
+            self.report("info", "R30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
+        return pull
 
-    def _describe(self, own: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
-        if own.title == title and is_described(own.body, description):
-            return own
-        self.report("info", "R23", f"updated the description of #{own.number}")
-        return self._pulls.edit(own, title, with_block(own.body, description))
+    def _describe(self, pull: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
+        if pull.title == title and is_described(pull.body, description):
+            return pull
+        self.report("info", "R23", f"updated the description of #{pull.number}")
+        return self._pulls.edit(pull, title, with_block(pull.body, description))
 
 
 def _may_be_of(edit: PlannedEdit, data: bytes) -> bool:
     """Whether the file may reference the image of a Component, including references that are kept as ambiguous."""
-    return any(edit.known.matches(one) is not False for one in references(data, edit.repositories))
+    return any(edit.identity.matches(reference) is not False for reference in references(data, edit.repositories))

@@ -37,7 +37,7 @@ class Repository:
     """Signed commits by the ids that they would have without signature."""
 
     @classmethod
-    def opened(
+    def open(
         cls,
         url: str,
         directory: Path,
@@ -46,7 +46,7 @@ class Repository:
         signing: tuple[str, ...] = (),
     ) -> Repository:
         """Opens the repository and reads its current branches."""
-        return cls(Remote.opened(url, Store.opened(directory), credentials), author, signing)
+        return cls(Remote.open(url, Store.open(directory), credentials), author, signing)
 
     @property
     def store(self) -> Store:
@@ -60,23 +60,23 @@ class Repository:
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits."""
-        found = self.store.merge_base(first, second)
-        if not found:
+        base = self.store.merge_base(first, second)
+        if not base:
             remedy = "they have no history in common; branch off the target"
             raise GitError(f"{self.remote.url}: {first[:12]} and {second[:12]}: {remedy}")
-        return found
+        return base
 
     def is_ours(self, since: str, commit: str) -> bool:
         """Whether krm-merge made all commits that `commit` has and `since` has not, and nobody changed them."""
-        made = self.store.committers(since, commit)
+        commits = self.store.committers(since, commit)
         return all(
-            mail in (self.author.mail, KRM_MERGE.mail) and TRAILER in message.splitlines() for mail, message in made
+            mail in (self.author.mail, KRM_MERGE.mail) and TRAILER in message.splitlines() for mail, message in commits
         )
 
     def conflict(self, target: str, commit: str) -> str:
         """Why a commit cannot be merged into the target, '' if it can."""
         try:
-            self.store.merged(target, commit, renames=False)
+            self.store.merge_trees(target, commit, renames=False)
         except MergeConflictError as conflict:
             return str(conflict)
         return ""
@@ -84,17 +84,17 @@ class Repository:
     def commit(self, tree: str, parent: str, message: str) -> str:
         """Makes a commit with the time of its parent, so that equal contents have equal ids. Signs each commit once."""
         stamp = Stamp(self.author, f"{self.store.committed_at(parent)} +0000")
-        made = self.store.commit(tree, [parent], message, stamp)
+        unsigned = self.store.commit(tree, [parent], message, stamp)
         if not self.signing:
-            return made
-        if made not in self._signed:
-            self._signed[made] = self.store.commit(tree, [parent], message, stamp, signing=self.signing)
-        return self._signed[made]
+            return unsigned
+        if unsigned not in self._signed:
+            self._signed[unsigned] = self.store.commit(tree, [parent], message, stamp, signing=self.signing)
+        return self._signed[unsigned]
 
     def keep_signatures(self, since: str, commit: str) -> None:
         """Remembers the signed commits that `commit` has and `since` has not, to reuse them for equal commits."""
         if self.signing:
-            self._signed |= self.store.unsigned(since, commit)
+            self._signed |= self.store.signed_commits(since, commit)
 
     def push(self, commit: str, branch: str) -> None:
         """Pushes a commit to a branch if the branch is still at the observed commit."""
@@ -138,10 +138,10 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
         paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
     trailer = _trailer(copy.pull_request, copy.head)
     try:
-        tree = git.store.picked(commit, before or fork, copy.head, paths)
+        tree = git.store.pick_changes(commit, before or fork, copy.head, paths)
     except MergeConflictError as conflict:
         raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}", trailer) from None
-    return _committed(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
+    return _commit_tree(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
 
 
 def without_copy(
@@ -158,10 +158,10 @@ def without_copy(
     paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
     trailer = _trailer(pull_request, fork)
     try:
-        tree = git.store.picked(commit, head, fork, paths)
+        tree = git.store.pick_changes(commit, head, fork, paths)
     except MergeConflictError as conflict:
         raise CopyConflictError(f"the changes of {pull_request} cannot be reverted: {conflict}", trailer) from None
-    return _committed(git, commit, tree, f"Take out changes of {pull_request}", trailer)
+    return _commit_tree(git, commit, tree, f"Take out changes of {pull_request}", trailer)
 
 
 def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[str]) -> list[str]:
@@ -169,7 +169,7 @@ def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[st
     return [path for path in changed if any(touches(context, [path]) for context in contexts)]
 
 
-def _committed(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
+def _commit_tree(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
     if tree == git.store.tree(commit):
         return commit
     return git.commit(tree, commit, f"{subject}\n\n{trailer}\n{TRAILER}\n")
@@ -200,7 +200,7 @@ class RepositoryPullRequests:
     @property
     def open(self) -> Collection[ForgePullRequest]:
         """The open pull requests, by number."""
-        return self._known().values()
+        return self._open_pulls().values()
 
     def ended_from(self, branch: str) -> list[ForgePullRequest]:
         """The merged and closed pull requests from a branch."""
@@ -208,24 +208,23 @@ class RepositoryPullRequests:
 
     def find(self, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
-        known = self._known().get(number)
-        return known if known is not None else self._forge.pull_request(self._url, number)
+        pull = self._open_pulls().get(number)
+        return pull if pull is not None else self._forge.pull_request(self._url, number)
 
     def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> tuple[ForgePullRequest, bool]:
         """Opens a pull request. Returns it, and whether it is a draft by its title alone."""
         try:
-            made = self._forge.create(self._url, branch, base, title, body, draft=draft)
+            pull = self._forge.create(self._url, branch, base, title, body, draft=draft)
         except DraftsRefusedError:
-            made = self._forge.create(self._url, branch, base, f"{WAITS}{title}", body, draft=False)
-        shown = self._shown(made)
-        self._known()[made.number] = shown
-        return shown, made.number in self._titled
+            pull = self._forge.create(self._url, branch, base, f"{WAITS}{title}", body, draft=False)
+        pull = self._remember(self._note_draft(pull))
+        return pull, pull.number in self._titled
 
     def edit(self, pull: ForgePullRequest, title: str, body: str) -> ForgePullRequest:
         """Changes the title and the body of a pull request."""
         mark = WAITS if pull.number in self._titled else ""
         self._forge.edit(self._url, pull.number, f"{mark}{title}", body)
-        return self._changed(replace(pull, title=title, body=body))
+        return self._remember(replace(pull, title=title, body=body))
 
     def set_draft(self, pull: ForgePullRequest, *, draft: bool) -> ForgePullRequest:
         """Marks a pull request as a draft or as ready."""
@@ -238,28 +237,28 @@ class RepositoryPullRequests:
             except DraftsRefusedError:
                 self._titled.add(pull.number)
                 self._forge.edit(self._url, pull.number, f"{WAITS}{pull.title}", pull.body)
-        return self._changed(replace(pull, draft=draft))
+        return self._remember(replace(pull, draft=draft))
 
     def close(self, pull: ForgePullRequest, comment: str) -> None:
         """Closes a pull request without merging it, with the reason as a comment."""
         self._forge.close(self._url, pull.number)
-        self._known().pop(pull.number, None)
+        self._open_pulls().pop(pull.number, None)
         self._forge.comment(self._url, pull.number, comment)
 
     def comment(self, pull: ForgePullRequest, text: str) -> None:
         """Adds a comment."""
         self._forge.comment(self._url, pull.number, text)
 
-    def _known(self) -> dict[int, ForgePullRequest]:
+    def _open_pulls(self) -> dict[int, ForgePullRequest]:
         if self._open is None:
-            self._open = {pull.number: self._shown(pull) for pull in self._forge.open_pull_requests(self._url)}
+            self._open = {pull.number: self._note_draft(pull) for pull in self._forge.open_pull_requests(self._url)}
         return self._open
 
-    def _changed(self, pull: ForgePullRequest) -> ForgePullRequest:
-        self._known()[pull.number] = pull
+    def _remember(self, pull: ForgePullRequest) -> ForgePullRequest:
+        self._open_pulls()[pull.number] = pull
         return pull
 
-    def _shown(self, pull: ForgePullRequest) -> ForgePullRequest:
+    def _note_draft(self, pull: ForgePullRequest) -> ForgePullRequest:
         if is_draft_by_title(pull):
             self._titled.add(pull.number)
         return as_draft(pull)
@@ -280,33 +279,33 @@ def as_draft(pull: ForgePullRequest) -> ForgePullRequest:
 def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
     """The pull requests of a repository, by number. Raises GitError and ForgeError."""
     branches = tuple(sorted(repository.branches))
-    for one in map(as_draft, forge.pull_requests(url)):
+    for pull in map(as_draft, forge.pull_requests(url)):
         yield PullRequest(
             "",
             url,
-            one.number,
-            one.source_branch,
-            one.target_branch,
-            one.state,
-            one.draft,
-            one.head,
-            one.merge_commit,
-            one.title,
-            one.body,
-            one.author,
-            tuple(sorted(forge.changed_files(url, one.number))) if one.state == "open" else None,
-            _has_user_commits(one, repository),
-            branches if one.state == "open" else None,
-            one.merged_at,
+            pull.number,
+            pull.source_branch,
+            pull.target_branch,
+            pull.state,
+            pull.draft,
+            pull.head,
+            pull.merge_commit,
+            pull.title,
+            pull.body,
+            pull.author,
+            tuple(sorted(forge.changed_files(url, pull.number))) if pull.state == "open" else None,
+            _has_user_commits(pull, repository),
+            branches if pull.state == "open" else None,
+            pull.merged_at,
             repository.remote.default_branch,
         )
 
 
-def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
+def _has_user_commits(pull: ForgePullRequest, repository: Repository) -> bool:
     """Whether people added commits to a branch of ours. Branches of forks are never ours, whatever they are named."""
-    target = repository.branches.get(one.target_branch, "")
-    is_ours = one.source_branch in repository.branches and parse_description(one.body) is not None
-    if one.state != "open" or not is_ours or not target or not one.head:
+    target = repository.branches.get(pull.target_branch, "")
+    is_ours = pull.source_branch in repository.branches and parse_description(pull.body) is not None
+    if pull.state != "open" or not is_ours or not target or not pull.head:
         return False
-    repository.remote.fetch(one.head, target)
-    return not repository.is_ours(repository.merge_base(target, one.head), one.head)
+    repository.remote.fetch(pull.head, target)
+    return not repository.is_ours(repository.merge_base(target, pull.head), pull.head)

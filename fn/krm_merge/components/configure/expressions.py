@@ -57,16 +57,16 @@ _TOKEN = re.compile(
 
 def tokens_of(text: str) -> list[CelToken]:
     """The tokens of an expression. Raises CelError."""
-    found: list[CelToken] = []
+    tokens: list[CelToken] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise CelError(text, position, f"cannot read {text[position]!r}")
         if match.lastgroup not in (None, "space"):
-            found.append(CelToken(str(match.lastgroup), match[0], position, match.end()))
+            tokens.append(CelToken(str(match.lastgroup), match[0], position, match.end()))
         position = match.end()
-    return found
+    return tokens
 
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
@@ -157,7 +157,7 @@ def regular_expression(glob: str) -> str | None:
         names.pop()
     written: list[str] = []
     for name in names:
-        text = "(?:[^/]+/)*" if name == _CONTENT else _written(name)
+        text = "(?:[^/]+/)*" if name == _CONTENT else _segment_pattern(name)
         if text is None:
             return None
         written.append(text)
@@ -172,20 +172,20 @@ def regular_expression(glob: str) -> str | None:
 
 def nudge_file_pattern(glob: str) -> str | None:
     """A glob for `build-nudge-files`, whose entries end at commas; None if it cannot be expressed there."""
-    pattern = f"^{_escaped(glob)}$" if is_file(glob) else regular_expression(glob)
+    pattern = f"^{_escape(glob)}$" if is_file(glob) else regular_expression(glob)
     return pattern.replace(",", r"\x2c") if pattern is not None else None
 
 
 def default_patterns(directory: str) -> list[str]:
     """The files that build-service edits in a normalised directory by default."""
-    return [f"^{_escaped(directory)}/{pattern}" for pattern in DEFAULT_NUDGED]
+    return [f"^{_escape(directory)}/{pattern}" for pattern in DEFAULT_NUDGED]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(_LITERALS.get(character, character) for character in text)
 
 
-def _written(name: str) -> str | None:
+def _segment_pattern(name: str) -> str | None:
     """The name of a file or directory, and the slash behind it."""
     pieces = list(_PIECE.finditer(name))
     if "".join(piece[0] for piece in pieces) != name:
@@ -208,7 +208,7 @@ _UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
 _OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDATED})*(?(theirs)\))", re.DOTALL)
 
 
-def released(theirs: str, names: Iterable[str]) -> str:
+def release_condition(theirs: str, names: Iterable[str]) -> str:
     """An expression that releases these Components if the existing expression, if any, holds too.
 
     Raises:
@@ -222,7 +222,7 @@ def released(theirs: str, names: Iterable[str]) -> str:
 
 
 def theirs_of(text: str) -> str:
-    """The expression from which `released` made this one; the whole text if `released` did not write it."""
+    """The expression to which `release_condition` was added; the whole text if it has no such condition."""
     match = _OURS.fullmatch(text)
     if match is None:
         return text
@@ -254,14 +254,14 @@ def expression(
         return condition
     directory = context if context.endswith("/") else f"{context}/"
     pipeline = f".tekton/{component}-{event.replace('_', '-')}.yaml"
-    changed = f"{_changed(_literal(_glob_of(directory) + '***'))} || {_path_changed(pipeline)} "
+    changed = f"{_path_changed(_glob_of(directory) + '***')} || {_path_changed(_glob_of(pipeline))} "
     if dockerfile and "://" not in dockerfile and not dockerfile_in_context:
         # Pipelines as Code matches no path that starts with a slash.
-        changed += f"|| {_path_changed(dockerfile.removeprefix('/'))} "
+        changed += f"|| {_path_changed(_glob_of(dockerfile.removeprefix('/')))} "
     return f"{condition} && ( {changed})"
 
 
-def guarded(expression: str, files: Sequence[str], patterns: Sequence[str] = ()) -> str:
+def add_guard(expression: str, files: Sequence[str], patterns: Sequence[str] = ()) -> str:
     """The same expression, but false for events that change only these files. An existing guard is replaced.
 
     `patterns` are regular expressions of RE2 for more of the files. Without both it has no guard. Events that
@@ -270,7 +270,7 @@ def guarded(expression: str, files: Sequence[str], patterns: Sequence[str] = ())
     Raises:
         CelError: The expression cannot be read.
     """
-    text = _unguarded(expression)
+    text = _remove_guard(expression)
     tests = [f"nudged.matches({_literal(pattern)})" for pattern in sorted(set(patterns))]
     if files:
         tests.insert(0, f"nudged in [{', '.join(_literal(file) for file in sorted(set(files)))}]")
@@ -295,12 +295,8 @@ def _glob_of(path: str) -> str:
     return path.translate(_GLOB_ESCAPES_WRITTEN)
 
 
-def _path_changed(path: str) -> str:
-    return _changed(_literal(_glob_of(path)))
-
-
-def _changed(literal: str) -> str:
-    return f"{literal}.pathChanged()"
+def _path_changed(glob: str) -> str:
+    return f"{_literal(glob)}.pathChanged()"
 
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -311,20 +307,20 @@ _GUARD = re.compile(
 )
 
 
-def _unguarded(text: str) -> str:
+def _remove_guard(text: str) -> str:
     while True:
         tokens = check(text)
         conjuncts = _conjuncts(tokens) or []
-        found = next((i for i, one in enumerate(conjuncts) if _GUARD.fullmatch(text, one.start, one.end)), None)
-        if found is None:
+        index = next((i for i, part in enumerate(conjuncts) if _GUARD.fullmatch(text, part.start, part.end)), None)
+        if index is None:
             return text.rstrip()
         if len(conjuncts) == 1:
             return "true"
-        if found == 0:
+        if index == 0:
             text = text[: conjuncts[0].start] + text[conjuncts[1].start :]
         else:
             # Keep line ends: a comment may precede them.
-            text = text[: conjuncts[found].operator].rstrip(" \t") + text[conjuncts[found].end :]
+            text = text[: conjuncts[index].operator].rstrip(" \t") + text[conjuncts[index].end :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,16 +334,16 @@ class _Conjunct:
 
 def _conjuncts(tokens: Sequence[CelToken]) -> list[_Conjunct] | None:
     """The operands of the outermost &&, or the only one; None if an operator outside of them binds weaker."""
-    found: list[_Conjunct] = []
+    conjuncts: list[_Conjunct] = []
     depth, operator, start, end = 0, 0, tokens[0].start, 0
     for token in tokens:
         if depth == 0 and token.text in ("||", "?"):
             return None
         if depth == 0 and token.text == "&&":
-            found.append(_Conjunct(operator, start, end))
+            conjuncts.append(_Conjunct(operator, start, end))
             operator, start = token.start, -1
             continue
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
         start = token.start if start < 0 else start
         end = token.end
-    return [*found, _Conjunct(operator, start, end)]
+    return [*conjuncts, _Conjunct(operator, start, end)]

@@ -14,18 +14,18 @@ from typing import Final
 from krm_merge.components.configure.expressions import (
     CelError,
     TriggerEvent,
+    add_guard,
     below,
     default_patterns,
     expression,
-    guarded,
     is_file,
     nudge_file_pattern,
     regular_expression,
-    released,
+    release_condition,
     theirs_of,
 )
 from krm_merge.components.graph import Graph
-from krm_merge.components.konflux.model import Component, ComponentKey, common, normalised
+from krm_merge.components.konflux.model import Component, ComponentKey, common, normalise
 from krm_merge.forges.interface import same_repository
 
 ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
@@ -44,11 +44,11 @@ class Application:
 
 def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dict[tuple[str, str], Application]:
     """The applications by namespace and name."""
-    found: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+    names: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for key, component in sorted(graph.components.items()):
-        tested, untested = found.setdefault((key.namespace, component.application), ([], []))
+        tested, untested = names.setdefault((key.namespace, component.application), ([], []))
         (tested if is_tested(key) else untested).append(key.name)
-    return {at: Application(tuple(yes), tuple(no)) for at, (yes, no) in found.items()}
+    return {at: Application(tuple(yes), tuple(no)) for at, (yes, no) in names.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,37 +68,37 @@ def scenario_contexts(existing: Sequence[str], replaced: Sequence[str] | None, a
     """
     if replaced is not None and (not replaced or ALL_TESTS & set(replaced)):
         more = (name for name in existing if name in ALL_TESTS and name not in replaced)
-        return _of_all(existing, [*replaced, *more], application)
+        return _full_contexts(existing, [*replaced, *more], application)
     if not existing or ALL_TESTS & set(existing):
-        return _of_all(existing, [name for name in existing if _is_replaced(name)], application)
-    return _of_some(existing, replaced or (), application)
+        return _full_contexts(existing, [name for name in existing if _is_replaced(name)], application)
+    return _limited_contexts(existing, replaced or (), application)
 
 
 def _is_replaced(name: str) -> bool:
     return name in ALL_TESTS or name == GROUP_TESTS or name.startswith(_OF_COMPONENT)
 
 
-def _of_all(existing: Sequence[str], replaced: list[str], application: Application) -> Contexts:
+def _full_contexts(existing: Sequence[str], replaced: list[str], application: Application) -> Contexts:
     """For a scenario that tests every Component."""
     if not application.untested:
         return Contexts([*replaced, *(name for name in existing if not _is_replaced(name))], None)
-    own = [f"{_OF_COMPONENT}{name}" for name in application.tested]
-    gone = ALL_TESTS | {GROUP_TESTS, *own, *(f"{_OF_COMPONENT}{name}" for name in application.untested)}
-    return Contexts([*own, GROUP_TESTS, *(name for name in existing if name not in gone)], replaced)
+    tested = [f"{_OF_COMPONENT}{name}" for name in application.tested]
+    replaceable = ALL_TESTS | {GROUP_TESTS, *tested, *(f"{_OF_COMPONENT}{name}" for name in application.untested)}
+    return Contexts([*tested, GROUP_TESTS, *(name for name in existing if name not in replaceable)], replaced)
 
 
-def _of_some(existing: Sequence[str], replaced: Sequence[str], application: Application) -> Contexts:
+def _limited_contexts(existing: Sequence[str], replaced: Sequence[str], application: Application) -> Contexts:
     """For a limited scenario. Adds a context only where the scenario would test everything without it."""
     is_stand_in = list(existing) == [GROUP_TESTS] and replaced and GROUP_TESTS not in replaced
     now = [] if is_stand_in else list(existing)
     before = [*(name for name in replaced if name not in now and name != GROUP_TESTS), *now]
     untested = {f"{_OF_COMPONENT}{name}": name for name in application.untested}
-    taken = [name for name in before if name in untested]
-    if not taken:
+    dropped = [name for name in before if name in untested]
+    if not dropped:
         return Contexts(before, None)
     group = [GROUP_TESTS] if GROUP_TESTS in before else []
     left = [name for name in before if name not in untested]
-    return Contexts(left or [GROUP_TESTS], [*taken, *group], tuple(untested[name] for name in taken))
+    return Contexts(left or [GROUP_TESTS], [*dropped, *group], tuple(untested[name] for name in dropped))
 
 
 def release_expression(now: str, replaced: str | None, application: Application) -> tuple[str, str | None]:
@@ -110,8 +110,8 @@ def release_expression(now: str, replaced: str | None, application: Application)
     theirs = now if replaced in (None, now) else theirs_of(now)
     if not application.untested:
         return theirs, None
-    ours = released("", application.tested)
-    return (ours, None) if theirs == ours else (released(theirs, application.tested), theirs)
+    ours = release_condition("", application.tested)
+    return (ours, None) if theirs == ours else (release_condition(theirs, application.tested), theirs)
 
 
 def nudges_of(
@@ -131,7 +131,7 @@ def nudges_of(
 
 def repository_context(components: Sequence[Component]) -> tuple[str, str]:
     """The directory that a Repository covers, and a message if it has several Components (I7)."""
-    contexts = sorted({normalised(component.context) for component in components})
+    contexts = sorted({normalise(component.context) for component in components})
     directory = common(contexts)
     if len(contexts) < 2:
         return directory, ""
@@ -157,23 +157,23 @@ def trigger_expression(
     digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
     build-service uses its defaults (C10).
     """
-    restricted = _restricted(text.strip(), component)
-    changes = [f"only changes in {normalised(component.context)} start it"] if restricted != text.strip() else []
+    restricted = _restrict(text.strip(), component)
+    changes = [f"only changes in {normalise(component.context)} start it"] if restricted != text.strip() else []
     inside = [
-        one
-        for one in map(graph.components.__getitem__, graph.dependants(component.key))
-        if same_repository(one.repository) == same_repository(component.repository)
+        dependant
+        for dependant in map(graph.components.__getitem__, graph.dependants(component.key))
+        if same_repository(dependant.repository) == same_repository(component.repository)
     ]
     guard = _guard_for(inside, files, nudged)
     is_needed = bool(files) or not (
-        _is_restricted(restricted, component) and all(_is_apart(component, one) for one in inside)
+        _is_restricted(restricted, component) and all(_is_apart(component, dependant) for dependant in inside)
     )
     try:
-        guarded_text = guarded(restricted, guard.files, guard.patterns) if is_needed else guarded(restricted, [])
+        guarded_text = add_guard(restricted, guard.files, guard.patterns) if is_needed else add_guard(restricted, [])
     except CelError as error:
         return TriggerExpression(text.strip(), [], [f"its expression cannot be read: {error}"])
     if guarded_text != restricted:
-        names = ", ".join(guard.shown)
+        names = ", ".join(guard.labels)
         changes.append(f"changes of nothing but {names} do not start it" if names else "its guard is removed")
     problems = [
         f"updates of {key.name} may build {component.key.name} again; {remedy}"
@@ -189,35 +189,35 @@ class _Guard:
 
     files: list[str]
     patterns: list[str]
-    shown: list[str]
+    labels: list[str]
     unguarded: dict[ComponentKey, str]
 
 
 def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
     """The guard against the files that updates of dependants edit in the dependency's own repository."""
-    names, patterns, shown, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
-    for one in dependants:
-        directory = normalised(one.context)
+    names, patterns, labels, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
+    for dependant in dependants:
+        directory = normalise(dependant.context)
         if files:
             globs = [glob for file in files for glob in below(file, directory)]
             written = {glob: None if is_file(glob) else regular_expression(glob) for glob in globs}
             odd = [glob for glob, pattern in written.items() if pattern is None and not is_file(glob)]
             names += [glob for glob in globs if is_file(glob)]
             patterns |= set(filter(None, written.values()))
-            shown |= set(globs) - set(odd)
+            labels |= set(globs) - set(odd)
             if odd:
-                unguarded[one.key] = f"write {', '.join(sorted(set(odd)))} in digest.files without brackets"
+                unguarded[dependant.key] = f"write {', '.join(sorted(set(odd)))} in digest.files without brackets"
             elif not globs:
-                unguarded[one.key] = f"name the files of {directory} that are edited in digest.files"
+                unguarded[dependant.key] = f"name the files of {directory} that are edited in digest.files"
         elif nudged:
             patterns |= set(nudged)
-            shown |= set(nudged)
+            labels |= set(nudged)
         elif directory == ".":
-            unguarded[one.key] = "name the files that are edited in digest.files"
+            unguarded[dependant.key] = "name the files that are edited in digest.files"
         else:
             patterns |= set(default_patterns(directory))
-            shown.add(f"Dockerfiles, Containerfiles and YAML in {directory}")
-    return _Guard(sorted(set(names)), sorted(patterns), sorted(shown), unguarded)
+            labels.add(f"Dockerfiles, Containerfiles and YAML in {directory}")
+    return _Guard(sorted(set(names)), sorted(patterns), sorted(labels), unguarded)
 
 
 def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> list[str]:
@@ -226,37 +226,37 @@ def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> l
         glob
         for key in graph.dependants(component.key)
         for file in files
-        for glob in below(file, normalised(graph.components[key].context))
+        for glob in below(file, normalise(graph.components[key].context))
     }
     return sorted(filter(None, map(nudge_file_pattern, globs)))
 
 
 def _is_apart(component: Component, other: Component) -> bool:
     """Whether neither directory holds the other."""
-    one, two = normalised(component.context), normalised(other.context)
-    return common([one, two]) not in (one, two)
+    directory, other_directory = normalise(component.context), normalise(other.context)
+    return common([directory, other_directory]) not in (directory, other_directory)
 
 
 def _is_restricted(text: str, component: Component) -> bool:
     """Whether Konflux or krm-merge wrote the expression for the Component's directory; a guard does not count."""
     try:
-        plain = guarded(text, [])
+        plain = add_guard(text, [])
     except CelError:
         return False
-    found = _PLAIN.match(plain)
-    context = normalised(component.context)
-    if found is None or context == ".":
+    match = _PLAIN.match(plain)
+    context = normalise(component.context)
+    if match is None or context == ".":
         return False
-    event: TriggerEvent = "push" if found["event"] == "push" else "pull_request"
-    return plain == expression(event, found["branch"], component.key.name, context)
+    event: TriggerEvent = "push" if match["event"] == "push" else "pull_request"
+    return plain == expression(event, match["branch"], component.key.name, context)
 
 
 _PLAIN = re.compile(r'event == "(?P<event>push|pull_request)" && target_branch == "(?P<branch>[^"\\]*)" && ')
 
 
-def _restricted(text: str, component: Component) -> str:
+def _restrict(text: str, component: Component) -> str:
     """Restricts an expression that build-service wrote for the whole repository to the Component's directory."""
-    context = normalised(component.context)
+    context = normalise(component.context)
     events: tuple[TriggerEvent, ...] = ("push", "pull_request")
     for event in events:
         head = f'event == "{event}" && target_branch == '

@@ -38,9 +38,9 @@ class ImageIdentity:
         return signs.pop() if len(signs) == 1 else None
 
 
-def _sign(text: str, own: Collection[str], others: Collection[str]) -> bool | None:
-    """Whether only `own` has the text (True) or only `others` (False); None if neither or both have it."""
-    return None if (text in own) == (text in others) else text in own
+def _sign(text: str, values: Collection[str], other_values: Collection[str]) -> bool | None:
+    """Whether only `values` have the text (True) or only `other_values` (False); None if neither or both have it."""
+    return None if (text in values) == (text in other_values) else text in values
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
 _BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
-"""`oci::name@digest`, `rule:name@digest`: with a slash, what follows is no tag, and with a letter no port."""
+"""`oci::name@digest`, `rule:name@digest`: text with a slash is not a tag, and text with a letter is not a port."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(
@@ -107,9 +107,9 @@ def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]
             names.setdefault(spelling, repository)
     if not names or not _ANY_HEX.search(data):
         return []
-    breaks = [found.start() for found in re.finditer(b"\n", data)]
-    found = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
-    return sorted({one.hex_start: one for one in found}.values(), key=lambda one: one.hex_start)
+    breaks = [newline.start() for newline in re.finditer(b"\n", data)]
+    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
+    return sorted({ref.hex_start: ref for ref in candidates}.values(), key=lambda ref: ref.hex_start)
 
 
 def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
@@ -141,7 +141,7 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
         documents = list(read_all(text))
     except (UnicodeDecodeError, nodes.TextError):
         return
-    found = (
+    digests = (
         (at, repository, tag, digest, tag_at)
         for document in documents
         for mapping, place in _mappings(document, "")
@@ -149,13 +149,13 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
         for at, tag, digest, tag_at in _digests_of(mapping)
     )
     # Nodes do not count the byte order mark.
-    shown = text.removeprefix(BOM)
-    start, counted = len(data) - len(shown.encode()), 0
-    for at, repository, tag, digest, tag_at in sorted(found):
-        start, counted = start + len(shown[counted:at].encode()), at
+    content = text.removeprefix(BOM)
+    start, counted = len(data) - len(content.encode()), 0
+    for at, repository, tag, digest, tag_at in sorted(digests):
+        start, counted = start + len(content[counted:at].encode()), at
         line = bisect_left(breaks, start) + 1
         # The tag is before the digest or behind it.
-        between = len(shown[min(at, tag_at) : max(at, tag_at)].encode()) * (1 if tag_at > at else -1)
+        between = len(content[min(at, tag_at) : max(at, tag_at)].encode()) * (1 if tag_at > at else -1)
         tag_start = start + between if tag_at >= 0 else 0
         yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line, tag_start)
 
@@ -225,19 +225,19 @@ def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> 
     Two variables belong together if their names differ only in such words, and no third name does.
     """
     assigned = list(_ASSIGNMENT.finditer(data))
-    digests = [one for one in assigned if _VARIABLE_DIGEST.fullmatch(one["value"])]
+    digests = [assignment for assignment in assigned if _VARIABLE_DIGEST.fullmatch(assignment["value"])]
     images: dict[tuple[bytes, ...], set[bytes]] = {}
-    for one in assigned if digests else ():
-        if not _VARIABLE_DIGEST.fullmatch(one["value"]) and _is_of_image(one["name"]):
-            images.setdefault(_stem(one["name"]), set()).add(one["value"])
-    for one in digests:
-        beside = images.get(_stem(one["name"]), set())
-        if not _is_of_image(one["name"]) or len(beside) != 1:
+    for assignment in assigned if digests else ():
+        if not _VARIABLE_DIGEST.fullmatch(assignment["value"]) and _is_of_image(assignment["name"]):
+            images.setdefault(_stem(assignment["name"]), set()).add(assignment["value"])
+    for assignment in digests:
+        beside = images.get(_stem(assignment["name"]), set())
+        if not _is_of_image(assignment["name"]) or len(beside) != 1:
             continue
         (image,) = (value.decode(errors="replace") for value in beside)
         repository = names.get(image_name(image))
         if repository is not None and "@" not in image:
-            start = one.end("value") - HEX_LENGTH
+            start = assignment.end("value") - HEX_LENGTH
             digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"
             line = bisect_left(breaks, start) + 1
             yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)

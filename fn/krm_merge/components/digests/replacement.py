@@ -21,9 +21,9 @@ __all__ = [
     "Replacement",
     "ReplacementPolicy",
     "is_candidate",
+    "is_searched",
     "references",
     "replace_digests",
-    "selected",
 ]
 
 RULE = "C5"
@@ -101,7 +101,7 @@ class EditedFile:
 def replace_digests(
     data: bytes,
     repositories: Sequence[str],
-    known: ImageIdentity,
+    identity: ImageIdentity,
     new: str,
     policy: ReplacementPolicy,
     path: str,
@@ -109,32 +109,33 @@ def replace_digests(
 ) -> EditedFile:
     """Replaces the digests of all references to an image by `new`, and their tags as the policy says.
 
-    `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
-    it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it
-    decides whose a reference is. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of
-    the new image, '' where it is unknown.
+    `repositories` are the names of the image, without tag and digest. `identity` has its known digests: the promoted
+    one, those of earlier builds and plans; if other components have an image of that name, it decides to which of them
+    a reference belongs. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of the new
+    image, '' where it is unknown.
     """
     if not is_digest(new):
         return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
-    found = references(data, repositories)
-    ours = [one for one in found if known.matches(one)]
+    occurrences = references(data, repositories)
+    ours = [ref for ref in occurrences if identity.matches(ref)]
     replaced: list[ImageReference] = []
-    problems = list(_unclear(found, known, path))
-    for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
-        chosen, unchosen = _choose(repository, list(group), known.digests, new, policy, path)
+    problems = list(_unclear(occurrences, identity, path))
+    for repository, group in groupby(sorted(ours, key=lambda ref: ref.repository), key=lambda ref: ref.repository):
+        chosen, others = _choose(repository, list(group), identity.digests, new, policy, path)
         replaced += chosen
-        problems += unchosen
+        problems += others
     if errors := [problem for problem in problems if problem.severity == "error"]:
         return EditedFile(data, problems=tuple(errors))
-    expected = {one: _expected(one, new, policy.tag, new_tag) for one in replaced}
-    edited = _edited(data, expected)
-    after = [expected.get(one, one) for one in found]
-    if flaw := _flaw(data, found, edited, references(edited, repositories), after):
+    replaced.sort(key=lambda ref: ref.hex_start)
+    expected = {ref: _update_reference(ref, new, policy.tag, new_tag) for ref in replaced}
+    edited = _edit(data, expected)
+    after = [expected.get(ref, ref) for ref in occurrences]
+    if flaw := _flaw(data, occurrences, edited, references(edited, repositories), after):
         return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
-    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in replaced)} - {new}, path)
+    problems += _elsewhere(edited, occurrences, {*identity.digests, *(ref.digest for ref in replaced)} - {new}, path)
     return EditedFile(
         edited,
-        tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(replaced, key=_place)),
+        tuple(Replacement(ref.line, ref.repository, ref.digest, new) for ref in replaced),
         tuple(problems),
     )
 
@@ -143,19 +144,15 @@ def _problem(severity: Severity, message: str) -> Result:
     return Result(severity, message, rule=RULE)
 
 
-def _place(reference: ImageReference) -> int:
-    return reference.hex_start
-
-
-def _unclear(found: Sequence[ImageReference], known: ImageIdentity, path: str) -> Iterator[Result]:
+def _unclear(occurrences: Sequence[ImageReference], identity: ImageIdentity, path: str) -> Iterator[Result]:
     """A warning for each digest whose references cannot be attributed to one component."""
     unclear = dict[str, ImageReference]()
-    for one in found:
-        if known.matches(one) is None:
-            unclear.setdefault(one.digest, one)
-    for one in unclear.values():
+    for ref in occurrences:
+        if identity.matches(ref) is None:
+            unclear.setdefault(ref.digest, ref)
+    for ref in unclear.values():
         message = (
-            f"{one.digest} of {one.repository} in {path}:{one.line} may belong to another Component whose image has "
+            f"{ref.digest} of {ref.repository} in {path}:{ref.line} may belong to another Component whose image has "
             f"this name; it is kept. Write a digest or a tag that only one of them has"
         )
         yield _problem("warning", message)
@@ -163,48 +160,48 @@ def _unclear(found: Sequence[ImageReference], known: ImageIdentity, path: str) -
 
 def _choose(
     repository: str,
-    found: Sequence[ImageReference],
-    known: Collection[str],
+    occurrences: Sequence[ImageReference],
+    known_digests: Collection[str],
     new: str,
     policy: ReplacementPolicy,
     path: str,
 ) -> tuple[list[ImageReference], list[Result]]:
     """The references to one repository that are replaced, and the problems of the others."""
-    digests = {one.digest for one in found}
-    old = [one for one in found if one.digest != new]
+    digests = {ref.digest for ref in occurrences}
+    old = [ref for ref in occurrences if ref.digest != new]
     if not old:
         return [], []
-    if len(digests) == 1 and (policy.match == "any" or digests & set(known)):
+    if len(digests) == 1 and (policy.match == "any" or digests & set(known_digests)):
         return old, []
-    replaceable = [one for one in old if one.digest in known]
+    replaceable = [ref for ref in old if ref.digest in known_digests]
     is_any = policy.match == "any" and policy.multiple == "refuse"
     if len(digests) > 1 and not replaceable and not is_any:
         # C15: a file in which nothing is replaced stops no update.
-        shown = ", ".join(sorted(one.digest[:19] for one in old)[:3])
+        examples = ", ".join(sorted(ref.digest[:19] for ref in old)[:3])
         message = (
             f"{path}:{old[0].line} has {len(digests)} digests of {repository}, of which {len(digests - {new})} are "
-            f"unknown ({shown}); the file is kept"
+            f"unknown ({examples}); the file is kept"
         )
         return [], [_problem("info", message)]
     if len(digests) > 1 and policy.multiple == "refuse":
         message = (
-            f"{path}:{found[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, and "
-            f"it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile to "
-            f"replace known digests"
+            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions "
+            f"does, and it is unknown which to replace; the file is not changed. Exclude it, or set "
+            f"digest.multiDigestFile to replace known digests"
         )
         return [], [_problem("error", message)]
     unknown = dict[str, ImageReference]()
-    for one in old:
-        if one.digest not in known:
-            unknown.setdefault(one.digest, one)
+    for ref in old:
+        if ref.digest not in known_digests:
+            unknown.setdefault(ref.digest, ref)
     return replaceable, [
-        _problem("warning", f"{one.digest} of {repository} in {path}:{one.line} is not known to be of it; {_KEPT}")
-        for one in unknown.values()
+        _problem("warning", f"{ref.digest} of {repository} in {path}:{ref.line} is not known to be of it; {_KEPT}")
+        for ref in unknown.values()
     ]
 
 
-def _expected(reference: ImageReference, new: str, policy: TagPolicy, new_tag: str) -> ImageReference:
-    """What a reference becomes."""
+def _update_reference(reference: ImageReference, new: str, policy: TagPolicy, new_tag: str) -> ImageReference:
+    """The reference after the update."""
     tag = reference.tag
     if tag and reference.tag_start:
         if policy == "replace" and new_tag:
@@ -214,17 +211,17 @@ def _expected(reference: ImageReference, new: str, policy: TagPolicy, new_tag: s
     return replace(reference, digest=new, tag=tag)
 
 
-def _edited(data: bytes, expected: Mapping[ImageReference, ImageReference]) -> bytes:
+def _edit(data: bytes, expected: Mapping[ImageReference, ImageReference]) -> bytes:
     edits: dict[tuple[int, int], str] = {}
     for before, after in expected.items():
         edits[before.hex_start, before.hex_start + HEX_LENGTH] = after.digest[-HEX_LENGTH:]
         if after.tag != before.tag:
             # A dropped tag goes with its colon. One field may be the tag of several digests.
             edits[before.tag_start - (not after.tag), before.tag_start + len(before.tag)] = after.tag
-    return _spliced(data, edits)
+    return _splice(data, edits)
 
 
-def _spliced(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
+def _splice(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
     """A text with others in the place of these spans, which do not overlap."""
     pieces: list[bytes] = []
     at = 0
@@ -236,15 +233,15 @@ def _spliced(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
 
 def _flaw(
     before: bytes,
-    found_before: Sequence[ImageReference],
+    references_before: Sequence[ImageReference],
     after: bytes,
-    found_after: Sequence[ImageReference],
+    references_after: Sequence[ImageReference],
     expected: Sequence[ImageReference],
 ) -> str:
     """Why an edit is wrong, '' if it changed only the digests and tags that it had to change."""
-    if list(map(_identity, found_after)) != list(map(_identity, expected)):
+    if list(map(_identity, references_after)) != list(map(_identity, expected)):
         return "after the edit the references are not those expected"
-    if _without_images(before, found_before) != _without_images(after, found_after):
+    if _without_images(before, references_before) != _without_images(after, references_after):
         return "the edit changed more than digests and tags"
     return ""
 
@@ -253,16 +250,18 @@ def _identity(reference: ImageReference) -> tuple[int, str, str, str]:
     return reference.line, reference.repository, reference.tag, reference.digest
 
 
-def _without_images(data: bytes, found: Sequence[ImageReference]) -> bytes:
+def _without_images(data: bytes, occurrences: Sequence[ImageReference]) -> bytes:
     """The text without the hex characters and tags of these references."""
-    spans = {(one.hex_start, one.hex_start + HEX_LENGTH) for one in found}
-    spans |= {(one.tag_start - one.is_word, one.tag_start + len(one.tag)) for one in found if one.tag and one.tag_start}
-    return _spliced(data, dict.fromkeys(spans, ""))
+    spans = {(ref.hex_start, ref.hex_start + HEX_LENGTH) for ref in occurrences}
+    spans |= {
+        (ref.tag_start - ref.is_word, ref.tag_start + len(ref.tag)) for ref in occurrences if ref.tag and ref.tag_start
+    }
+    return _splice(data, dict.fromkeys(spans, ""))
 
 
-def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:
+def _elsewhere(data: bytes, occurrences: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:
     """Warnings for replaced digests that the file also holds outside of references to the image."""
-    starts = {one.hex_start for one in found}
+    starts = {ref.hex_start for ref in occurrences}
     first: dict[str, int] = {}
     for match in re.finditer(rb"(?<=sha256:)[0-9a-f]{64}", data):
         digest = f"sha256:{match[0].decode()}"
@@ -281,7 +280,7 @@ def is_candidate(path: str, data: bytes) -> bool:
     return len(data) <= MAX_SIZE and not data.startswith(_LFS_POINTER) and b"\0" not in data
 
 
-def selected(path: str, context: str, files: Sequence[str], exclude: Sequence[str]) -> bool:
+def is_searched(path: str, context: str, files: Sequence[str], exclude: Sequence[str]) -> bool:
     """Whether a file is searched for digests.
 
     `path` is relative to the root of the repository, `context` the directory of the component there. `files` are

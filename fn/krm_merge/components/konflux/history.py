@@ -43,12 +43,12 @@ class History:
 
     @cached_property
     def _other_branches(self) -> dict[ComponentKey, set[str]]:
-        found: dict[ComponentKey, set[str]] = {}
+        branches: dict[ComponentKey, set[str]] = {}
         for build in self.builds:
             branch = self.branch_of(build)
             if not self.is_built_from(build.component, branch):
-                found.setdefault(build.component, set()).add(branch)
-        return found
+                branches.setdefault(build.component, set()).add(branch)
+        return branches
 
     def branch_of(self, build: Build) -> str:
         """The branch that a build is for, '' where that was not observed."""
@@ -57,11 +57,11 @@ class History:
         owner = self._owner(build)
         pull_request = self._by_id.get(owner) if owner is not None else None
         observed = pull_request.target_branch if pull_request is not None else ""
-        declared = build.target_branch or self._labelled(build)
+        declared = build.target_branch or self._label_branch(build)
         # The target of a pull request may change after the build; a push belongs to the branch that it was pushed to.
         return (declared or observed) if build.event == "push" else (observed or declared)
 
-    def _labelled(self, build: Build) -> str:
+    def _label_branch(self, build: Build) -> str:
         """The Component's branch, if the label may be its name; otherwise the label."""
         component = self.components.get(build.component)
         is_own = component is not None and is_label_of(build.branch_label, component.branch)
@@ -70,22 +70,22 @@ class History:
     @cached_property
     def by_component(self) -> dict[ComponentKey, list[Build]]:
         """The builds of each Component, from the oldest to the newest."""
-        found: dict[ComponentKey, list[Build]] = {}
+        builds: dict[ComponentKey, list[Build]] = {}
         for build in self._in_order:
-            found.setdefault(build.component, []).append(build)
-        return found
+            builds.setdefault(build.component, []).append(build)
+        return builds
 
     @cached_property
     def by_repository(self) -> dict[str, list[PullRequest]]:
         """The pull requests of each repository, by number."""
-        found: dict[str, dict[int, PullRequest]] = {}
-        for one in self.pull_requests:
-            of_repository = found.setdefault(same_repository(one.repository), {})
-            known = of_repository.get(one.number)
+        repositories: dict[str, dict[int, PullRequest]] = {}
+        for pull in self.pull_requests:
+            of_repository = repositories.setdefault(same_repository(pull.repository), {})
+            previous = of_repository.get(pull.number)
             # A late observation does not undo a merge.
-            if known is None or _LASTING[one.state] >= _LASTING[known.state]:
-                of_repository[one.number] = one
-        return {repository: [ones[number] for number in sorted(ones)] for repository, ones in found.items()}
+            if previous is None or _LASTING[pull.state] >= _LASTING[previous.state]:
+                of_repository[pull.number] = pull
+        return {repository: [pulls[number] for number in sorted(pulls)] for repository, pulls in repositories.items()}
 
     def of_repository(self, url: str) -> Sequence[PullRequest]:
         """The pull requests of a repository."""
@@ -93,17 +93,17 @@ class History:
 
     def default_branch(self, url: str) -> str:
         """The default branch of a repository as the newest pull request has it, '' where that was not observed."""
-        return next((one.default_branch for one in reversed(self.of_repository(url)) if one.default_branch), "")
+        return next((pull.default_branch for pull in reversed(self.of_repository(url)) if pull.default_branch), "")
 
     @cached_property
-    def _built(self) -> dict[tuple[ComponentKey, PullRequestId, bool], list[Build]]:
+    def _builds_by_pull_request(self) -> dict[tuple[ComponentKey, PullRequestId, bool], list[Build]]:
         """Builds by Component and pull request, separately before and after its merge."""
-        found: dict[tuple[ComponentKey, PullRequestId, bool], list[Build]] = {}
+        builds: dict[tuple[ComponentKey, PullRequestId, bool], list[Build]] = {}
         for build in self._in_order:
             pushed, owner = build.event == "push", self._owner(build)
             if owner is not None and build.event != "merge_queue":
-                found.setdefault((build.component, owner, pushed), []).append(build)
-        return found
+                builds.setdefault((build.component, owner, pushed), []).append(build)
+        return builds
 
     def _owner(self, build: Build) -> PullRequestId | None:
         """The pull request that a build belongs to; for a push the one that was merged."""
@@ -114,14 +114,14 @@ class History:
     @cached_property
     def _merge_commits(self) -> dict[tuple[str, str], PullRequestId]:
         return {
-            (same_repository(one.repository), one.merge_commit): one.id
-            for one in self.pull_requests
-            if one.state == "merged" and one.merge_commit
+            (same_repository(pull.repository), pull.merge_commit): pull.id
+            for pull in self.pull_requests
+            if pull.state == "merged" and pull.merge_commit
         }
 
     @cached_property
     def _by_id(self) -> dict[PullRequestId, PullRequest]:
-        return {one.id: one for ones in self.by_repository.values() for one in ones}
+        return {pull.id: pull for pulls in self.by_repository.values() for pull in pulls}
 
     def merge_of(self, build: Build) -> PullRequest | None:
         """The pull request whose merge a push built, as far as that was observed."""
@@ -134,15 +134,15 @@ class History:
 
     def before_merge(self, key: ComponentKey, pull_request: PullRequest) -> list[Build]:
         """Builds of a Component from a pull request, from the oldest to the newest."""
-        return self._built.get((key, pull_request.id, False), [])
+        return self._builds_by_pull_request.get((key, pull_request.id, False), [])
 
     def after_merge(self, key: ComponentKey, pull_request: PullRequest) -> list[Build]:
         """Builds of a Component from the merge of a pull request."""
-        return self._built.get((key, pull_request.id, True), [])
+        return self._builds_by_pull_request.get((key, pull_request.id, True), [])
 
-    def unobserved(self, key: ComponentKey) -> list[int]:
+    def unobserved_numbers(self, key: ComponentKey) -> list[int]:
         """The numbers of pull requests that were built, but not observed."""
-        observed = {one.number for one in self.of_repository(self._repository(key))}
+        observed = {pull.number for pull in self.of_repository(self._repository(key))}
         built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})
 
@@ -159,23 +159,23 @@ class History:
         released = component.released_as if component is not None else ()
         return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
 
-    def promoted(self, key: ComponentKey) -> Build | None:
+    def promoted_build(self, key: ComponentKey) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (R15, I3).
 
         None if only the Component itself names the promoted digest.
         """
-        return self._promoted.get(key)
+        return self._promoted_builds.get(key)
 
     @cached_property
-    def _promoted(self) -> dict[ComponentKey, Build]:
-        found: dict[ComponentKey, Build] = {}
+    def _promoted_builds(self) -> dict[ComponentKey, Build]:
+        newest: dict[ComponentKey, Build] = {}
         for key, builds in self.by_component.items():
             component = self.components.get(key)
             since = component.promoted if component is not None else ""
             pushed = [b for b in builds if b.event == "push" and is_usable(b) and b.started >= since]
             if pushed:
-                found[key] = pushed[-1]
-        return found
+                newest[key] = pushed[-1]
+        return newest
 
     def promoted_before(self, key: ComponentKey, at: str) -> tuple[str, str] | None:
         """Digest and commit in the global candidate list at a time, which is text as in builds; None if unknown."""
@@ -191,7 +191,7 @@ class History:
 
     def promoted_digest(self, key: ComponentKey) -> str:
         """The digest in the global candidate list, '' if it is missing yet."""
-        build = self.promoted(key)
+        build = self.promoted_build(key)
         component = self.components.get(key)
         return build.digest if build is not None else component.digest if component is not None else ""
 
@@ -203,5 +203,5 @@ def is_usable(build: Build) -> bool:
 
 def latest(builds: Iterable[Build]) -> Build | None:
     """The newest build that gave an image; the builds are in order."""
-    found = [build for build in builds if is_usable(build)]
-    return found[-1] if found else None
+    usable = [build for build in builds if is_usable(build)]
+    return usable[-1] if usable else None

@@ -58,7 +58,7 @@ def spellings(repository: str) -> tuple[str, ...]:
     return tuple(f"{hub}/{each}" for hub in _HUB for each in paths)
 
 
-def normalised(context: str) -> str:
+def normalise(context: str) -> str:
     """The normal spelling of a directory, '.' for the whole repository.
 
     Raises:
@@ -77,14 +77,14 @@ def normalised(context: str) -> str:
 
 def touches(context: str, files: Iterable[str]) -> bool:
     """Whether a change of these files concerns a directory; of a renamed file both names are given (R12)."""
-    directory = normalised(context)
+    directory = normalise(context)
     # A Component of the whole repository is built for every event, even for a commit without changes.
     return directory == "." or any(file.startswith(f"{directory}/") for file in files)
 
 
 def common(contexts: Iterable[str]) -> str:
     """The deepest directory that holds all these, '.' where they share none (I7)."""
-    paths = [[] if context == "." else context.split("/") for context in map(normalised, contexts)]
+    paths = [[] if context == "." else context.split("/") for context in map(normalise, contexts)]
     shared: list[str] = []
     # The shortest path ends the comparison.
     for level in zip(*paths, strict=False):

@@ -24,7 +24,7 @@ from krm_merge.components.konflux.model import (
     image_name,
     is_digest,
     is_tag,
-    normalised,
+    normalise,
     tag_of,
 )
 from krm_merge.errors import KrmMergeError
@@ -78,65 +78,65 @@ class Fields:
 
     def at(self, *place: str | int) -> Value:
         """The value at a place, None if it is missing."""
-        found = self._value
+        value = self._value
         for depth, step in enumerate(place):
-            if found is None:
+            if value is None:
                 return None
             if isinstance(step, int):
-                found = found[step] if isinstance(found, list) else None
-            elif isinstance(found, dict):
-                found = found.get(step)
+                value = value[step] if isinstance(value, list) else None
+            elif isinstance(value, dict):
+                value = value.get(step)
             else:
                 self.wrong("a map is expected", *place[:depth])
                 return None
-        return found
+        return value
 
     def text(self, *place: str | int) -> str:
         """A text, '' if it is missing."""
-        found = self.at(*place)
-        if isinstance(found, str):
-            return found
-        if isinstance(found, bool):
-            self.wrong(f"a text is expected; put {str(found).lower()} in quotes", *place)
-        elif isinstance(found, int | float):
+        value = self.at(*place)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            self.wrong(f"a text is expected; put {str(value).lower()} in quotes", *place)
+        elif isinstance(value, int | float):
             self.wrong("a text is expected; put the number in quotes", *place)
-        elif found is not None:
+        elif value is not None:
             self.wrong("a text is expected", *place)
         return ""
 
-    def needed(self, *place: str | int) -> str:
+    def require(self, *place: str | int) -> str:
         """A required text."""
-        found = self.text(*place)
-        if not found:
+        value = self.text(*place)
+        if not value:
             self.wrong("a text is expected", *place)
-        return found
+        return value
 
     def flag(self, *place: str | int) -> bool:
         """A boolean; False if it is missing."""
-        found = self.at(*place)
-        if not isinstance(found, bool | None):
+        value = self.at(*place)
+        if not isinstance(value, bool | None):
             self.wrong("true or false is expected, without quotes", *place)
-        return found is True
+        return value is True
 
     def texts(self, *place: str | int) -> tuple[str, ...] | None:
         """A list of texts, none of them empty; None if it is missing."""
-        found = self.at(*place)
-        if found is None:
+        value = self.at(*place)
+        if value is None:
             return None
-        if not isinstance(found, list):
+        if not isinstance(value, list):
             self.wrong("a list of texts is expected", *place)
             return ()
-        return tuple(self.needed(*place, position) for position in range(len(found)))
+        return tuple(self.require(*place, position) for position in range(len(value)))
 
     def maps(self, *place: str | int) -> list[Place]:
         """The places of the maps in a list."""
-        found = self.at(*place)
-        if not isinstance(found, list | None):
+        value = self.at(*place)
+        if not isinstance(value, list | None):
             self.wrong("a list of maps is expected", *place)
             return []
         places: list[Place] = []
-        for position, one in enumerate(found or ()):
-            if isinstance(one, dict):
+        for position, item in enumerate(value or ()):
+            if isinstance(item, dict):
                 places.append((*place, position))
             else:
                 self.wrong("a map is expected", *place, position)
@@ -183,7 +183,7 @@ class Fields:
         """A directory of a repository as it is written, '' if it is missing."""
         written = self.text(*place)
         try:
-            normalised(written)
+            normalise(written)
         except ValueError as error:
             self.wrong(str(error), *place)
         return written
@@ -207,8 +207,8 @@ class Fields:
         return 0
 
     def _number_or_text(self, *place: str | int) -> str:
-        found = self.at(*place)
-        return str(found) if isinstance(found, int) and not isinstance(found, bool) else self.text(*place)
+        value = self.at(*place)
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(*place)
 
 
 def at(value: Value, *path: str) -> Value:
@@ -220,14 +220,14 @@ def at(value: Value, *path: str) -> Value:
 
 def text(value: Value, *path: str) -> str:
     """The text or number at a path as text, '' if it is missing."""
-    found = at(value, *path)
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+    field = at(value, *path)
+    return str(field) if isinstance(field, str | int) and not isinstance(field, bool) else ""
 
 
 def items(value: Value, *path: str) -> list[Value]:
     """The list at a path, empty if it is missing."""
-    found = at(value, *path)
-    return found if isinstance(found, list) else []
+    field = at(value, *path)
+    return field if isinstance(field, list) else []
 
 
 GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
@@ -261,15 +261,15 @@ def read_component(value: Value) -> Component:
     annotations: Place = ("metadata", "annotations")
     promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
     commit, promoted_at = fields.text("status", "lastBuiltCommit"), fields.time(*annotations, _PROMOTED)
-    named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
-    derived = listed(fields.text(*annotations, DERIVED_NUDGES))
+    named = split_names(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
+    derived = split_names(fields.text(*annotations, DERIVED_NUDGES))
     declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
     component = Component(
-        ComponentKey(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
+        ComponentKey(fields.text("metadata", "namespace"), fields.require("metadata", "name")),
         fields.text("spec", "application"),
         _first([bare_address(fields.url(*place, "url")) for place in (git, source)]),
-        _revised(fields.branch(*git, "revision")) or _first([one.branch for one in versions[:1]]),
-        fields.directory(*git, "context") or _first([one.context for one in versions[:1]]) or ".",
+        _revision_branch(fields.branch(*git, "revision")) or _first([version.branch for version in versions[:1]]),
+        fields.directory(*git, "context") or _first([version.context for version in versions[:1]]) or ".",
         image_name(image or promoted),
         digest_of(promoted) or digest_of(image),
         promoted_at,
@@ -288,24 +288,24 @@ def read_component(value: Value) -> Component:
 
 
 def _read_version(fields: Fields, place: Place) -> ComponentVersion:
-    branch = _revised(fields.branch(*place, "revision"))
+    branch = _revision_branch(fields.branch(*place, "revision"))
     return ComponentVersion(fields.text(*place, "name") or branch, branch, fields.directory(*place, "context") or ".")
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
     """Fields of a Component that look like a misspelt list of dependencies, with the correct spellings."""
     annotations = at(value, "metadata", "annotations")
-    for place, holder, known, written in (
+    for place, holder, spellings, written in (
         (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
         (("metadata", "annotations"), annotations, (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
     ):
-        like = {_letters(name) for name in known}
+        like = {_letters(name) for name in spellings}
         for name in holder if isinstance(holder, dict) else ():
-            if name not in known and _letters(name) in like:
+            if name not in spellings and _letters(name) in like:
                 yield format_path((*place, name)), written
 
 
-def listed(written: str) -> list[str]:
+def split_names(written: str) -> list[str]:
     """Splits names at commas."""
     return [name.strip() for name in written.split(",") if name.strip()]
 
@@ -323,11 +323,11 @@ def read_nudges(value: Value) -> list[Nudge]:
     """The edges of a NudgeConfig. Raises UnreadableError."""
     fields = Fields(value)
     namespace = fields.text("metadata", "namespace")
-    derived = listed(fields.text("metadata", "annotations", DERIVED_NUDGES))
+    derived = split_names(fields.text("metadata", "annotations", DERIVED_NUDGES))
     nudges: list[Nudge] = []
-    for one in fields.maps("spec", "nudges"):
-        source, target = fields.needed(*one, "from"), fields.needed(*one, "to")
-        is_validated = fields.text(*one, "mode") == "validated"
+    for place in fields.maps("spec", "nudges"):
+        source, target = fields.require(*place, "from"), fields.require(*place, "to")
+        is_validated = fields.text(*place, "mode") == "validated"
         nudges.append(Nudge(namespace, source, target, is_validated, f"{source}>{target}" in derived))
     fields.check()
     return nudges
@@ -336,8 +336,8 @@ def read_nudges(value: Value) -> list[Nudge]:
 def read_passed(value: Value) -> list[tuple[str, str]]:
     """The namespaces and digests of the images in a Snapshot whose tests have passed. Raises UnreadableError."""
     fields = Fields(value)
-    conditions = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
-    images = [fields.image(*one, "containerImage") for one in fields.maps("spec", "components")]
+    conditions = _conditions(fields)
+    images = [fields.image(*place, "containerImage") for place in fields.maps("spec", "components")]
     fields.check()
     has_passed = conditions.get("AppStudioTestSucceeded") == "True"
     digests = filter(None, map(digest_of, images)) if has_passed else ()
@@ -357,12 +357,12 @@ def read_build(value: Value) -> Build | None:
         return None
 
     def pac_field(name: str) -> str:
-        return annotated(name) or labelled(name)
+        return annotation_field(name) or label_field(name)
 
-    def annotated(name: str) -> str:
+    def annotation_field(name: str) -> str:
         return fields.text(*annotations, f"{_PAC}/{name}")
 
-    def labelled(name: str) -> str:
+    def label_field(name: str) -> str:
         return fields.text(*labels, f"{_PAC}/{name}")
 
     numbers = (
@@ -383,11 +383,11 @@ def read_build(value: Value) -> Build | None:
     # A push has one branch, source and target alike. Only annotations hold its unchanged name.
     is_push = event == "push"
     target = (
-        annotated("branch")
+        annotation_field("branch")
         or fields.text(*annotations, f"{_BUILD}/target_branch")
-        or (annotated("source-branch") if is_push else "")
+        or (annotation_field("source-branch") if is_push else "")
     )
-    label = labelled("branch") or (labelled("source-branch") if is_push else "")
+    label = label_field("branch") or (label_field("source-branch") if is_push else "")
     build = Build(
         fields.text("metadata", "name"),
         ComponentKey(fields.text("metadata", "namespace"), component),
@@ -402,7 +402,7 @@ def read_build(value: Value) -> Build | None:
         digest,
         fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
         fields.time("status", "completionTime"),
-        tuple(found for found in _DIGEST.findall(result("IMAGES")) if found != digest),
+        tuple(manifest for manifest in _DIGEST.findall(result("IMAGES")) if manifest != digest),
         "" if target or label.startswith(_TAG_IN_LABEL) else label,
         tag if is_tag(tag := tag_of(result("IMAGE_URL"))) else "",
     )
@@ -420,16 +420,16 @@ def strange_digest(value: Value) -> str:
 
 def _results(fields: Fields) -> dict[str, Place]:
     """The places of results that are texts; results of other tasks may be lists and maps."""
-    found: dict[str, Place] = {}
-    for one in fields.maps("status", "results"):
-        place = (*one, "value")
+    places: dict[str, Place] = {}
+    for item in fields.maps("status", "results"):
+        place = (*item, "value")
         if not isinstance(fields.at(*place), list | dict):
             fields.text(*place)
-            found[fields.text(*one, "name")] = place
-    return found
+            places[fields.text(*item, "name")] = place
+    return places
 
 
-def _revised(revision: str) -> str:
+def _revision_branch(revision: str) -> str:
     """The branch that a revision names, '' for a commit and for a tag: these may be on any branch."""
     return "" if _NO_REVISION.match(revision) else _branch(revision)
 
@@ -450,8 +450,12 @@ def _event(event_type: str, source: str, has_number: bool) -> BuildEvent:
 
 def _outcome(fields: Fields) -> BuildOutcome:
     outcomes: dict[str, BuildOutcome] = {"True": "succeeded", "False": "failed"}
-    states = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
-    return outcomes.get(states.get("Succeeded", ""), "running")
+    return outcomes.get(_conditions(fields).get("Succeeded", ""), "running")
+
+
+def _conditions(fields: Fields) -> dict[str, str]:
+    places = fields.maps("status", "conditions")
+    return {fields.text(*place, "type"): fields.text(*place, "status") for place in places}
 
 
 def read_pull_request(value: Value) -> PullRequest:
@@ -462,21 +466,21 @@ def read_pull_request(value: Value) -> PullRequest:
         fields.wrong("the number of the pull request is expected", "spec", "number")
         number = 0
     for field in ("repository", "sourceBranch", "targetBranch"):
-        fields.needed("spec", field)
+        fields.require("spec", field)
     source, target = fields.branch("spec", "sourceBranch"), fields.branch("spec", "targetBranch")
     if source and source == target:
         fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
     state = fields.text("status", "state") or "open"
-    known: dict[str, PullRequestState] = {"open": "open", "closed": "closed", "merged": "merged"}
-    if state not in known:
-        fields.wrong(f"expected one of {', '.join(known)}, found {state}", "status", "state")
+    states: dict[str, PullRequestState] = {"open": "open", "closed": "closed", "merged": "merged"}
+    if state not in states:
+        fields.wrong(f"expected one of {', '.join(states)}, found {state}", "status", "state")
     pull_request = PullRequest(
         fields.text("metadata", "name"),
         bare_address(fields.url("spec", "repository")),
         number,
         source,
         target,
-        known.get(state, "open"),
+        states.get(state, "open"),
         fields.flag("status", "draft"),
         fields.commit("status", "headSHA"),
         fields.commit("status", "mergeSHA"),

@@ -63,9 +63,9 @@ def read_admission(value: Value) -> Admission:
     """A ReleasePlanAdmission. Raises UnreadableError."""
     fields = Fields(value)
     released = [
-        (fields.text(*mapped, "name"), image_name(fields.text(*one, "url")))
-        for mapped in fields.maps("spec", "data", "mapping", "components")
-        for one in fields.maps(*mapped, "repositories")
+        (fields.text(*component, "name"), image_name(fields.text(*repository, "url")))
+        for component in fields.maps("spec", "data", "mapping", "components")
+        for repository in fields.maps(*component, "repositories")
     ]
     named = tuple((name, image) for name, image in released if image)
     admission = Admission(fields.text("spec", "origin"), fields.texts("spec", "applications"), named)
@@ -75,7 +75,7 @@ def read_admission(value: Value) -> Admission:
 
 def released_as(component: Component, admissions: Iterable[Admission]) -> tuple[str, ...]:
     """The names under which a Component's image is released, each once."""
-    return tuple(dict.fromkeys(name for one in admissions for name in one.names(component)))
+    return tuple(dict.fromkeys(name for admission in admissions for name in admission.names(component)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,38 +95,40 @@ class Promotion:
 def read_promotions(value: Value) -> list[Promotion]:
     """The promoted images of a ComponentGroup. Raises UnreadableError."""
     fields = Fields(value)
-    found = [
+    promotions = [
         Promotion(
-            ComponentKey(fields.text("metadata", "namespace"), fields.text(*one, "name")),
-            fields.text(*one, "version"),
-            fields.image(*one, "lastPromotedImage"),
-            fields.text(*one, "lastPromotedCommit"),
-            fields.time(*one, "lastPromotedBuildTime"),
+            ComponentKey(fields.text("metadata", "namespace"), fields.text(*place, "name")),
+            fields.text(*place, "version"),
+            fields.image(*place, "lastPromotedImage"),
+            fields.text(*place, "lastPromotedCommit"),
+            fields.time(*place, "lastPromotedBuildTime"),
         )
-        for one in fields.maps("status", "globalCandidateList")
+        for place in fields.maps("status", "globalCandidateList")
     ]
     fields.check()
-    return [one for one in found if digest_of(one.image)]
+    return [promotion for promotion in promotions if digest_of(promotion.image)]
 
 
 def with_promotions(component: Component, promotions: Iterable[Promotion]) -> Component:
     """The Component with the newest promoted image of each version (C16); its status counts if it is newer."""
     versions = list(component.versions)
-    for one in sorted(promotions, key=lambda one: one.started):
-        index = next((n for n, each in enumerate(versions) if one.version in (each.name, each.branch)), 0)
-        digest = digest_of(one.image)
+    for promotion in sorted(promotions, key=lambda promotion: promotion.started):
+        index = next((n for n, each in enumerate(versions) if promotion.version in (each.name, each.branch)), 0)
+        digest = digest_of(promotion.image)
         if index:
-            versions[index] = replace(versions[index], digest=digest, promoted=one.started, commit=one.commit)
-        elif one.version and not versions and component.branch not in ("", one.version):
+            versions[index] = replace(
+                versions[index], digest=digest, promoted=promotion.started, commit=promotion.commit
+            )
+        elif promotion.version and not versions and component.branch not in ("", promotion.version):
             continue  # of another branch than that of the Component
-        elif component.is_declared or not component.digest or one.started > component.promoted:
+        elif component.is_declared or not component.digest or promotion.started > component.promoted:
             component = replace(
                 component,
-                image=component.image or image_name(one.image),
+                image=component.image or image_name(promotion.image),
                 digest=digest,
-                promoted=one.started,
-                commit=one.commit,
-                tags=tuple(dict.fromkeys(filter(None, (*component.tags, tag_of(one.image))))),
+                promoted=promotion.started,
+                commit=promotion.commit,
+                tags=tuple(dict.fromkeys(filter(None, (*component.tags, tag_of(promotion.image))))),
                 is_declared=False,
             )
     return replace(component, versions=tuple(versions))
@@ -137,7 +139,7 @@ def read_most_nudges(value: Value) -> int:
     place = ("schema", "openAPIV3Schema", "properties", "spec", "properties", "nudges")
     schemas = [at(version, *place) for version in items(value, "spec", "versions")]
     limits = [schema.get("maxItems", sys.maxsize) for schema in schemas if isinstance(schema, dict)]
-    return max((one for one in limits if isinstance(one, int)), default=MOST_NUDGES)
+    return max((limit for limit in limits if isinstance(limit, int)), default=MOST_NUDGES)
 
 
 def check_fields(kind: str, value: Value) -> None:
@@ -153,5 +155,5 @@ def _check(fields: Fields, place: tuple[str | int, ...], path: tuple[str, ...]) 
         fields.text(*place, *path)
         return
     depth = path.index(_EACH)
-    for one in fields.maps(*place, *path[:depth]):
-        _check(fields, one, path[depth + 1 :])
+    for item in fields.maps(*place, *path[:depth]):
+        _check(fields, item, path[depth + 1 :])

@@ -23,7 +23,7 @@ Action: TypeAlias = Literal["create", "addCommit", "regenerate", "rebase", "desc
 
 @dataclass(frozen=True, slots=True)
 class PlanChoices:
-    """What the user chose for plans."""
+    """The choices of the user for plans."""
 
     branches: BranchNames = field(default_factory=BranchNames)
     suffix: Suffix = "component"
@@ -42,7 +42,7 @@ class PlanTarget:
 
     def __str__(self) -> str:
         """Its name in messages."""
-        return ", ".join(str(one.key) for one in self.dependants)
+        return ", ".join(str(dependant.key) for dependant in self.dependants)
 
     @property
     def key(self) -> ComponentKey:
@@ -67,7 +67,7 @@ class PlanTarget:
     @property
     def contexts(self) -> tuple[str, ...]:
         """Their directories."""
-        return tuple(dict.fromkeys(one.context for one in self.dependants))
+        return tuple(dict.fromkeys(dependant.context for dependant in self.dependants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Synthetic:
 
 @dataclass(frozen=True, slots=True)
 class DigestEdit:
-    """A commit that replaces digests of a Component. `known` are those that may be replaced (C5).
+    """A commit that replaces digests of a Component. `replaceable` are the digests before (C5).
 
     Where other Components have images of the same name, `other_digests` are theirs; `tags` belong only to the
     Component, `other_tags` only to these. `manifests` are digests of its images for single architectures: files that
@@ -99,7 +99,7 @@ class DigestEdit:
 
     component: ComponentKey
     repositories: tuple[str, ...]
-    known: tuple[str, ...]
+    replaceable: tuple[str, ...]
     digest: str
     manifests: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pull request of one target and group. `own` is its observed state; `closed` says why it is closed.
+    """The pull request of one target and group. `pull_request` is observed; `closed` says why it is closed.
 
     `is_remembered` says that its target had the digests when the last one was closed: only `apply` sees whether it
     still has them.
@@ -137,7 +137,7 @@ class Plan:
     actions: tuple[Action, ...] = ()
     title: str = ""
     description: str = ""
-    own: PullRequest | None = None
+    pull_request: PullRequest | None = None
     closed: str = ""
     is_remembered: bool = False
 
@@ -172,8 +172,8 @@ _WORDS = {
 class DescribedState:
     """The state in a description: digests by name of the dependency, states by trigger, heads by copied pull request.
 
-    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that the
-    reason was that the target had the digests, `by_push` that a push triggered it, too.
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it,
+    `unneeded` that it did because the target had the digests, `by_push` that a push triggered it, too.
     """
 
     digests: Mapping[str, str]
@@ -181,7 +181,7 @@ class DescribedState:
     synthetic: Mapping[str, str]
     built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     closed: bool = False
-    had: bool = False
+    unneeded: bool = False
     by_push: bool = False
 
 
@@ -231,32 +231,32 @@ def description_of(
     synthetic: Sequence[Synthetic],
     closed: str = "",
     *,
-    kept: bool = False,
+    expires: bool = False,
 ) -> tuple[str, str]:
     """Title and description of a pull request.
 
-    `closed` is why it is closed; `kept` says that it keeps digests of pull requests that will not be merged.
+    `closed` is why it is closed; `expires` says that it keeps digests of pull requests that will not be merged.
     """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
-    to = ", ".join(one.key.name for one in target.dependants)
-    whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
+    to = ", ".join(dependant.key.name for dependant in target.dependants)
+    whom = ", ".join(f"`{dependant.key.name}`" for dependant in target.dependants)
     lines = [BEGIN, f"This updates images in {whom}, for the group `{group}`.", ""]
     for edit in digests:
         image = edit.repositories[0] if edit.repositories else edit.component.name
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
-    for name, ones in _by_pull_request(triggers).items():
+    for name, causes in _by_pull_request(triggers).items():
         # If it is built as several components, the last of them counts.
-        state = next((one.state for one in ones if one.state == "waiting"), ones[0].state)
-        head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
-        built_as = ", ".join(f"`{one.component.name}`" for one in ones)
+        state = next((trigger.state for trigger in causes if trigger.state == "waiting"), causes[0].state)
+        head = causes[0].pull_request.head if causes[0].pull_request is not None else ""
+        built_as = ", ".join(f"`{trigger.component.name}`" for trigger in causes)
         lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
-    lines += [f"{_PUSH}`{one.component.name}`" for one in triggers if one.pull_request is None]
+    lines += [f"{_PUSH}`{trigger.component.name}`" for trigger in triggers if trigger.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
-        lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
-    lines += ["", _closed(closed) if closed else _order(waiting, bool(digests), kept=kept), END]
+        lines += [f"- files of {reference(copy.pull_request)} at {copy.pull_request.head or '0'}" for copy in synthetic]
+    lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests), expires=expires), END]
     return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
 
 
@@ -265,7 +265,7 @@ def closed_description(description: str, reason: str) -> str:
     block = _BLOCK.search(description)
     assert block is not None
     lines = block[1].rstrip("\n").split("\n")[:-1]
-    return "\n".join([BEGIN, *lines[1:], _closed(reason), END]) + "\n"
+    return "\n".join([BEGIN, *lines[1:], _closing_line(reason), END]) + "\n"
 
 
 def reference(pull_request: PullRequest) -> str:
@@ -279,30 +279,30 @@ def link(repository: str, number: int) -> str:
 
 
 def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
-    found: dict[str, list[Trigger]] = {}
-    for one in triggers:
-        if one.pull_request is not None:
-            found.setdefault(reference(one.pull_request), []).append(one)
-    return found
+    groups: dict[str, list[Trigger]] = {}
+    for trigger in triggers:
+        if trigger.pull_request is not None:
+            groups.setdefault(reference(trigger.pull_request), []).append(trigger)
+    return groups
 
 
-def _closed(reason: str) -> str:
+def _closing_line(reason: str) -> str:
     return f"Closed: {reason}."
 
 
-def _order(waiting: Sequence[Waiting], updates: bool, *, kept: bool) -> str:
-    if kept:
+def _order(waiting: Sequence[Waiting], updates: bool, *, expires: bool) -> str:
+    if expires:
         return "Some of its triggers were closed without a merge; check the digests before you merge it."
     if not updates:
         return "It updates nothing any more: its triggers will not be merged."
     if not waiting:
         return "It can be merged."
-    names = {one: reference(one.pull_request) for one in waiting if one.pull_request is not None}
-    unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
+    names = {wait: reference(wait.pull_request) for wait in waiting if wait.pull_request is not None}
+    unmerged = dict.fromkeys(name for wait, name in names.items() if wait.until == "merged")
     if unmerged:
         return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
     if not names:
-        untested = ", ".join(one.component.name for one in waiting)
+        untested = ", ".join(wait.component.name for wait in waiting)
         return f"Merge it when the tests of {untested} have passed: until then it stays a draft."
     unbuilt = ", ".join(dict.fromkeys(names.values()))
     return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."
@@ -324,13 +324,13 @@ class Planning:
         self.closing: set[PullRequestId] = set()
         living = self._targets([graph.components[key] for key in graph.order], choices)
         self.targets = list(_with_distinct_suffixes(living))
-        taken = {_place(one) for one in self.targets}
+        places = {_place(target) for target in self.targets}
         over = self._targets(graph.deleted.values(), choices)
-        self.deleted_targets = [one for one in over if _place(one) not in taken]
-        suffixes = {one.suffix for one in (*self.targets, *self.deleted_targets) if self._has_branches(one)}
+        self.deleted_targets = [target for target in over if _place(target) not in places]
+        suffixes = {target.suffix for target in (*self.targets, *self.deleted_targets) if self._has_branches(target)}
         self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
         self._groups: dict[str, str] = {}
-        self._by_place = {_place(one): one for one in self.targets}
+        self._by_place = {_place(target): target for target in self.targets}
 
     def group(self, branch: str) -> str:
         """The group of a branch."""
@@ -338,26 +338,26 @@ class Planning:
             self._groups[branch] = self.choices.branches.group(branch)
         return self._groups[branch]
 
-    def target_of(self, one: PullRequest) -> PlanTarget | None:
+    def target_of(self, pull: PullRequest) -> PlanTarget | None:
         """The target whose digests a pull request updates, None if no plan opened it."""
-        suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
-        found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
-        return found if found is not None and parse_description(one.description) is not None else None
+        suffix = pull.source_branch[len(self.group(pull.source_branch)) + 1 :]
+        target = self._by_place.get((same_repository(pull.repository), suffix)) if suffix else None
+        return target if target is not None and parse_description(pull.description) is not None else None
 
     def sharing(self, key: ComponentKey) -> list[ComponentKey]:
         """Other Components of the namespace whose images have a name of this one's."""
-        found = {
-            one for name in self.history.image_names(key) for one in self._by_image[key.namespace, spellings(name)]
+        keys = {
+            other for name in self.history.image_names(key) for other in self._by_image[key.namespace, spellings(name)]
         }
-        return sorted(found - {key})
+        return sorted(keys - {key})
 
     @cached_property
     def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[ComponentKey]]:
-        found: dict[tuple[str, tuple[str, ...]], list[ComponentKey]] = {}
+        keys: dict[tuple[str, tuple[str, ...]], list[ComponentKey]] = {}
         for key in self.graph.components:
             for name in self.history.image_names(key):
-                found.setdefault((key.namespace, spellings(name)), []).append(key)
-        return found
+                keys.setdefault((key.namespace, spellings(name)), []).append(key)
+        return keys
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
         """Records a finding about a Component."""
@@ -365,41 +365,42 @@ class Planning:
 
     def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
-        return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
-            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
-            and parse_description(one.description)
-            for one in self.history.of_repository(target.repository)
+        return any(self.graph.dependencies(dependant.key) for dependant in target.dependants) or any(
+            pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
+            and parse_description(pull.description)
+            for pull in self.history.of_repository(target.repository)
         )
 
     def _targets(self, components: Iterable[Component], choices: PlanChoices) -> Iterator[PlanTarget]:
         sharing: dict[tuple[str, ...], list[Component]] = {}
-        for one in components:
-            place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
-            is_shared = choices.suffix == "repository" or self._has_simple_branch(one)
-            sharing.setdefault((*place, "" if is_shared and one.repository else one.key.name), []).append(one)
-        for (*_, alone), ones in sharing.items():
-            dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
+        for component in components:
+            key, repository = component.key, component.repository
+            is_shared = repository and (choices.suffix == "repository" or self._has_simple_branch(component))
+            place = (key.namespace, component.application, same_repository(repository), component.branch)
+            sharing.setdefault((*place, "" if is_shared else key.name), []).append(component)
+        for (*_, alone), group in sharing.items():
+            dependants = [dependant for dependant in group if self.graph.dependencies(dependant.key)] or group[:1]
             if alone or self._is_chained(dependants):
-                yield from (PlanTarget((one,), one.key.name) for one in dependants)
+                yield from (PlanTarget((dependant,), dependant.key.name) for dependant in dependants)
             else:
-                name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
-                branch = ones[0].branch.replace("/", "-")
+                name = same_repository(group[0].repository).rpartition("/")[2] or group[0].key.name
+                branch = group[0].branch.replace("/", "-")
                 yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
 
-    def _has_simple_branch(self, one: Component) -> bool:
+    def _has_simple_branch(self, component: Component) -> bool:
         """Whether a dependency of this Component asks for one pull request per repository (C10)."""
-        return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(one.key))
+        return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(component.key))
 
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
         """Whether one of them depends on another: one branch cannot be on both sides of a merge."""
-        keys = {one.key for one in dependants}
+        keys = {dependant.key for dependant in dependants}
         above, level = set[ComponentKey](), keys
         while level:
-            level = {key for one in level for key in self.graph.dependencies(one)} - above
+            level = {key for below in level for key in self.graph.dependencies(below)} - above
             above |= level
         if not above & keys:
             return False
-        names = ", ".join(one.key.name for one in dependants)
+        names = ", ".join(dependant.key.name for dependant in dependants)
         message = f"{names} share a repository, but depend on each other: each gets separate branches"
         self.report("info", "I17", message, dependants[0].key)
         return True
@@ -407,18 +408,18 @@ class Planning:
 
 def _with_distinct_suffixes(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:
     """Changes the suffixes if two namespaces build Components of the same name from one repository."""
-    taken = set[tuple[str, str]]()
-    for one in targets:
-        if _place(one) in taken:
-            one = replace(one, suffix=f"{one.suffix}-{one.key.namespace}")
-        taken.add(_place(one))
-        yield one
+    places = set[tuple[str, str]]()
+    for target in targets:
+        if _place(target) in places:
+            target = replace(target, suffix=f"{target.suffix}-{target.key.namespace}")
+        places.add(_place(target))
+        yield target
 
 
-def _place(one: PlanTarget) -> tuple[str, str]:
-    return same_repository(one.repository), one.suffix
+def _place(target: PlanTarget) -> tuple[str, str]:
+    return same_repository(target.repository), target.suffix
 
 
-def named(one: PullRequest) -> str:
-    """The name of a pull request in findings."""
-    return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"
+def pull_name(pull: PullRequest) -> str:
+    """The name of a pull request in findings: name#number."""
+    return f"{same_repository(pull.repository).rpartition('/')[2]}#{pull.number}"

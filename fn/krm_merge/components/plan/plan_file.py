@@ -32,11 +32,11 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEdit:
-    """Digests of a component to be replaced in the files of a directory. `known` includes the new digest."""
+    """Digests of a component to be replaced in the files of a directory. `identity` includes the new digest."""
 
     component: str
     repositories: tuple[str, ...]
-    known: ImageIdentity
+    identity: ImageIdentity
     digest: str
     manifests: frozenset[str] = frozenset()
     tag: str = ""
@@ -72,7 +72,7 @@ class RecordedPlan:
     policy: DigestPolicy = field(default_factory=DigestPolicy)
     dependants: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
-    """What it waits for, in words."""
+    """The reasons why it is a draft, in words."""
 
 
 def read_recorded_plan(value: Value) -> RecordedPlan:
@@ -83,7 +83,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
         base = _branch(fields, "spec", "targetBranch")
     if branch and branch == base:
         fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
-    fields.needed("spec", "state")
+    fields.require("spec", "state")
     state = _one_of(fields, ("open", "closed"), "spec", "state")
     number = fields.pull_request_number("spec", "number")
     if not isinstance(fields.at("spec", "draft"), bool):
@@ -96,29 +96,29 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
     if not components:
         fields.wrong("at least one Component is expected", "spec", "components")
     copies, edits = list[Copy](), list[PlannedEdit]()
-    for one in fields.maps("spec", "commits"):
-        if _one_of(fields, ("synthetic", "digest"), *one, "kind") == "synthetic":
-            copies.append(_copy(fields, one))
+    for place in fields.maps("spec", "commits"):
+        if _one_of(fields, ("synthetic", "digest"), *place, "kind") == "synthetic":
+            copies.append(_copy(fields, place))
         else:
-            edits.append(_edit(fields, one))
+            edits.append(_edit(fields, place))
     order = RecordedPlan(
-        fields.needed("metadata", "name"),
+        fields.require("metadata", "name"),
         _needed_url(fields, "spec", "repository"),
         branch,
-        fields.needed("spec", "group"),
+        fields.require("spec", "group"),
         base,
-        tuple(fields.directory(*one, "context") or "." for one in components),
+        tuple(fields.directory(*place, "context") or "." for place in components),
         number,
         (fields.text("spec", "reason") or "as planned") if state == "closed" else "",
         fields.flag("spec", "draft"),
-        fields.needed("spec", "title"),
+        fields.require("spec", "title"),
         description,
         frozenset(fields.texts("spec", "actions") or ()),
         tuple(copies),
         tuple(edits),
         _policy(fields),
-        tuple(fields.text(*one, "name") for one in components),
-        tuple(dict.fromkeys(_wait(fields, one) for one in fields.maps("spec", "waitingFor"))),
+        tuple(fields.text(*place, "name") for place in components),
+        tuple(dict.fromkeys(_wait(fields, place) for place in fields.maps("spec", "waitingFor"))),
     )
     fields.check()
     return order
@@ -129,7 +129,7 @@ def _copy(fields: Fields, at: Place) -> Copy:
     if not head:
         fields.wrong("the whole id of a commit is expected", *at, "headSHA")
     return Copy(
-        fields.needed(*at, "pullRequest"),
+        fields.require(*at, "pullRequest"),
         head,
         _branch(fields, *at, "targetBranch"),
         fields.texts(*at, "paths") or (),
@@ -137,12 +137,12 @@ def _copy(fields: Fields, at: Place) -> Copy:
 
 
 def _edit(fields: Fields, at: Place) -> PlannedEdit:
-    fields.needed(*at, "to")
+    fields.require(*at, "to")
     new, tag = fields.digest(*at, "to"), fields.text(*at, "tag")
     if tag and not is_tag(tag):
         fields.wrong("the tag of an image is expected", *at, "tag")
     return PlannedEdit(
-        fields.needed(*at, "component"),
+        fields.require(*at, "component"),
         fields.texts(*at, "repositories") or (),
         ImageIdentity(
             _digests(fields, *at, "from") | {new},
@@ -177,22 +177,22 @@ def _policy(fields: Fields) -> DigestPolicy:
 
 
 def _needed_url(fields: Fields, *at: str | int) -> str:
-    fields.needed(*at)
+    fields.require(*at)
     return fields.url(*at)
 
 
 def _branch(fields: Fields, *at: str | int) -> str:
-    written = fields.needed(*at)
+    written = fields.require(*at)
     if written and _NO_BRANCH.search(written):
         fields.wrong("the name of a branch is expected", *at)
     return written
 
 
-def _one_of(fields: Fields, known: Sequence[str], *at: str | int) -> str:
+def _one_of(fields: Fields, choices: Sequence[str], *at: str | int) -> str:
     """One of the known texts; the first if it is missing."""
-    written = fields.text(*at) or known[0]
-    if written not in known:
-        fields.wrong(f"{' or '.join(known)} is expected", *at)
+    written = fields.text(*at) or choices[0]
+    if written not in choices:
+        fields.wrong(f"{' or '.join(choices)} is expected", *at)
     return written
 
 
@@ -220,51 +220,51 @@ class Summary:
     @property
     def headline(self) -> str:
         """All plans in one line."""
-        drafts = sum(one.draft and not one.closed for one in self.plans)
-        closed = sum(bool(one.closed) for one in self.plans)
-        acting = sum(bool(one.actions) for one in self.plans)
+        drafts = sum(plan.draft and not plan.closed for plan in self.plans)
+        closed = sum(bool(plan.closed) for plan in self.plans)
+        acting = sum(bool(plan.actions) for plan in self.plans)
         ready = len(self.plans) - drafts - closed
         noun = "plan" if len(self.plans) == 1 else "plans"
         return f"{len(self.plans)} {noun}: {ready} ready, {drafts} draft, {closed} to close; {acting} with actions"
 
 
-def summarized(plans: Iterable[RecordedPlan]) -> Summary:
+def summarize(plans: Iterable[RecordedPlan]) -> Summary:
     """The plans by dependant, group and what they wait for."""
-    found = sorted(plans, key=lambda one: one.name)
+    ordered = sorted(plans, key=lambda plan: plan.name)
     names: Mapping[View, Callable[[RecordedPlan], Iterable[str]]] = {
-        "wait": lambda one: one.waits,
-        "group": lambda one: (one.group,),
-        "dependant": lambda one: one.dependants,
+        "wait": lambda plan: plan.waits,
+        "group": lambda plan: (plan.group,),
+        "dependant": lambda plan: plan.dependants,
     }
     views: dict[View, dict[str, list[RecordedPlan]]] = {}
     for view, names_of in names.items():
-        held: dict[str, list[RecordedPlan]] = {}
-        for one in found:
-            for name in names_of(one):
-                held.setdefault(name, []).append(one)
-        views[view] = dict(sorted(held.items(), key=lambda pair: (-len(pair[1]), pair[0])))
-    return Summary(found, views)
+        entries: dict[str, list[RecordedPlan]] = {}
+        for plan in ordered:
+            for name in names_of(plan):
+                entries.setdefault(name, []).append(plan)
+        views[view] = dict(sorted(entries.items(), key=lambda pair: (-len(pair[1]), pair[0])))
+    return Summary(ordered, views)
 
 
 def as_text(summary: Summary, view: View | None = None) -> str:
     """The summary for a terminal: the first entries of all views, or all entries of one."""
     lines = [summary.headline]
     for name, title in _TITLES.items():
-        held = summary.views[name]
-        if view not in (None, name) or not held:
+        entries = summary.views[name]
+        if view not in (None, name) or not entries:
             continue
-        shown = list(held.items())[: None if view else _SHOWN]
+        first = list(entries.items())[: None if view else _SHOWN]
         lines += ["", f"{title}:"]
-        lines += [f"  {key}: {_about(plans, name)}" for key, plans in shown]
-        if len(shown) < len(held):
-            lines.append(f"  and {len(held) - len(shown)} more: --by {name}")
+        lines += [f"  {key}: {_about(plans, name)}" for key, plans in first]
+        if len(first) < len(entries):
+            lines.append(f"  and {len(entries) - len(first)} more: --by {name}")
     return "\n".join(lines) + "\n"
 
 
 def _about(plans: Sequence[RecordedPlan], view: View) -> str:
     if view == "dependant":
-        return "; ".join(f"{one.branch} ({state_of(one)})" for one in plans[:3]) + _and_more(len(plans) - 3)
-    targets = sorted({name for one in plans for name in one.dependants})
+        return "; ".join(f"{plan.branch} ({state_of(plan)})" for plan in plans[:3]) + _and_more(len(plans) - 3)
+    targets = sorted({name for plan in plans for name in plan.dependants})
     what = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
     return f"{what} for {', '.join(targets[:5])}{_and_more(len(targets) - 5)}"
 
@@ -285,22 +285,22 @@ def state_of(plan: RecordedPlan) -> str:
 def as_value(summary: Summary) -> Value:
     """The summary for a program: each plan once, and the names of plans by each view."""
     plans: dict[str, Value] = {
-        one.name: {
-            "repository": one.repository,
-            "branch": one.branch,
-            "group": one.group,
-            "dependants": list(one.dependants),
-            "draft": one.draft,
-            "closed": one.closed,
-            "waitsFor": list(one.waits),
-            "actions": [*sorted(one.actions)],
+        plan.name: {
+            "repository": plan.repository,
+            "branch": plan.branch,
+            "group": plan.group,
+            "dependants": list(plan.dependants),
+            "draft": plan.draft,
+            "closed": plan.closed,
+            "waitsFor": list(plan.waits),
+            "actions": [*sorted(plan.actions)],
         }
-        for one in summary.plans
+        for plan in summary.plans
     }
     views: dict[str, Value] = {}
     for view, entries in summary.views.items():
-        named: dict[str, Value] = {name: [one.name for one in held] for name, held in entries.items()}
-        views[f"by{view.capitalize()}"] = named
+        names: dict[str, Value] = {name: [plan.name for plan in group] for name, group in entries.items()}
+        views[f"by{view.capitalize()}"] = names
     return {"summary": summary.headline, "plans": plans, **views}
 
 
@@ -316,8 +316,8 @@ def as_page(summary: Summary) -> str:
         parts.append(f"<h2>{title}</h2>")
         for name, plans in summary.views[view].items():
             rows = "".join(
-                f"<li>{escape(', '.join(one.dependants))}: {escape(one.branch)} ({escape(state_of(one))})</li>"
-                for one in plans
+                f"<li>{escape(', '.join(plan.dependants))}: {escape(plan.branch)} ({escape(state_of(plan))})</li>"
+                for plan in plans
             )
             parts.append(f"<details><summary>{escape(name)} ({len(plans)})</summary><ul>{rows}</ul></details>")
     return "\n".join([*parts, "</body></html>"]) + "\n"

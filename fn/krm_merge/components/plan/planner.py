@@ -24,8 +24,8 @@ from krm_merge.components.plan.model import (
     Waiting,
     description_of,
     is_described,
-    named,
     parse_description,
+    pull_name,
 )
 from krm_merge.components.plan.pull_requests import (
     OurPullRequests,
@@ -33,7 +33,7 @@ from krm_merge.components.plan.pull_requests import (
     closed_as_unneeded,
     end_of,
     is_worth_opening,
-    unsettled,
+    unsettled_triggers,
 )
 from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.interface import same_repository
@@ -42,13 +42,13 @@ from krm_merge.krm.result import Result
 _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done")))
 
 
-def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
+def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
     """The actions that update the pull request to the plan. Marking it ready starts builds, without a comment (I18)."""
-    own = made.own
-    if own is None:
+    pull = plan.pull_request
+    if pull is None:
         yield "create"
         return
-    planned = parse_description(made.description)
+    planned = parse_description(plan.description)
     assert planned is not None
     before = carried or DescribedState({}, {}, {})
     # R23: a trigger was merged or built since.
@@ -60,32 +60,32 @@ def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
         yield "addCommit"
     if merged_since and planned.synthetic == before.synthetic:
         yield "rebase"
-    if own.title != made.title or not is_described(own.description, made.description):
+    if pull.title != plan.title or not is_described(pull.description, plan.description):
         yield "describe"
     # I9: the planned pull request becomes ready, not the one that triggered it.
-    if own.draft != made.draft:
-        yield "draft" if made.draft else "undraft"
+    if pull.draft != plan.draft:
+        yield "draft" if plan.draft else "undraft"
 
 
-def report_reasons(planning: Planning, made: Plan) -> None:
+def report_reasons(planning: Planning, plan: Plan) -> None:
     """Reports the digests of a pull request, and what it waits for."""
-    key, of_whom = made.target.key, made.target
-    what = f"{named(made.own)}" if made.own is not None else f"a pull request from {made.branch}"
-    updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
-    planning.report("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} updates {updates}", key)
-    if made.waiting:
-        waits = ", ".join(dict.fromkeys(_waits(one) for one in made.waiting))
+    key, of_whom, pull = plan.target.key, plan.target, plan.pull_request
+    what = pull_name(pull) if pull is not None else f"a pull request from {plan.branch}"
+    updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in plan.digests) or "nothing"
+    planning.report("info", "R21" if pull is None else "R22", f"{of_whom}: {what} updates {updates}", key)
+    if plan.waiting:
+        waits = ", ".join(dict.fromkeys(_waits(wait) for wait in plan.waiting))
         planning.report("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
-    elif made.own is not None and made.own.draft and not made.draft:
+    elif pull is not None and pull.draft and not plan.draft:
         planning.report("info", "R30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
-    if made.own is None and made.branch == branch_names(made.group, "")[1] + made.target.suffix:
-        message = f"{of_whom}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
+    if pull is None and plan.branch == branch_names(plan.group, "")[1] + plan.target.suffix:
+        message = f"{of_whom}: the branch is {plan.branch}: git allows no {plan.group}/… beside {plan.group}"
         planning.report("info", "I5", message, key)
 
 
-def _waits(one: Waiting) -> str:
-    what = named(one.pull_request) if one.pull_request is not None else str(one.component)
-    return f"{what} is merged" if one.until == "merged" else f"the merge of {what} is built as {one.component.name}"
+def _waits(wait: Waiting) -> str:
+    what = pull_name(wait.pull_request) if wait.pull_request is not None else str(wait.component)
+    return f"{what} is merged" if wait.until == "merged" else f"the merge of {what} is built as {wait.component.name}"
 
 
 def desired_digests(
@@ -93,37 +93,37 @@ def desired_digests(
 ) -> dict[ComponentKey, str]:
     """The digest of each dependency for the branch; `last` is the last pull request of the group."""
     desired: dict[ComponentKey, str] = {}
-    for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
-        of_key = [one for one in triggers if one.component == key]
-        found = _chosen(planning, key, of_key)
-        if found is None and last is not None and key.name in last.described.digests:
+    for key in sorted({trigger.component for trigger in triggers}, key=planning.rank.__getitem__):
+        of_key = [trigger for trigger in triggers if trigger.component == key]
+        digest = _choose_digest(planning, key, of_key)
+        if digest is None and last is not None and key.name in last.described.digests:
             # S7: the digest of a closed pull request is replaced by the promoted one.
-            found = planning.history.promoted_digest(key)
-        if found:
-            desired[key] = found
+            digest = planning.history.promoted_digest(key)
+        if digest:
+            desired[key] = digest
     return desired
 
 
-def _chosen(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> str | None:
+def _choose_digest(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> str | None:
     """The digest of one dependency; None if all its triggers are closed pull requests."""
     for state in ("open", "waiting", "done"):
-        found = [one for one in triggers if one.state == state and one.digest]
-        if not found:
+        candidates = [trigger for trigger in triggers if trigger.state == state and trigger.digest]
+        if not candidates:
             continue
         # I13: within one group, prefer builds that hold the digests of the group; then the newest build.
-        ours = [one for one in found if one.pull_request and planning.target_of(one.pull_request) is not None]
-        return _newest(planning, key, ours or found).digest
+        ours = [trigger for trigger in candidates if (pull := trigger.pull_request) and planning.target_of(pull)]
+        return _newest(planning, key, ours or candidates).digest
     if planning.choices.on_closed == "keep":
-        return next((one.digest for one in reversed(triggers) if one.digest), None)
+        return next((trigger.digest for trigger in reversed(triggers) if trigger.digest), None)
     return None
 
 
 def _newest(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> Trigger:
-    def started(one: Trigger) -> str:
-        build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
+    def start_time(trigger: Trigger) -> str:
+        build = latest(planning.history.before_merge(key, trigger.pull_request)) if trigger.pull_request else None
         return build.started if build is not None else ""
 
-    return max(triggers, key=started)
+    return max(triggers, key=start_time)
 
 
 def digest_edit(
@@ -132,42 +132,43 @@ def digest_edit(
     key: ComponentKey,
     desired: Mapping[ComponentKey, str],
     group: str,
-    own: OurPullRequests,
+    pulls: OurPullRequests,
 ) -> DigestEdit:
     """The edit that sets a digest, with those it may replace: the digests that this or another plan set before."""
-    component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
-    before = (ours.last, own.holder(key.name))
-    known = {component.digest, *(one.described.digests.get(key.name, "") for one in before if one is not None)}
-    for build in planning.history.by_component.get(key, ()):
+    component, digest, ours = planning.graph.components[key], desired[key], pulls.of_group(group)
+    before = (ours.last, pulls.holder(key.name))
+    replaceable = {component.digest, *(pull.described.digests.get(key.name, "") for pull in before if pull)}
+    builds = planning.history.by_component.get(key, ())
+    for build in builds:
         if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
-            known.add(build.digest)
-    manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
+            replaceable.add(build.digest)
+    manifests = {manifest for build in builds for manifest in build.manifests}
     tags, others, other_tags = set(component.tags), set[str](), set[str]()
     # C5: digests of another Component are kept, although its image has the same name.
     sharing = planning.sharing(key)
     for other in sharing:
-        is_meant = any(other in planning.graph.dependencies(one.key) for one in target.dependants)
-        others |= _all_digests(planning, other, desired, own) - (set() if is_meant else {*known, digest})
+        is_meant = any(other in planning.graph.dependencies(dependant.key) for dependant in target.dependants)
+        others |= _all_digests(planning, other, desired, pulls) - (set() if is_meant else {*replaceable, digest})
         other_tags |= set(planning.graph.components[other].tags)
     return DigestEdit(
         key,
         planning.history.image_names(key),
-        tuple(sorted(known - {"", digest})),
+        tuple(sorted(replaceable - {"", digest})),
         digest,
         tuple(sorted(manifests - {digest})),
         tuple(sorted(tags - other_tags)) if sharing else (),
         tuple(sorted(others)),
         tuple(sorted(other_tags - tags)),
-        next((one.tag for one in reversed(planning.history.by_component.get(key, ())) if one.digest == digest), ""),
+        next((build.tag for build in reversed(builds) if build.digest == digest), ""),
     )
 
 
 def _all_digests(
-    planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], own: OurPullRequests
+    planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], pulls: OurPullRequests
 ) -> set[str]:
     """All digests that are known to be of a Component, of any group."""
     built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
-    return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}
+    return (built | pulls.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}
 
 
 def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Result]]:
@@ -186,15 +187,15 @@ def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Pla
             planner.plan_target(target)
     for target in planning.deleted_targets:
         planner.close_all(target)
-    plans = sorted(planner.plans, key=lambda one: (one.target.key, one.group))
+    plans = sorted(planner.plans, key=lambda plan: (plan.target.key, plan.group))
     return plans, planning.findings
 
 
 def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
     """Reports the builds of a dependency that trigger nothing."""
-    if numbers := planning.history.unobserved(key):
-        shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
-        message = f"{key}: builds of {shown} trigger nothing: there is no PullRequest of that number; {remedy}"
+    if numbers := planning.history.unobserved_numbers(key):
+        examples, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
+        message = f"{key}: builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
         planning.report("info", "R21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
@@ -206,7 +207,7 @@ def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
 def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
     """Whether the revision of a Component may be a tag: no build, no merge and no list of branches has it."""
     observed = planning.history.of_repository(planning.graph.components[key].repository)
-    branches = {"main", "master"}.union(*((one.target_branch, *(one.branches or ())) for one in observed))
+    branches = {"main", "master"}.union(*((pull.target_branch, *(pull.branches or ())) for pull in observed))
     return branch not in branches and not planning.history.by_component.get(key)
 
 
@@ -224,13 +225,13 @@ class _Planner:
     def plan_target(self, target: PlanTarget) -> None:
         """The plans of one target, by group."""
         start = len(self.plans)
-        own = OurPullRequests(self._planning, target)
-        groups = triggers_by_group(self._planning, target, own)
-        for group in sorted(groups.keys() | own.by_group.keys()):
-            ours = own.of_group(group)
-            triggers = unsettled(self._planning, own, ours, groups.get(group, []))
+        pulls = OurPullRequests(self._planning, target)
+        groups = triggers_by_group(self._planning, target, pulls)
+        for group in sorted(groups.keys() | pulls.by_group.keys()):
+            ours = pulls.of_group(group)
+            triggers = unsettled_triggers(self._planning, pulls, ours, groups.get(group, []))
             if triggers:
-                self._plan_group(target, group, triggers, own)
+                self._plan_group(target, group, triggers, pulls)
             elif ours.open is not None:
                 self._orphan(target, group, ours.open)
         plans = self.plans[start:]
@@ -239,71 +240,71 @@ class _Planner:
 
     def _without_duplicates(self, target: PlanTarget, plans: Sequence[Plan]) -> None:
         """C12: of the plans that are ready, keeps those whose digests no other plan has."""
-        kept: list[Plan] = []
-        for one in sorted(plans, key=_precedence):
-            same = next((other for other in kept if _carries_all(other, one)), None)
+        distinct: list[Plan] = []
+        for plan in sorted(plans, key=_precedence):
+            same = next((other for other in distinct if _carries_all(other, plan)), None)
             if same is None:
-                kept.append(one)
-                self.plans.append(one)
-                if one.actions != ("close",) and not one.is_remembered:
-                    report_reasons(self._planning, one)
+                distinct.append(plan)
+                self.plans.append(plan)
+                if plan.actions != ("close",) and not plan.is_remembered:
+                    report_reasons(self._planning, plan)
                 continue
-            name = named(same.own) if same.own is not None else f"the pull request from {same.branch}"
+            name = pull_name(same.pull_request) if same.pull_request else f"the pull request from {same.branch}"
             reason = f"{name} has the same digests"
-            if one.own is not None:
-                self._close(target, one.group, one.triggers, one.own, "C12", reason)
+            if plan.pull_request is not None:
+                self._close(target, plan.group, plan.triggers, plan.pull_request, "C12", reason)
             else:
-                message = f"{target}: no pull request from {one.branch}: {reason}"
+                message = f"{target}: no pull request from {plan.branch}: {reason}"
                 self._planning.report("info", "C12", message, target.key)
 
     def close_all(self, target: PlanTarget) -> None:
         """Closes the pull requests to a dependant that is deleted (R5)."""
         for group, ours in OurPullRequests(self._planning, target).by_group.items():
-            for one in ours.ones:
-                if one.is_open:
-                    self._close(target, group, (), one.pull_request, "R5", f"{target} is deleted")
+            for pull in ours.pulls:
+                if pull.is_open:
+                    self._close(target, group, (), pull.pull_request, "R5", f"{target} is deleted")
 
-    def _plan_group(self, target: PlanTarget, group: str, triggers: list[Trigger], own: OurPullRequests) -> None:
-        ours = own.of_group(group)
+    def _plan_group(self, target: PlanTarget, group: str, triggers: list[Trigger], pulls: OurPullRequests) -> None:
+        ours = pulls.of_group(group)
         desired = desired_digests(self._planning, triggers, ours.last)
         if ours.open is None:
-            if is_worth_opening(self._planning, target, group, triggers, desired, own):
-                self._plan_pull_request(target, group, triggers, desired, own, None)
+            if is_worth_opening(self._planning, target, group, triggers, desired, pulls):
+                self._plan_pull_request(target, group, triggers, desired, pulls, None)
             return
-        end = end_of(self._planning, triggers, desired, own, ours.open)
+        end = end_of(self._planning, triggers, desired, pulls, ours.open)
         if end is not None:
             self._close(target, group, triggers, ours.open.pull_request, *end)
         else:
-            self._plan_pull_request(target, group, triggers, desired, own, ours.open)
+            self._plan_pull_request(target, group, triggers, desired, pulls, ours.open)
 
-    def _orphan(self, target: PlanTarget, group: str, open_one: TrackedPullRequest) -> None:
+    def _orphan(self, target: PlanTarget, group: str, open_pull: TrackedPullRequest) -> None:
         """Reports a pull request of ours without triggers, or closes it (R6, R5)."""
         deleted = self._planning.graph.deleted_names(target.key.namespace)
-        if open_one.described.digests and open_one.described.digests.keys() <= deleted:
-            self._close(target, group, (), open_one.pull_request, "R5", "its dependencies are deleted")
+        if open_pull.described.digests and open_pull.described.digests.keys() <= deleted:
+            self._close(target, group, (), open_pull.pull_request, "R5", "its dependencies are deleted")
         else:
-            name = named(open_one.pull_request)
+            name = pull_name(open_pull.pull_request)
             message = f"{target}: {name} has no triggers any more; it is kept open; close or merge it"
             self._planning.report("warning", "R6", message, target.key)
 
     def _close(
-        self, target: PlanTarget, group: str, triggers: Sequence[Trigger], one: PullRequest, rule: str, reason: str
+        self, target: PlanTarget, group: str, triggers: Sequence[Trigger], pull: PullRequest, rule: str, reason: str
     ) -> None:
-        self._planning.report("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
-        self._planning.closing.add(one.id)
+        self._planning.report("info", rule, f"{target}: {pull_name(pull)} is closed: {reason}", target.key)
+        self._planning.closing.add(pull.id)
         title, description = description_of(target, group, triggers, (), (), (), reason)
         self.plans.append(
             Plan(
                 target,
                 group,
-                one.source_branch,
-                one.target_branch,
-                draft=one.draft,
+                pull.source_branch,
+                pull.target_branch,
+                draft=pull.draft,
                 triggers=tuple(triggers),
                 actions=("close",),
                 title=title,
                 description=description,
-                own=one,
+                pull_request=pull,
                 closed=reason,
             )
         )
@@ -314,33 +315,33 @@ class _Planner:
         group: str,
         triggers: Sequence[Trigger],
         desired: Mapping[ComponentKey, str],
-        own: OurPullRequests,
-        open_one: TrackedPullRequest | None,
+        pulls: OurPullRequests,
+        open_pull: TrackedPullRequest | None,
     ) -> None:
         """Plans the desired state of a pull request, whether it is open already or not."""
         planning = self._planning
         # I11: it waits for its triggers, not for the rest of its group.
         waiting = tuple(
-            Waiting(one.component, one.pull_request, "merged" if one.state == "open" else "mergeBuild")
-            for one in triggers
-            if one.state in ("open", "waiting")
+            Waiting(trigger.component, trigger.pull_request, "merged" if trigger.state == "open" else "mergeBuild")
+            for trigger in triggers
+            if trigger.state in ("open", "waiting")
         )
-        waiting += tuple(self._untested(target, desired, {one.component for one in waiting}))
+        waiting += tuple(self._test_waits(target, desired, {wait.component for wait in waiting}))
         synthetic = tuple(self._synthetic(target, triggers))
-        digests = tuple(digest_edit(planning, target, key, desired, group, own) for key in desired)
+        digests = tuple(digest_edit(planning, target, key, desired, group, pulls) for key in desired)
         # If it keeps digests that will not be merged, it names images that expire.
         expires = planning.choices.on_closed == "keep" and any(
-            all(one.state == "closed" for one in triggers if one.component == key) for key in desired
+            all(trigger.state == "closed" for trigger in triggers if trigger.component == key) for key in desired
         )
         title, description = description_of(
-            target, group, triggers, digests, waiting, synthetic, kept=expires and not waiting
+            target, group, triggers, digests, waiting, synthetic, expires=expires and not waiting
         )
-        existing = open_one.pull_request if open_one is not None else None
-        made = Plan(
+        existing = open_pull.pull_request if open_pull is not None else None
+        plan = Plan(
             target,
             group,
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
-            existing.target_branch if existing is not None else self._base(target, own),
+            existing.target_branch if existing is not None else self._base(target, pulls),
             # R30: a draft until everything that it waits for is merged and built.
             draft=bool(waiting) or expires,
             triggers=tuple(triggers),
@@ -349,57 +350,58 @@ class _Planner:
             digests=digests,
             title=title,
             description=description,
-            own=existing,
+            pull_request=existing,
         )
-        had = closed_as_unneeded(own.of_group(group), desired)
-        if had is not None:
-            self.plans.append(replace(made, is_remembered=True))
-            message = f"{had.pull_request.target_branch} had the digests of {named(had.pull_request)}, which was closed"
+        closed = closed_as_unneeded(pulls.of_group(group), desired)
+        if closed is not None:
+            self.plans.append(replace(plan, is_remembered=True))
+            target_branch, name = closed.pull_request.target_branch, pull_name(closed.pull_request)
+            message = f"{target_branch} had the digests of {name}, which was closed"
             planning.report("info", "R22", f"{target}: {message}; apply opens another if it was reverted", target.key)
             return
         self.plans.append(
-            replace(made, actions=tuple(actions(made, open_one.described if open_one is not None else None)))
+            replace(plan, actions=tuple(actions(plan, open_pull.described if open_pull is not None else None)))
         )
 
-    def _untested(
+    def _test_waits(
         self, target: PlanTarget, desired: Mapping[ComponentKey, str], waiting: Collection[ComponentKey]
     ) -> Iterator[Waiting]:
         """C10: the merged and built digests along validated edges whose tests have not passed."""
         graph, history = self._planning.graph, self._planning.history
         for key, digest in desired.items():
-            edges = {Edge(one.key, key) for one in target.dependants}
+            edges = {Edge(dependant.key, key) for dependant in target.dependants}
             if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
                 yield Waiting(key, None, "validated")
 
-    def _base(self, target: PlanTarget, own: OurPullRequests) -> str:
+    def _base(self, target: PlanTarget, pulls: OurPullRequests) -> str:
         """The branch that a new pull request is for, '' for a default branch that nothing names.
 
         Plans are compared by it, so that a pull request looks the same before and after it is opened (C14).
         """
-        return target.branch or self._planning.history.default_branch(target.repository) or own.newest_target
+        return target.branch or self._planning.history.default_branch(target.repository) or pulls.newest_target
 
     def _branch(self, target: PlanTarget, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
-        taken = {target.branch or self._planning.history.default_branch(target.repository) or "main"}
-        for one in self._planning.history.of_repository(target.repository):
-            taken |= {*(one.branches or ()), one.target_branch}
-            if one.state == "open":
-                taken.add(one.source_branch)
+        branches = {target.branch or self._planning.history.default_branch(target.repository) or "main"}
+        for pull in self._planning.history.of_repository(target.repository):
+            branches |= {*(pull.branches or ()), pull.target_branch}
+            if pull.state == "open":
+                branches.add(pull.source_branch)
         for trigger in triggers:
             source = trigger.pull_request
             # The branch of a merged pull request may still exist.
             if source is not None and same_repository(source.repository) == repository:
-                taken.add(source.source_branch)
-        return branch_for(group, target.suffix, taken, self._planning.choices.branches.separators)
+                branches.add(source.source_branch)
+        return branch_for(group, target.suffix, branches, self._planning.choices.branches.separators)
 
     def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
         """R28: the open pull requests of the same repository that change the dependants' directories, each once."""
         seen: set[int] = set()
-        for one in triggers:
-            pull_request = one.pull_request
+        for trigger in triggers:
+            pull_request = trigger.pull_request
             if (
                 pull_request is None
-                or one.state != "open"
+                or trigger.state != "open"
                 or pull_request.number in seen
                 or same_repository(pull_request.repository) != same_repository(target.repository)
             ):
@@ -407,7 +409,7 @@ class _Planner:
             seen.add(pull_request.number)
             if pull_request.changed is None or not pull_request.head:
                 message = (
-                    f"{target}: what {named(pull_request)} changes, or its head, was not observed; if it changes "
+                    f"{target}: what {pull_name(pull_request)} changes, or its head, was not observed; if it changes "
                     f"{', '.join(target.contexts)}, that is missing from the branch"
                 )
                 self._planning.report("warning", "R28", message, target.key)
@@ -423,23 +425,23 @@ class _Planner:
                 yield Synthetic(pull_request, paths)
 
 
-def _precedence(one: Plan) -> tuple[bool, bool, int, bool, int, str]:
+def _precedence(plan: Plan) -> tuple[bool, bool, int, bool, int, str]:
     """Sort key of plans with the same digests: prefer one with commits of people, then the larger, then the older."""
-    own = one.own
+    pull = plan.pull_request
     return (
-        bool(one.closed),
-        own is None or not own.user_commits,
-        -len(one.digests),
-        own is None,
-        own.number if own is not None else 0,
-        one.group,
+        bool(plan.closed),
+        pull is None or not pull.user_commits,
+        -len(plan.digests),
+        pull is None,
+        pull.number if pull is not None else 0,
+        plan.group,
     )
 
 
-def _carries_all(one: Plan, other: Plan) -> bool:
-    """Whether `one` has all digests of `other`, and both are ready."""
-    is_ready = all(not plan.closed and not plan.draft and not plan.synthetic and plan.digests for plan in (one, other))
-    if not is_ready or (other.own is not None and other.own.user_commits) or one.is_remembered:
+def _carries_all(plan: Plan, other: Plan) -> bool:
+    """Whether `plan` has all digests of `other`, and both are ready."""
+    is_ready = all(not side.closed and not side.draft and not side.synthetic and side.digests for side in (plan, other))
+    if not is_ready or (other.pull_request is not None and other.pull_request.user_commits) or plan.is_remembered:
         return False
-    brought = {edit.component: edit.digest for edit in one.digests}
-    return one.base == other.base and all(brought.get(edit.component) == edit.digest for edit in other.digests)
+    brought = {edit.component: edit.digest for edit in plan.digests}
+    return plan.base == other.base and all(brought.get(edit.component) == edit.digest for edit in other.digests)

@@ -14,8 +14,8 @@ from krm_merge.components.plan.model import (
     Planning,
     PlanTarget,
     Trigger,
-    named,
     parse_description,
+    pull_name,
     reference,
 )
 
@@ -35,7 +35,7 @@ class TrackedPullRequest:
     @property
     def brought_nothing(self) -> bool:
         """Whether it was closed because its target had the digests; the target may have changed since."""
-        return self.pull_request.state == "closed" and self.described.had
+        return self.pull_request.state == "closed" and self.described.unneeded
 
     def names(self, trigger: Trigger) -> bool:
         """Whether its description has the trigger (of a push, the digest) and the trigger was not reopened since."""
@@ -54,22 +54,22 @@ class TrackedPullRequest:
 class GroupHistory:
     """Our pull requests of one group, from the oldest to the newest."""
 
-    ones: tuple[TrackedPullRequest, ...] = ()
+    pulls: tuple[TrackedPullRequest, ...] = ()
 
     @property
     def open(self) -> TrackedPullRequest | None:
         """The open pull request; the newest of several."""
-        return next((one for one in reversed(self.ones) if one.is_open), None)
+        return next((pull for pull in reversed(self.pulls) if pull.is_open), None)
 
     @property
     def last(self) -> TrackedPullRequest | None:
         """The open pull request, otherwise the newest."""
-        return self.open or (self.ones[-1] if self.ones else None)
+        return self.open or (self.pulls[-1] if self.pulls else None)
 
     @property
-    def ended(self) -> Iterator[TrackedPullRequest]:
+    def ended_pulls(self) -> Iterator[TrackedPullRequest]:
         """The merged and closed pull requests."""
-        return (one for one in self.ones if not one.is_open)
+        return (pull for pull in self.pulls if not pull.is_open)
 
 
 class OurPullRequests:
@@ -77,23 +77,27 @@ class OurPullRequests:
 
     def __init__(self, planning: Planning, target: PlanTarget) -> None:
         """Finds them by the names of their branches and by their descriptions (R26)."""
-        found: dict[str, list[TrackedPullRequest]] = {}
-        for one in planning.history.of_repository(target.repository):
-            if not one.source_branch.endswith(target.suffix):
+        groups: dict[str, list[TrackedPullRequest]] = {}
+        for pull in planning.history.of_repository(target.repository):
+            if not pull.source_branch.endswith(target.suffix):
                 continue
-            group = planning.group(one.source_branch)
-            if one.source_branch in branch_names(group, target.suffix) and (
-                state := parse_description(one.description)
+            group = planning.group(pull.source_branch)
+            if pull.source_branch in branch_names(group, target.suffix) and (
+                state := parse_description(pull.description)
             ):
-                found.setdefault(group, []).append(TrackedPullRequest(one, state))
-        self.by_group: Mapping[str, GroupHistory] = {group: GroupHistory(tuple(ones)) for group, ones in found.items()}
-        self.ids: frozenset[PullRequestId] = frozenset(one.pull_request.id for ones in found.values() for one in ones)
+                groups.setdefault(group, []).append(TrackedPullRequest(pull, state))
+        self.by_group: Mapping[str, GroupHistory] = {
+            group: GroupHistory(tuple(pulls)) for group, pulls in groups.items()
+        }
+        self.ids: frozenset[PullRequestId] = frozenset(
+            pull.pull_request.id for pulls in groups.values() for pull in pulls
+        )
 
     @property
     def newest_target(self) -> str:
-        """The branch that the newest of them is for, '' if there is none."""
-        ones = [one.pull_request for ours in self.by_group.values() for one in ours.ones]
-        return max(ones, key=lambda one: one.number).target_branch if ones else ""
+        """The target branch of the newest of them, '' without any."""
+        pulls = [pull.pull_request for ours in self.by_group.values() for pull in ours.pulls]
+        return max(pulls, key=lambda pull: pull.number).target_branch if pulls else ""
 
     def of_group(self, group: str) -> GroupHistory:
         """The pull requests of a group."""
@@ -101,7 +105,7 @@ class OurPullRequests:
 
     def digests(self, dependency: str) -> set[str]:
         """The digests of a dependency in their descriptions."""
-        digests = (one.described.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
+        digests = (pull.described.digests.get(dependency, "") for ours in self.by_group.values() for pull in ours.pulls)
         return set(filter(None, digests))
 
     def holder(self, dependency: str) -> TrackedPullRequest | None:
@@ -110,40 +114,42 @@ class OurPullRequests:
 
     @cached_property
     def _holders(self) -> dict[str, TrackedPullRequest]:
-        merged = [one for ours in self.by_group.values() for one in ours.ones if one.pull_request.state == "merged"]
-        merged.sort(key=lambda one: (one.pull_request.merged_at, one.pull_request.number))
-        return {name: one for one in merged for name in one.described.digests}
+        merged = [pull for ours in self.by_group.values() for pull in ours.pulls if pull.pull_request.state == "merged"]
+        merged.sort(key=lambda pull: (pull.pull_request.merged_at, pull.pull_request.number))
+        return {name: pull for pull in merged for name in pull.described.digests}
 
 
-def unsettled(
-    planning: Planning, own: OurPullRequests, ours: GroupHistory, triggers: Sequence[Trigger]
+def unsettled_triggers(
+    planning: Planning, pulls: OurPullRequests, ours: GroupHistory, triggers: Sequence[Trigger]
 ) -> list[Trigger]:
     """The triggers that earlier pull requests of the group have not settled."""
-    goes_on = ours.open is not None or any(_is_live(one) for one in triggers)
-    return [one for one in triggers if not _is_settled(planning, own, ours, one, goes_on)]
+    goes_on = ours.open is not None or any(_is_live(trigger) for trigger in triggers)
+    return [trigger for trigger in triggers if not _is_settled(planning, pulls, ours, trigger, goes_on)]
 
 
-def _is_settled(planning: Planning, own: OurPullRequests, ours: GroupHistory, trigger: Trigger, goes_on: bool) -> bool:
+def _is_settled(
+    planning: Planning, pulls: OurPullRequests, ours: GroupHistory, trigger: Trigger, goes_on: bool
+) -> bool:
     if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
         return False
-    before = [one for one in ours.ended if one.names(trigger) and not (goes_on and one.brought_nothing)]
+    before = [pull for pull in ours.ended_pulls if pull.names(trigger) and not (goes_on and pull.brought_nothing)]
     # Keep triggers of pull requests that somebody closed by hand: they are reported.
-    is_over = goes_on or trigger.state == "closed" or any(_has_settled(one, trigger) for one in before)
-    return bool(before) and is_over and not _needs_correction(planning, own, trigger)
+    is_over = goes_on or trigger.state == "closed" or any(_has_settled(pull, trigger) for pull in before)
+    return bool(before) and is_over and not _needs_correction(planning, pulls, trigger)
 
 
-def _has_settled(one: TrackedPullRequest, trigger: Trigger) -> bool:
+def _has_settled(pull: TrackedPullRequest, trigger: Trigger) -> bool:
     """Whether it was merged in order. A digest that was merged too early is updated again, even after later merges."""
-    return one.pull_request.state == "merged" and not (trigger.state == "done" and one.is_before(trigger))
+    return pull.pull_request.state == "merged" and not (trigger.state == "done" and pull.is_before(trigger))
 
 
 def _is_live(trigger: Trigger) -> bool:
     return trigger.state in ("open", "waiting")
 
 
-def _needs_correction(planning: Planning, own: OurPullRequests, trigger: Trigger) -> bool:
+def _needs_correction(planning: Planning, pulls: OurPullRequests, trigger: Trigger) -> bool:
     """S8: whether the target branch has an image of the trigger from before its merge was built."""
-    holder, promoted = own.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
+    holder, promoted = pulls.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
     return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
 
 
@@ -153,19 +159,21 @@ def is_worth_opening(
     group: str,
     triggers: Sequence[Trigger],
     desired: Mapping[ComponentKey, str],
-    own: OurPullRequests,
+    pulls: OurPullRequests,
 ) -> bool:
     """Whether to open a pull request if none is open; otherwise the reason is reported."""
-    ours = own.of_group(group)
-    last, ended = ours.last, list(ours.ended)
+    ours = pulls.of_group(group)
+    last, ended = ours.last, list(ours.ended_pulls)
     # People may reuse a branch: its last pull request does not have the later triggers.
-    new = [one for one in triggers if not any(before.names(one) for before in ended)]
-    live = [one for one in triggers if _is_live(one)]
-    _report_early_merge(planning, target, last, [one for one in live if one not in new])
-    if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
+    new = [trigger for trigger in triggers if not any(before.names(trigger) for before in ended)]
+    live = [trigger for trigger in triggers if _is_live(trigger)]
+    _report_early_merge(planning, target, last, [trigger for trigger in live if trigger not in new])
+    if not live and not any(_is_newest(planning, target, group, pulls, trigger) for trigger in triggers):
         return False
     if last is not None and last.pull_request.state == "closed" and not last.described.closed and not new:
-        message = f"{target}: {named(last.pull_request)} was closed by hand and is kept closed; reopen it to continue"
+        message = (
+            f"{target}: {pull_name(last.pull_request)} was closed by hand and is kept closed; reopen it to continue"
+        )
         planning.report("info", "R34", message, target.key)
         return False
     return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
@@ -183,23 +191,23 @@ def closed_as_unneeded(ours: GroupHistory, desired: Mapping[ComponentKey, str]) 
 def _report_early_merge(
     planning: Planning, target: PlanTarget, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
 ) -> None:
-    names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
+    names = [pull_name(trigger.pull_request) for trigger in overtaken if trigger.pull_request is not None]
     if last is None or last.pull_request.state != "merged" or not names:
         return
     message = (
-        f"{target}: {named(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
+        f"{target}: {pull_name(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
         f"{last.pull_request.target_branch} now names images of pull requests, which expire"
     )
     planning.report("warning", "R34", message, target.key)
 
 
-def _is_newest(planning: Planning, target: PlanTarget, group: str, own: OurPullRequests, trigger: Trigger) -> bool:
+def _is_newest(planning: Planning, target: PlanTarget, group: str, pulls: OurPullRequests, trigger: Trigger) -> bool:
     """Whether a merged or closed trigger still needs an update: it is the promoted build, or has to be reverted."""
-    if _needs_correction(planning, own, trigger):
+    if _needs_correction(planning, pulls, trigger):
         return True
     if trigger.state != "done":
         return False
-    promoted, holder = planning.history.promoted(trigger.component), own.holder(trigger.component.name)
+    promoted, holder = planning.history.promoted_build(trigger.component), pulls.holder(trigger.component.name)
     if holder is not None and _digest(holder, trigger.component) == trigger.digest:
         return False  # with another group
     if promoted is not None and _brought(planning, trigger, promoted):
@@ -220,27 +228,27 @@ def end_of(
     planning: Planning,
     triggers: Sequence[Trigger],
     desired: Mapping[ComponentKey, str],
-    own: OurPullRequests,
+    pulls: OurPullRequests,
     last: TrackedPullRequest,
 ) -> tuple[str, str] | None:
     """The rule and the reason for closing an open pull request; None if it is kept open."""
-    if any(_is_live(one) for one in triggers):
+    if any(_is_live(trigger) for trigger in triggers):
         return None
-    holders = {key: own.holder(key.name) for key in desired}
+    holders = {key: pulls.holder(key.name) for key in desired}
     having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
-        names = ", ".join(dict.fromkeys(named(one.pull_request) for one in having))
+        names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
         return "R22", f"{names} has all of its digests"
-    is_correction = any(_needs_correction(planning, own, one) for one in triggers)
-    all_closed = all(one.state == "closed" for one in triggers)
+    is_correction = any(_needs_correction(planning, pulls, trigger) for trigger in triggers)
+    all_closed = all(trigger.state == "closed" for trigger in triggers)
     if all_closed and planning.choices.on_closed == "revert" and not is_correction:
         return "S7", "all of its triggers were closed without a merge"
     return None
 
 
-def _has(one: TrackedPullRequest, digests: Mapping[ComponentKey, str]) -> bool:
-    return all(_digest(one, key) == digest for key, digest in digests.items())
+def _has(pull: TrackedPullRequest, digests: Mapping[ComponentKey, str]) -> bool:
+    return all(_digest(pull, key) == digest for key, digest in digests.items())
 
 
-def _digest(one: TrackedPullRequest, key: ComponentKey) -> str | None:
-    return one.described.digests.get(key.name)
+def _digest(pull: TrackedPullRequest, key: ComponentKey) -> str | None:
+    return pull.described.digests.get(key.name)

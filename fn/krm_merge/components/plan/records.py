@@ -202,27 +202,27 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
         "sourceBranch": plan.branch,
         "targetBranch": plan.base,
         "application": target.application,
-        "components": [{"name": one.key.name, "context": one.context} for one in target.dependants],
+        "components": [{"name": dependant.key.name, "context": dependant.context} for dependant in target.dependants],
         "group": plan.group,
         "state": plan.state,
         "reason": plan.closed,
         "draft": plan.draft,
         "triggers": [
-            _filled(
-                component=one.component.name,
-                pullRequest=_reference(one.pull_request),
-                state=one.state,
-                headSHA=one.pull_request.head if one.pull_request is not None else "",
-                digest=one.digest,
+            _compact(
+                component=trigger.component.name,
+                pullRequest=_reference(trigger.pull_request),
+                state=trigger.state,
+                headSHA=trigger.pull_request.head if trigger.pull_request is not None else "",
+                digest=trigger.digest,
             )
-            for one in plan.triggers
+            for trigger in plan.triggers
         ],
         "waitingFor": [
-            _filled(component=one.component.name, pullRequest=_reference(one.pull_request), until=one.until)
-            for one in plan.waiting
+            _compact(component=wait.component.name, pullRequest=_reference(wait.pull_request), until=wait.until)
+            for wait in plan.waiting
         ],
         "commits": _commits(plan, policy),
-        "digest": _filled(
+        "digest": _compact(
             match=policy.match,
             multiDigestFile=policy.multiple,
             files=list(policy.files),
@@ -233,12 +233,12 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
         "title": plan.title,
         "description": plan.description,
     }
-    if plan.own is not None:
-        spec["number"] = plan.own.number
+    if plan.pull_request is not None:
+        spec["number"] = plan.pull_request.number
     return {
         "apiVersion": OWN_VERSION,
         "kind": KIND,
-        "metadata": _filled(
+        "metadata": _compact(
             name=plan_name(plan),
             namespace=target.key.namespace,
             labels={_LABEL: group_label(plan.group)},
@@ -250,25 +250,25 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
 
 def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
     commits: list[Value] = [
-        _filled(
+        _compact(
             kind="synthetic",
-            pullRequest=_reference(one.pull_request),
-            headSHA=one.pull_request.head,
-            targetBranch=one.pull_request.target_branch,
-            paths=list(one.paths),
+            pullRequest=_reference(copy.pull_request),
+            headSHA=copy.pull_request.head,
+            targetBranch=copy.pull_request.target_branch,
+            paths=list(copy.paths),
         )
-        for one in plan.synthetic
+        for copy in plan.synthetic
     ]
     for edit in plan.digests:
-        named = _filled(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
-        more = _filled(
+        named = _compact(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
+        more = _compact(
             manifests=list(edit.manifests),
             tags=list(edit.tags),
             otherDigests=list(edit.other_digests),
             otherTags=list(edit.other_tags),
             tag=edit.tag if policy.tag == "replace" else "",
         )
-        commits.append({**named, "from": list(edit.known), "to": edit.digest, **more})
+        commits.append({**named, "from": list(edit.replaceable), "to": edit.digest, **more})
     return commits
 
 
@@ -277,43 +277,43 @@ def plan_name(plan: Plan) -> str:
     return resource_name(plan.target.suffix, plan.group)
 
 
-def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object:
+def pull_request_resource(pull: PullRequest, name: str, namespace: str) -> Object:
     """An observed pull request as a resource."""
     return {
         "apiVersion": OWN_VERSION,
         "kind": PULL_REQUEST,
-        "metadata": _filled(name=name, namespace=namespace, annotations={LOCAL_CONFIG: "true"}),
-        "spec": _filled(
-            repository=one.repository,
-            number=one.number,
-            sourceBranch=one.source_branch,
-            targetBranch=one.target_branch,
-            title=one.title,
-            description=one.description,
+        "metadata": _compact(name=name, namespace=namespace, annotations={LOCAL_CONFIG: "true"}),
+        "spec": _compact(
+            repository=pull.repository,
+            number=pull.number,
+            sourceBranch=pull.source_branch,
+            targetBranch=pull.target_branch,
+            title=pull.title,
+            description=pull.description,
         ),
         "status": {
-            **_filled(state=one.state),
-            "draft": one.draft,
-            **_filled(headSHA=one.head, mergeSHA=one.merge_commit, mergedAt=one.merged_at, author=one.author),
-            **_sorted_lists(changedFiles=one.changed),
-            "userCommits": one.user_commits,
-            **_sorted_lists(branches=one.branches),
-            **_filled(defaultBranch=one.default_branch),
+            **_compact(state=pull.state),
+            "draft": pull.draft,
+            **_compact(headSHA=pull.head, mergeSHA=pull.merge_commit, mergedAt=pull.merged_at, author=pull.author),
+            **_sorted_lists(changedFiles=pull.changed),
+            "userCommits": pull.user_commits,
+            **_sorted_lists(branches=pull.branches),
+            **_compact(defaultBranch=pull.default_branch),
         },
     }
 
 
-def pull_request_name(one: PullRequest) -> str:
+def pull_request_name(pull: PullRequest) -> str:
     """A name for the resource of an observed pull request."""
-    owner, _, name = same_repository(one.repository).rpartition("/")
-    return resource_name(owner.rpartition("/")[2], name, str(one.number))
+    owner, _, name = same_repository(pull.repository).rpartition("/")
+    return resource_name(owner.rpartition("/")[2], name, str(pull.number))
 
 
-def _reference(one: PullRequest | None) -> str:
-    return reference(one) if one is not None else ""
+def _reference(pull: PullRequest | None) -> str:
+    return reference(pull) if pull is not None else ""
 
 
-def _filled(**fields: Value) -> Object:
+def _compact(**fields: Value) -> Object:
     return {name: value for name, value in fields.items() if value not in ("", [], {})}
 
 

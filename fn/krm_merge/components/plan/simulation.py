@@ -54,7 +54,7 @@ class Snapshot:
     """A snapshot: images that belong together.
 
     `tests` are the scenarios that run, `reports` the pull requests that show them. `component` is the Component of its
-    build, '' for a group; `pushed` says that this was a push. `held` is why it is not released, '' if it is.
+    build, '' for a group; `pushed` says that this was a push. `blocker` is why it is not released, '' if it is.
     """
 
     namespace: str
@@ -67,7 +67,7 @@ class Snapshot:
     component: str = ""
     group: str = ""
     pushed: bool = False
-    held: str = ""
+    blocker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +93,22 @@ class Simulation:
 class World:
     """The resources besides Components: scenarios and automatic release plans by application.
 
-    `passed` are the names of snapshots whose tests are known to have passed, `plans` the pending plans. `made` are the
-    parts of snapshots by namespace and name: they are immutable, and record earlier promotions.
+    `passed` are the names of snapshots whose tests are known to have passed, `plans` the pending plans. `snapshots`
+    are the parts of observed snapshots by namespace and name: they are immutable, and record earlier promotions.
     """
 
     scenarios: Mapping[tuple[str, str], Sequence[str]]
     release_plans: Mapping[tuple[str, str], Sequence[str]]
     passed: Collection[str] = ()
     plans: Sequence[Plan] = ()
-    made: Mapping[tuple[str, str], Sequence[SnapshotPart]] = field(default_factory=dict)
+    snapshots: Mapping[tuple[str, str], Sequence[SnapshotPart]] = field(default_factory=dict)
 
 
 def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Result]]:
     """Applies the specification to the observation. The graph must have no cycle."""
     player = _Player(planning, world)
-    snapshots = sorted(player.snapshots(), key=lambda one: (one.namespace, one.name, one.type))
-    releases = sorted(player.releases(snapshots), key=lambda one: (one.namespace, one.name))
+    snapshots = sorted(player.snapshots(), key=lambda snapshot: (snapshot.namespace, snapshot.name, snapshot.type))
+    releases = sorted(player.releases(snapshots), key=lambda release: (release.namespace, release.name))
     return Simulation(tuple(snapshots), tuple(releases), player.candidates), player.findings
 
 
@@ -135,7 +135,7 @@ class _Player:
             applications.setdefault((key.namespace, component.application), []).append(key)
         for application, keys in applications.items():
             for key in keys:
-                pushed = self._history.promoted(key)
+                pushed = self._history.promoted_build(key)
                 if pushed is not None:
                     yield self._of_build(application, keys, pushed, ())
             yield from self._of_pull_requests(application, keys)
@@ -143,11 +143,11 @@ class _Player:
     def _of_pull_requests(self, application: tuple[str, str], keys: list[ComponentKey]) -> Iterator[Snapshot]:
         groups: dict[str, list[tuple[Build, PullRequest]]] = {}
         for key in keys:
-            for one in self._history.of_repository(self._graph.components[key].repository):
-                build = latest(self._history.before_merge(key, one)) if one.state == "open" else None
+            for pull in self._history.of_repository(self._graph.components[key].repository):
+                build = latest(self._history.before_merge(key, pull)) if pull.state == "open" else None
                 if build is not None:
-                    groups.setdefault(self._planning.group(one.source_branch), []).append((build, one))
-                    yield self._of_build(application, keys, build, (reference(one),))
+                    groups.setdefault(self._planning.group(pull.source_branch), []).append((build, pull))
+                    yield self._of_build(application, keys, build, (reference(pull),))
         for group, built in sorted(groups.items()):
             if len({build.component for build, _ in built}) > 1:
                 yield self._of_group(application, keys, group, built)
@@ -165,9 +165,9 @@ class _Player:
             self._report("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
         name = self._name(application, build, build.component.name)
         parts = self._parts(name, keys, {build.component: build})
-        held = self._mixed(application[0], parts) if what.release else ""
-        if held:
-            message = f"{build.component}: {name} is not released: {held}"
+        blocker = self._release_blocker(application[0], parts) if what.release else ""
+        if blocker:
+            message = f"{build.component}: {name} is not released: {blocker}"
             self.findings.append(finding("warning", "S3", message, build.component))
         return Snapshot(
             application[0],
@@ -179,7 +179,7 @@ class _Player:
             reports,
             build.component.name,
             pushed=build.event == "push",
-            held=held,
+            blocker=blocker,
         )
 
     def _of_group(
@@ -187,13 +187,13 @@ class _Player:
     ) -> Snapshot:
         chosen: dict[ComponentKey, Build] = {}
         for key in keys:
-            own = [(build, one) for build, one in built if build.component == key]
+            builds = [(build, pull) for build, pull in built if build.component == key]
             # I13: prefer builds that hold the digests of the group; then the newest build.
-            ours = [(build, one) for build, one in own if self._planning.target_of(one) is not None]
-            if own:
-                chosen[key] = max((build for build, _ in ours or own), key=lambda build: (build.started, build.name))
+            ours = [(build, pull) for build, pull in builds if self._planning.target_of(pull) is not None]
+            if builds:
+                chosen[key] = max((build for build, _ in ours or builds), key=lambda build: (build.started, build.name))
         newest = max(chosen.values(), key=lambda build: (build.started, build.name))
-        reports = tuple(dict.fromkeys(reference(one) for _, one in built))
+        reports = tuple(dict.fromkeys(reference(pull) for _, pull in built))
         # I14: a dependency never starts tests, not even those of its group.
         tested = any(self._graph.is_tested(key) for key in chosen)
         tests = tuple(self._world.scenarios.get(application, ())) if tested else ()
@@ -214,29 +214,29 @@ class _Player:
         self, name: str, keys: Sequence[ComponentKey], built: Mapping[ComponentKey, Build]
     ) -> tuple[SnapshotPart, ...]:
         """All Components of an application: as built, otherwise as promoted when the last of these was built."""
-        at, found = max(build.completed or build.started for build in built.values()), list[SnapshotPart]()
-        made = {part.name: part for part in self._world.made.get((keys[0].namespace, name), ())}
+        at, parts = max(build.completed or build.started for build in built.values()), list[SnapshotPart]()
+        earlier = {part.name: part for part in self._world.snapshots.get((keys[0].namespace, name), ())}
         for key in keys:
             component, build = self._graph.components[key], built.get(key)
             if build is not None:
                 image = build.image or self._history.image(key)
-                found.append(SnapshotPart(key.name, f"{image}@{build.digest}", component.repository, build.revision))
+                parts.append(SnapshotPart(key.name, f"{image}@{build.digest}", component.repository, build.revision))
             elif promoted := self._history.promoted_before(key, at):
-                found.append(
+                parts.append(
                     SnapshotPart(
                         key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1]
                     )
                 )
-            elif key.name in made:
-                found.append(made[key.name])
-        return tuple(found)
+            elif key.name in earlier:
+                parts.append(earlier[key.name])
+        return tuple(parts)
 
-    def _mixed(self, namespace: str, parts: Iterable[SnapshotPart]) -> str:
+    def _release_blocker(self, namespace: str, parts: Iterable[SnapshotPart]) -> str:
         """Which part was built without the digest of another part, because a plan is still pending; '' for none."""
         digests = {ComponentKey(namespace, part.name): digest_of(part.image) for part in parts}
         for plan in self._world.plans:
             for edit in plan.digests:
-                lacking = [one.key for one in plan.target.dependants if one.key in digests]
+                lacking = [dependant.key for dependant in plan.target.dependants if dependant.key in digests]
                 if lacking and digests.get(edit.component) == edit.digest:
                     names = ", ".join(key.name for key in lacking)
                     return f"{names} was built without this {edit.component.name}, which {plan.branch} updates"
@@ -256,15 +256,15 @@ class _Player:
 
     def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
         """Releases of pushes that passed their tests, by every automatic plan (R16, R17)."""
-        for one in snapshots:
-            if not one.pushed or one.held or not self._graph.is_tested(ComponentKey(one.namespace, one.component)):
+        for snapshot in snapshots:
+            key = ComponentKey(snapshot.namespace, snapshot.component)
+            if not snapshot.pushed or snapshot.blocker or not self._graph.is_tested(key):
                 continue
-            key = ComponentKey(one.namespace, one.component)
-            if one.tests and one.name not in self._world.passed:
-                self._report("R17", f"{key}: {one.name} is released when its tests have passed", key)
+            if snapshot.tests and snapshot.name not in self._world.passed:
+                self._report("R17", f"{key}: {snapshot.name} is released when its tests have passed", key)
                 continue
-            for plan in self._world.release_plans.get((one.namespace, one.application), ()):
-                yield Release(one.namespace, f"{one.name}-{plan}", one.name, plan)
+            for plan in self._world.release_plans.get((snapshot.namespace, snapshot.application), ()):
+                yield Release(snapshot.namespace, f"{snapshot.name}-{plan}", snapshot.name, plan)
 
     def _report(self, rule: str, message: str, key: ComponentKey) -> None:
         self.findings.append(finding("info", rule, message, key))

@@ -110,12 +110,12 @@ def _is_null(node: Node | None) -> bool:
 
 def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.models import ConfigMapData, MergePackage
-    from krm_merge.krm.validation import validated
+    from krm_merge.krm.validation import validate
     from krm_merge.policy.models import list_keys_of, redactions_of, rules_of
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
-    model = validated(resource_list, ConfigMapData if is_config_map else MergePackage, values)
+    model = validate(resource_list, ConfigMapData if is_config_map else MergePackage, values)
     if model is None:
         usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
         return MergeSettings(usable.get("original"), usable.get("upstream"))

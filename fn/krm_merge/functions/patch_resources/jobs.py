@@ -137,17 +137,17 @@ def _plain_entry(value: Value) -> _Entry | None:
 def _validated(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; reports all problems."""
     from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
-    from krm_merge.krm.validation import validated
+    from krm_merge.krm.validation import validate
     from krm_merge.policy.models import list_keys_of
 
     data = config.get("data")
     if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":
-        short = validated(resource_list, PatchConfigMapData, _fields(data))
+        short = validate(resource_list, PatchConfigMapData, _fields(data))
         models = [PatchModel.model_validate({"patch": short.patch})] if short else []
         if short:
             jobs.modes = Modes(short.listOrder, short.mergeKeys)
     else:
-        model = validated(resource_list, PatchResources, _fields(config))
+        model = validate(resource_list, PatchResources, _fields(config))
         models = model.patches if model else []
         if model:
             jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)

@@ -29,7 +29,7 @@ from krm_merge.components.konflux.reading import (
     OWN_GROUP,
     at,
     items,
-    listed,
+    split_names,
     text,
 )
 from krm_merge.forges.interface import same_repository
@@ -195,7 +195,7 @@ def _set_list(item: Resource, field: str, names: list[str], edits: ValueEdits) -
 
 
 def _annotated(edits: ValueEdits, item: Resource, name: str) -> list[str]:
-    return listed(text(edits.value(item), *ANNOTATIONS, name))
+    return split_names(text(edits.value(item), *ANNOTATIONS, name))
 
 
 def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) -> None:
@@ -359,14 +359,14 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
     now = text(edits.value(item), *place)
     event = expression or item.annotations.get("pipelinesascode.tekton.dev/on-event", "")
     if "push" not in event:
-        return listed(now)
+        return split_names(now)
     try:
         replaced = _replaced_expression(item)
     except ValueError:
         _left(item, edits)
-        return listed(now)
+        return split_names(now)
     if not wanted and replaced is None:
-        return listed(now)
+        return split_names(now)
     written = ", ".join(wanted) if wanted else replaced
     if not written:
         edits.remove(item, place)
@@ -377,7 +377,7 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
     if written != now:
         message = f"build-service edits {written or 'its default files'}"
         edits.report(item, "info", "C10" if wanted else "R6", message)
-    return listed(written or "")
+    return split_names(written or "")
 
 
 # ---- fields of items ----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from krm_merge.functions.plan_component_updates.items import ComponentItems, rea
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
-from krm_merge.krm.validation import place_of, validated
+from krm_merge.krm.validation import place_of, validate
 from krm_merge.startup import replace
 from krm_merge.text.reading.values import Value, to_value
 
@@ -40,8 +40,8 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     assert isinstance(values, dict)
     data = values.get("data")
     if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
-        return validated(resource_list, PlanComponentUpdates, values)
-    short = validated(resource_list, ComponentsConfigMapData, data)
+        return validate(resource_list, PlanComponentUpdates, values)
+    short = validate(resource_list, ComponentsConfigMapData, data)
     if short is None:
         return None
     fields = {
@@ -95,7 +95,7 @@ def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing
 
 
 def _label(one: Plan) -> str:
-    number = f"#{one.own.number} " if one.own is not None else ""
+    number = f"#{one.pull_request.number} " if one.pull_request is not None else ""
     until = ", ".join(_short(w.pull_request) for w in one.waiting if w.pull_request is not None)
     state = f" (draft, waits for {until})" if until else " (draft)" if one.draft else ""
     return f"{number}{one.branch}{state}"
@@ -180,7 +180,7 @@ def _promote(found: ComponentItems, simulation: Simulation, history: History) ->
     for key, image in simulation.candidates.items():
         item = found.resources[key]
         # Otherwise only the Component itself names the promoted digest.
-        is_built = history.promoted(key) is not None
+        is_built = history.promoted_build(key) is not None
         if at(item.value, "status", "lastPromotedImage") != image and is_built and not found.is_listed(item):
             item.set("status.lastPromotedImage", image)
 
@@ -198,8 +198,8 @@ def _snapshot(one: Snapshot, applied: bool) -> Object:
         annotations[f"{OWN_GROUP}/tests"] = ",".join(one.tests)
     if one.reports:
         annotations[f"{OWN_GROUP}/reports"] = ",".join(one.reports)
-    if one.held:
-        annotations[f"{OWN_GROUP}/held"] = one.held
+    if one.blocker:
+        annotations[f"{OWN_GROUP}/held"] = one.blocker
     if one.type == "group":
         annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in one.parts])
     if not applied:

@@ -13,7 +13,7 @@ from krm_merge.functions.patch_resources.jobs import read_target
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results, Severity
 from krm_merge.krm.selector import Target
-from krm_merge.krm.validation import validated
+from krm_merge.krm.validation import validate
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.policy.models import list_keys_of
 from krm_merge.text.reading.nodes import MappingNode
@@ -22,7 +22,7 @@ from krm_merge.transform.engine.settle import Keep
 from krm_merge.transform.kubernetes import NAME as KUBERNETES
 from krm_merge.transform.kubernetes import KubernetesPlugin
 from krm_merge.transform.plugins.process import Executable
-from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch, installed
+from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch, load_installed
 from krm_merge.transform.protocol import Operation, OperationError, Patch, Plugin, PluginError, WithOptions, metadata_of
 from krm_merge.transform.runner import Detect, Runner
 
@@ -57,7 +57,7 @@ def all_plugins(directory: PluginDirectory) -> list[Plugin]:
 def _named(name: str, directory: PluginDirectory) -> Plugin:
     if name == KUBERNETES:
         return KubernetesPlugin()
-    return _program(directory.executable(name)) if directory.holds(name) else installed(name)
+    return _program(directory.executable(name)) if directory.holds(name) else load_installed(name)
 
 
 def _program(file: Path) -> Plugin:
@@ -88,7 +88,7 @@ def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
             process_limit=model.exec.processes,
         )
     if model.entryPoint is not None:
-        return installed(model.entryPoint, model.name or "")
+        return load_installed(model.entryPoint, model.name or "")
     if model.name is None:
         raise ValueError("name is missing: priorities and results name the patches by it")
     assert model.patches is not None
@@ -142,7 +142,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     data = config.get("data")
     if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
         return _of_config_map(resource_list, data, directory)
-    model = validated(resource_list, TransformResources, _fields(config))
+    model = validate(resource_list, TransformResources, _fields(config))
     if model is None:
         return None
     plugins = list(read_plugins(model.plugins, directory, results))
@@ -162,7 +162,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
 
 
 def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:
-    model = validated(resource_list, TransformConfigMapData, _fields(data))
+    model = validate(resource_list, TransformConfigMapData, _fields(data))
     if model is None:
         return None
     results = resource_list.results

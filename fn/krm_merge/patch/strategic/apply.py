@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, kind_of, same, shown, text_of
+from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, kind_of, render, same, text_of
 from krm_merge.patch.strategic.elements import (
     PATCH,
     RETAIN_KEYS,
@@ -72,10 +72,10 @@ class _Apply:
             if directive == "delete":
                 return {} if document else document
             if directive != "merge" or self.as_kubectl:
-                raise PatchError(f"unknown patch type: {shown(directive)} in map", (*path, PATCH))
+                raise PatchError(f"unknown patch type: {render(directive)} in map", (*path, PATCH))
         if not self.as_kubectl:
             check_spelling(patch, path)
-        result = self._retained(path, document, patch)
+        result = self._retain(path, document, patch)
         for name, change in fields_of(patch, path).items():
             self._field((*path, name), name, result, change, shape)
         return document if _is_same_object(document, result) else result
@@ -96,19 +96,19 @@ class _Apply:
         assert isinstance(new, dict)
         return new
 
-    def _retained(self, path: FieldPath, document: Object, patch: Object) -> Object:
+    def _retain(self, path: FieldPath, document: Object, patch: Object) -> Object:
         """The document, without what `$retainKeys` does not name."""
         if RETAIN_KEYS not in patch:
             return dict(document)
         names = patch[RETAIN_KEYS]
         if not isinstance(names, list):
             raise PatchError("invalid patch format of retainKeys: a list of fields is expected", (*path, RETAIN_KEYS))
-        kept = {identity(name) for name in names}
+        names_to_keep = {identity(name) for name in names}
         for name, value in patch.items():
-            if not name.startswith("$") and value is not None and identity(name) not in kept:
+            if not name.startswith("$") and value is not None and identity(name) not in names_to_keep:
                 problem = f"invalid patch format of retainKeys: the patch sets {name}, which the list does not name"
                 raise PatchError(problem, (*path, RETAIN_KEYS))
-        return {name: value for name, value in document.items() if identity(name) in kept}
+        return {name: value for name, value in document.items() if identity(name) in names_to_keep}
 
     def _field(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
         # kubectl refuses an order beside null.
@@ -135,7 +135,7 @@ class _Apply:
             if name not in result or not same(result[name], new):
                 result[name] = new
             return
-        field, live = self._known(path, name, shape), result[name]
+        field, live = self._known_field(path, name, shape), result[name]
         if isinstance(value, dict):
             assert isinstance(live, dict)
             if field.replaces and PATCH not in value:
@@ -147,7 +147,7 @@ class _Apply:
         assert isinstance(live, list)
         result[name] = self._list(path, live, value, field)
 
-    def _known(self, path: FieldPath, name: str, shape: Shape) -> Field:
+    def _known_field(self, path: FieldPath, name: str, shape: Shape) -> Field:
         field = shape.field(name)
         if field is None:
             raise PatchError(f"unable to find api field {name}: the type has no such field", path)
@@ -164,9 +164,9 @@ class _Apply:
         if not patch and (not live or not self.as_kubectl):
             return live  # kubectl puts elements with one key together, even then
         key = self._keys(path, field, live, patch)
-        kept, changes = self._special(path, live, patch, key)
-        merged = self._elements(path, kept, changes, key, field)
-        result = by_patch_list(merged, changes, kept, key.of, self.list_order)
+        remaining, changes = self._special(path, live, patch, key)
+        merged = self._elements(path, remaining, changes, key, field)
+        result = by_patch_list(merged, changes, remaining, key.of, self.list_order)
         if not ordered:
             self._note(path, moved_by_patch_list(live, result, key), key)
         return live if same(live, result) else result
@@ -220,7 +220,7 @@ class _Apply:
             elif directive == "replace":
                 if not self.as_kubectl and item != {PATCH: "replace"}:
                     raise PatchError(
-                        f"{shown(item)} would replace the whole list, and its other fields be lost; write "
+                        f"{render(item)} would replace the whole list, and its other fields be lost; write "
                         "`$patch: replace` as an element of its own for that, or `$retainKeys` in this one",
                         path,
                     )
@@ -231,7 +231,7 @@ class _Apply:
                 assert isinstance(item, dict)
                 changes.append({name: value for name, value in item.items() if name != PATCH})
             else:
-                raise PatchError(f"unknown patch type: {shown(directive)} in a list", path)
+                raise PatchError(f"unknown patch type: {render(directive)} in a list", path)
         if replaces:
             return [], changes
         if not gone:
@@ -254,17 +254,17 @@ class _Apply:
         seen: dict[Hashable, int] = {}
         for change in changes:
             assert isinstance(change, dict)
-            own = key.of(change)
-            there = places.get(own)
+            identity_of_change = key.of(change)
+            there = places.get(identity_of_change)
             if there is None:
                 if self.as_kubectl:
-                    places[own] = [len(result)]
+                    places[identity_of_change] = [len(result)]
                 result.append(self._replacement((*path, _step(key, change)), change, field.inside))
                 continue
             # Where a patch names one key several times, each is for one of those that are there, as far as there are.
-            count = seen.get(own, 0)
+            count = seen.get(identity_of_change, 0)
             at_place = there[0 if self.as_kubectl else min(count, len(there) - 1)]
-            seen[own] = count + 1
+            seen[identity_of_change] = count + 1
             element = result[at_place]
             assert isinstance(element, dict)
             result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)
@@ -274,10 +274,10 @@ class _Apply:
         order = change.order or []
         live, patch = result.get(name), change.value if change.has_value else []
         if live is not None and not isinstance(live, list):
-            raise PatchError(f"a list is expected for $setElementOrder, not {shown(live)}", path)
+            raise PatchError(f"a list is expected for $setElementOrder, not {render(live)}", path)
         if not isinstance(patch, list):
-            raise PatchError(f"a list is expected for $setElementOrder, not {shown(patch)}", path)
-        field = self._known(path, name, shape)
+            raise PatchError(f"a list is expected for $setElementOrder, not {render(patch)}", path)
+        field = self._known_field(path, name, shape)
         key = self._keys(path, field, live or [], patch, order) if field.merges else _plain_keys(field, path)
         check_order(path, patch, order, key, self.list_order)
         if live is None and not change.has_value:
@@ -307,7 +307,7 @@ def _plain_keys(field: Field, path: FieldPath) -> ElementKeys:
 
 
 def _step(key: ElementKeys, item: Object) -> Step:
-    return tuple((name, text_of(value)) for name, value in key.given(item).items())
+    return tuple((name, text_of(value)) for name, value in key.key_fields(item).items())
 
 
 def _is_same_object(document: Object, result: Object) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, same, shown, text_of
+from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, render, same, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.elements import (
     DELETE_FROM_PRIMITIVE_LIST,
@@ -60,8 +60,8 @@ def _fields(path: FieldPath, first: Object, second: Object, shape: Shape, merge_
         if name in (PATCH, RETAIN_KEYS) or name not in second:
             continue
         field = Field(AnyShape(), ("merge",)) if is_directive(name) else shape.field(name) or Field(AnyShape())
-        if (found := _value((*path, name), value, second[name], field, merge_keys)) is not None:
-            return found
+        if (place := _value((*path, name), value, second[name], field, merge_keys)) is not None:
+            return place
     return None
 
 
@@ -82,7 +82,7 @@ def _list(
     else:
         pairs = list(zip(sorted(first, key=text_of), sorted(second, key=text_of), strict=True))
     inside = Field(field.inside)
-    return next((found for a, b in pairs if (found := _value(path, a, b, inside, merge_keys)) is not None), None)
+    return next((place for a, b in pairs if (place := _value(path, a, b, inside, merge_keys)) is not None), None)
 
 
 def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:
@@ -93,10 +93,10 @@ def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: M
     Raises PatchError where no one patch says that: the second leaves elements out of its order that the first has in
     its own, or changes elements that the order of the other patch does not name, or replaces a list of scalars.
     """
-    return combined(first, second, schema, merge_keys)
+    return combine(first, second, schema, merge_keys)
 
 
-def combined(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> Object:
+def combine(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> Object:
     """As `merge_patches`."""
     return _Combine(merge_keys).mapping((), first, second, shape)
 
@@ -115,7 +115,7 @@ class _Combine:
             # The first patch determines the whole map, so the second one can be applied to it.
             body = apply({}, first, shape, merge_keys=self.merge_keys)
             return {PATCH: "replace", **apply(body, second, shape, merge_keys=self.merge_keys)}
-        result, dropped = self._retained(path, first, second)
+        result, dropped = self._retain(path, first, second)
         before = fields_of(first, path)
         for name, change in fields_of(second, path).items():
             at = (*path, name)
@@ -142,7 +142,7 @@ class _Combine:
 
     # ---- fields ------------------------------------------------------------------------------------------------
 
-    def _retained(self, path: FieldPath, first: Object, second: Object) -> tuple[Object, set[str]]:
+    def _retain(self, path: FieldPath, first: Object, second: Object) -> tuple[Object, set[str]]:
         """The first patch without what the second discards, and the fields that it removes itself."""
         result = dict(first)
         ours, theirs = first.get(RETAIN_KEYS), second.get(RETAIN_KEYS)
@@ -152,10 +152,10 @@ class _Combine:
                     "invalid patch format of retainKeys: a list of fields is expected", (*path, RETAIN_KEYS)
                 )
         if isinstance(theirs, list):
-            kept = {identity(name) for name in theirs}
+            retained = {identity(name) for name in theirs}
             for name, value in first.items():
                 field = name.partition("/")[2] if "/" in name and is_directive(name) else name
-                if name != RETAIN_KEYS and value is not None and identity(field) not in kept:
+                if name != RETAIN_KEYS and value is not None and identity(field) not in retained:
                     del result[name]
             result[RETAIN_KEYS] = theirs
         if not isinstance(ours, list):
@@ -177,9 +177,9 @@ class _Combine:
         if isinstance(added, list):
             result[name] = [item for item in added if identity(item) not in drops]
         before = result.get(key)
-        known = before if isinstance(before, list) else []
-        have = {identity(item) for item in known}
-        result[key] = [*known, *(item for item in gone if identity(item) not in have)]
+        items = before if isinstance(before, list) else []
+        have = {identity(item) for item in items}
+        result[key] = [*items, *(item for item in gone if identity(item) not in have)]
 
     def _field(self, path: FieldPath, name: str, value: Value, result: Object, shape: Shape) -> None:
         if name not in result and not isinstance(value, list):
@@ -244,15 +244,15 @@ class _Combine:
         places: dict[Hashable, int] = {key.of(item): at for at, item in enumerate(plain)}
         for item in second:
             assert isinstance(item, dict)
-            own = key.of(item)
-            at = places.get(own)
+            identity_of_item = key.of(item)
+            at = places.get(identity_of_item)
             if directive_of(item) == "delete":
                 if at is not None:
                     plain[at] = None
-                    del places[own]
+                    del places[identity_of_item]
                 special.append(item)
             elif at is None:
-                places[own] = len(plain)
+                places[identity_of_item] = len(plain)
                 plain.append(item)
             else:
                 element = plain[at]
@@ -320,7 +320,7 @@ class _Combine:
             or any(key.of(item) not in rank for item in plain)
             or places != sorted(places)
         ):
-            problem = f"no one order says what both patches do, with {shown(first)} and {shown(second)}"
+            problem = f"no one order says what both patches do, with {render(first)} and {render(second)}"
             raise PatchError(problem, (*path[:-1], f"{SET_ELEMENT_ORDER}/{name}"))
         result[f"{SET_ELEMENT_ORDER}/{name}"] = order
         if plain:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.model import Field, PatchConflictError, PatchError, Shape, identity, kind_of, same, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.combine import combined, patches_conflict
+from krm_merge.patch.strategic.combine import combine, patches_conflict
 from krm_merge.patch.strategic.elements import (
     DELETE_FROM_PRIMITIVE_LIST,
     PATCH,
@@ -68,7 +68,7 @@ def create_three_way(
     changes = _Difference(list_order, merge_keys, deletions=False).mapping((), live, modified, schema)
     deletions = _Difference(list_order, merge_keys, additions=False).mapping((), original, modified, schema)
     # An addition deletes nothing: a `$patch` in it is from the document, and would act as a directive.
-    patch = combined(deletions, _without_marked(changes), schema, merge_keys)
+    patch = combine(deletions, _without_marked(changes), schema, merge_keys)
     if not overwrite:
         since = _Difference(list_order, merge_keys, orders=False).mapping((), original, live, schema)
         if (path := patches_conflict(patch, since, schema, merge_keys)) is not None:
@@ -82,8 +82,8 @@ def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
         for name in {**modified, **result}:
             _check(result.get(name), modified.get(name), (*path, name))
     elif isinstance(result, list) and isinstance(modified, list) and len(result) == len(modified):
-        for at, (ours, wanted) in enumerate(zip(result, modified, strict=True)):
-            _check(ours, wanted, (*path, at))
+        for at, (ours, expected) in enumerate(zip(result, modified, strict=True)):
+            _check(ours, expected, (*path, at))
     elif not same(result, modified):
         raise PatchError(
             "no strategic merge patch leads there: merge keys and values must be there once in a list that merges; "
@@ -94,13 +94,13 @@ def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
 
 def _without_marked(changes: Object) -> Object:
     """Changes without the maps that carry `$patch`."""
-    return {name: _unmarked(value) for name, value in changes.items() if not has_directive(value)}
+    return {name: _remove_marked(value) for name, value in changes.items() if not has_directive(value)}
 
 
-def _unmarked(value: Value) -> Value:
+def _remove_marked(value: Value) -> Value:
     if isinstance(value, dict):
         return _without_marked(value)
-    return [_unmarked(item) for item in value if not has_directive(item)] if isinstance(value, list) else value
+    return [_remove_marked(item) for item in value if not has_directive(item)] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +176,13 @@ class _Difference:
         else:
             items, order = self._maps(at, before, after, field)
             gone = []
-        for key, found in (
+        for key, entries in (
             (name, items),
             (f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", gone),
             (f"{SET_ELEMENT_ORDER}/{name}", order),
         ):
-            if found:
-                patch[key] = found
+            if entries:
+                patch[key] = entries
 
     def _maps(
         self, path: FieldPath, before: list[Value], after: list[Value], field: Field
@@ -191,14 +191,14 @@ class _Difference:
         key = ElementKeys(field, path, self.merge_keys)
         if not key.fields:
             raise PatchError("cannot merge lists without merge key", path)
-        pairs = _paired(before, after, key)
+        pairs = _pair(before, after, key)
         changed: list[tuple[int, Value]] = []
         gone: list[Value] = []
         for old, new, place in pairs:
             if new is None:
                 if self.deletions:
                     assert isinstance(old, dict)
-                    gone.append({PATCH: "delete", **key.given(old)})
+                    gone.append({PATCH: "delete", **key.key_fields(old)})
                 continue
             assert isinstance(new, dict)
             if old is None:
@@ -208,24 +208,24 @@ class _Difference:
             assert isinstance(old, dict)
             inner = self.mapping(path, old, new, field.inside, retains_keys=field.retains_keys)
             if inner:
-                changed.append((place, {**key.given(new), **inner}))
+                changed.append((place, {**key.key_fields(new), **inner}))
         items = [item for _, item in sorted(changed, key=lambda pair: pair[0])] + gone
         in_order = len(before) == len(after) and all(key.of(a) == key.of(b) for a, b in zip(before, after, strict=True))
-        wanted = (self.additions and (bool(items) or not in_order)) or (self.deletions and bool(items))
+        is_needed = (self.additions and (bool(items) or not in_order)) or (self.deletions and bool(items))
         order: list[Value] = []
-        if self.orders and wanted:
-            order = [key.given(item) for item in after if isinstance(item, dict)]
+        if self.orders and is_needed:
+            order = [key.key_fields(item) for item in after if isinstance(item, dict)]
         return items, order
 
     def _scalars(self, before: list[Value], after: list[Value]) -> tuple[list[Value], list[Value], list[Value]]:
         """The new elements, the deleted ones, and the order of all."""
         added, gone = _scalar_difference(before, after)
         added, gone = added if self.additions else [], gone if self.deletions else []
-        wanted = (self.deletions and bool(gone)) or (self.additions and not same(before, after))
-        return added, gone, after if self.orders and wanted else []
+        is_needed = (self.deletions and bool(gone)) or (self.additions and not same(before, after))
+        return added, gone, after if self.orders and is_needed else []
 
 
-def _paired(before: list[Value], after: list[Value], key: ElementKeys) -> list[tuple[Value | None, Value | None, int]]:
+def _pair(before: list[Value], after: list[Value], key: ElementKeys) -> list[tuple[Value | None, Value | None, int]]:
     """Elements of both lists by their keys, sorted as kubectl sorts them, each with its place in `after`.
 
     Of elements with one key the first go together, then the second, and so on.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.patch.model import Field, PatchError, identity, shown, text_of
+from krm_merge.patch.model import Field, PatchError, identity, render, text_of
 from krm_merge.schema.model import element_key
 from krm_merge.text.reading.values import Object, Value
 
@@ -38,8 +38,8 @@ def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
             continue
         directive, slash, name = key.partition("/")
         if not key.startswith((SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST)):
-            found = fields.setdefault(key, FieldPatch())
-            found.has_value, found.value = True, value
+            field = fields.setdefault(key, FieldPatch())
+            field.has_value, field.value = True, value
             continue
         is_order = key.startswith(SET_ELEMENT_ORDER)
         if directive not in (SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST) or not slash or not isinstance(value, list):
@@ -48,11 +48,11 @@ def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
             raise PatchError(
                 f"invalid patch format of {what}: a list under the key {example} is expected", (*path, key)
             )
-        found = fields.setdefault(name, FieldPatch())
+        field = fields.setdefault(name, FieldPatch())
         if is_order:
-            found.order = value
+            field.order = value
         else:
-            found.delete = value
+            field.delete = value
     return fields
 
 
@@ -81,22 +81,22 @@ def _meant(key: str, value: Value) -> str | None:
     else:
         return None
     lower = {name.lower(): name for name in names}
-    found = get_close_matches(key.partition("/")[0].lower(), lower, n=1, cutoff=_ALMOST)
-    return lower[found[0]] if found else None
+    matches = get_close_matches(key.partition("/")[0].lower(), lower, n=1, cutoff=_ALMOST)
+    return lower[matches[0]] if matches else None
 
 
 def first_directive(value: Value, path: FieldPath = ()) -> FieldPath | None:
     """Where a value has a directive first, None where it has none."""
     if isinstance(value, dict):
-        own = next((key for key in value if is_directive(key)), None)
-        if own is not None:
-            return (*path, own)
+        directive = next((key for key in value if is_directive(key)), None)
+        if directive is not None:
+            return (*path, directive)
         inside: Iterable[tuple[Step, Value]] = value.items()
     elif isinstance(value, list):
         inside = enumerate(value)
     else:
         return None
-    return next((found for step, inner in inside if (found := first_directive(inner, (*path, step))) is not None), None)
+    return next((place for step, inner in inside if (place := first_directive(inner, (*path, step))) is not None), None)
 
 
 def directive_of(item: Value) -> Value:
@@ -135,7 +135,7 @@ def is_one_value(field: Field, *lists: list[Value]) -> bool:
         return True
     if field.keys:
         return False
-    items = [item for one in lists for item in one]
+    items = [item for items_of_list in lists for item in items_of_list]
     return bool(items) and all(isinstance(item, dict | list) for item in items)
 
 
@@ -159,13 +159,13 @@ class ElementKeys:
         if not self.fields:
             return identity(item)
         if not isinstance(item, dict):
-            raise PatchError(f"a map with the merge key {self.name} is expected, not {shown(item)}", self.path)
-        if (known := self._known.get(id(item))) is not None:
-            return known[1]
+            raise PatchError(f"a map with the merge key {self.name} is expected, not {render(item)}", self.path)
+        if (entry := self._known.get(id(item))) is not None:
+            return entry[1]
         for name in self.fields:
             if name not in item and name not in self._defaults:
-                raise PatchError(f"map: {shown(item)} does not contain declared merge key: {name}", self.path)
-        key = element_key(self.fields, lambda name: _given(item.get(name)), self._defaults)
+                raise PatchError(f"map: {render(item)} does not contain declared merge key: {name}", self.path)
+        key = element_key(self.fields, lambda name: _identity_or_none(item.get(name)), self._defaults)
         self._known[id(item)] = item, key
         return key
 
@@ -180,9 +180,9 @@ class ElementKeys:
         """How messages name an element."""
         if not isinstance(item, dict):
             return text_of(item)
-        return ", ".join(text_of(value) for value in self.given(item).values())
+        return ", ".join(text_of(value) for value in self.key_fields(item).values())
 
-    def given(self, item: Object) -> Object:
+    def key_fields(self, item: Object) -> Object:
         """The key fields that an element has."""
         return {name: item[name] for name in self.fields if name in item}
 
@@ -198,7 +198,7 @@ class ElementKeys:
         return ",".join(self.fields)
 
 
-def _given(value: Value) -> Hashable | None:
+def _identity_or_none(value: Value) -> Hashable | None:
     return None if value is None else identity(value)
 
 
@@ -208,7 +208,7 @@ def element_kind(lists: tuple[list[Value], ...], path: FieldPath) -> Literal["ma
     if list in kinds:
         raise PatchError("lists of lists are not supported", path)
     if len(kinds) > 1:
-        raise PatchError(f"list element types are not identical: {shown([list(items) for items in lists])}", path)
+        raise PatchError(f"list element types are not identical: {render([list(items) for items in lists])}", path)
     return "map" if dict in kinds else "scalar"
 
 
@@ -225,10 +225,10 @@ def moved_to_the_front(live: list[Value], result: list[Value], order: list[Value
     named, left = {key.of_any(item) for item in order}, {key.of_any(item) for item in result}
     behind = False
     for item in live:
-        own = key.of_any(item)
-        if own in named:
-            behind |= own in left
-        elif behind and own in left:
+        name = key.of_any(item)
+        if name in named:
+            behind |= name in left
+        elif behind and name in left:
             return item
     return None
 
@@ -236,10 +236,10 @@ def moved_to_the_front(live: list[Value], result: list[Value], order: list[Value
 def moved_by_patch_list(live: list[Value], result: list[Value], key: ElementKeys) -> Value | None:
     """The first element whose position among the remaining ones changed."""
     before = [key.of_any(item) for item in live]
-    known = set(before)
-    after = [own for own in map(key.of_any, result) if own in known]
+    names = set(before)
+    after = [name for name in map(key.of_any, result) if name in names]
     left = set(after)
-    for now, was in zip(after, (own for own in before if own in left), strict=False):
+    for now, was in zip(after, (name for name in before if name in left), strict=False):
         if now != was:
             return next(item for item in live if key.of_any(item) == was)
     return None
@@ -259,7 +259,7 @@ def by_order_list(
     stood behind it in the live list; Source: strategicpatch.normalizeElementOrder.
     """
     named, others = _split(merged, order, live, key)
-    return [*others, *named] if mode == "document" else _interleaved(named, others, live, key)
+    return [*others, *named] if mode == "document" else _interleave(named, others, live, key)
 
 
 def by_patch_list(
@@ -273,54 +273,54 @@ def by_patch_list(
     """
     named, others = _split(merged, patch, live, key)
     if mode == "kubernetes":
-        return _interleaved(named, others, live, key)
+        return _interleave(named, others, live, key)
     place = _ranks(live, key)
-    known = [place[own] for own in map(key, named) if own in place]
-    if known != sorted(known):
+    places = [place[name] for name in map(key, named) if name in place]
+    if places != sorted(places):
         return [*others, *named]
     return _beside(named, [item for item in merged if key(item) in place], place, key)
 
 
-def _beside(named: list[Value], known: list[Value], place: dict[Hashable, int], key: KeyOf) -> list[Value]:
+def _beside(named: list[Value], existing: list[Value], place: dict[Hashable, int], key: KeyOf) -> list[Value]:
     """The elements that were there, in their order, and each new one beside its neighbour among the named ones."""
     first: list[Value] = []
     behind: dict[Hashable, list[Value]] = {}
     anchor: Hashable = None
     for item in named:
-        own = key(item)
-        if own in place:
-            anchor = own
-            behind.setdefault(own, [])
+        name = key(item)
+        if name in place:
+            anchor = name
+            behind.setdefault(name, [])
         elif anchor is None:
             first.append(item)
         else:
             behind[anchor].append(item)
     result: list[Value] = []
-    copies = Counter(own for own in map(key, known) if own in behind)
-    for item in known:
-        own = key(item)
-        if own in copies:
+    copies = Counter(name for name in map(key, existing) if name in behind)
+    for item in existing:
+        name = key(item)
+        if name in copies:
             result += first
             first = []
-            copies[own] -= 1
+            copies[name] -= 1
         result.append(item)
-        if own in copies and not copies[own]:
-            result += behind[own]
+        if name in copies and not copies[name]:
+            result += behind[name]
     return result + first
 
 
 def _split(
-    merged: Sequence[Value], wanted: Sequence[Value], live: Sequence[Value], key: KeyOf
+    merged: Sequence[Value], first: Sequence[Value], live: Sequence[Value], key: KeyOf
 ) -> tuple[list[Value], list[Value]]:
     """The merged elements that are wanted, in that order, and all others, in live order."""
-    rank, place = _ranks(wanted, key), _ranks(live, key)
+    rank, place = _ranks(first, key), _ranks(live, key)
     keyed = [(key(item), item) for item in merged]
     named = sorted((pair for pair in keyed if pair[0] in rank), key=lambda pair: rank[pair[0]])
     others = sorted((pair for pair in keyed if pair[0] not in rank), key=lambda pair: place.get(pair[0], len(place)))
     return [item for _, item in named], [item for _, item in others]
 
 
-def _interleaved(named: list[Value], others: list[Value], live: Sequence[Value], key: KeyOf) -> list[Value]:
+def _interleave(named: list[Value], others: list[Value], live: Sequence[Value], key: KeyOf) -> list[Value]:
     place = _ranks(live, key)
     result: list[Value] = []
     at = 0
@@ -348,18 +348,19 @@ def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: El
     """Checks that the order list has the patch's merging elements, in its order. Raises PatchError."""
     if not patch or not order:
         return
-    wanted = iter([key.of(item) for item in order])
+    expected = iter([key.of(item) for item in order])
     merging = ("merge",) if mode == "document" else ()
     matches = all(
-        (has_directive(item) and directive_of(item) not in merging) or key.of(item) in wanted for item in patch
+        (has_directive(item) and directive_of(item) not in merging) or key.of(item) in expected for item in patch
     )
     if matches and mode == "kubernetes":
         # Once it has come to the end of the order list, kubectl skips no directives but deletions.
         last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
-        matches = not has_directive(last) or next(wanted, None) is not None
+        matches = not has_directive(last) or next(expected, None) is not None
     if not matches:
         raise PatchError(
-            f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
+            f"the order in patch list {render(patch)} doesn't match $setElementOrder list {render(order)}",
+            path,
         )
 
 
@@ -369,9 +370,9 @@ def live_order_of_kubectl(live: list[Value], patch: list[Value], key: ElementKey
     Both lists share memory in Go.
     """
     gone = {key.of(item) for item in patch if directive_of(item) == "delete"}
-    kept = [item for item in live if key.of_any(item) not in gone]
-    if len(kept) == len(live):
+    remaining = [item for item in live if key.of_any(item) not in gone]
+    if len(remaining) == len(live):
         return live
-    known = {key.of_any(item) for item in kept}
-    new = [item for item in patch if not has_directive(item) and key.of(item) not in known]
-    return [*kept, *new][: len(live)]
+    names = {key.of_any(item) for item in remaining}
+    new = [item for item in patch if not has_directive(item) and key.of(item) not in names]
+    return [*remaining, *new][: len(live)]

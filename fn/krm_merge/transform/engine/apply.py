@@ -20,7 +20,7 @@ from krm_merge.transform.engine.locations import (
     Take,
     Tracked,
     index_of,
-    written,
+    location_of,
 )
 from krm_merge.transform.protocol import DEPTH_LIMIT, Operation, OperationError, Pointer, equal, pointer_text
 
@@ -53,16 +53,16 @@ def carry_out(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
             location, rest = tracked.follow(path)
             if rest:
                 return Effect(operation, (), ((*location, *rest),))
-            return _done(tracked, operation, [_take(location)])
+            return _carry_out_changes(tracked, operation, [_take(location)])
         case "replace":
-            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)])
+            return _carry_out_changes(tracked, operation, [Put(tracked.locate(path), operation.value)])
         case "add":
-            return _done(tracked, operation, *_add(tracked, path, operation.value))
+            return _carry_out_changes(tracked, operation, *_add(tracked, path, operation.value))
         case "copy" | "move":
-            return _transferred(tracked, operation, copies)
+            return _transfer(tracked, operation, copies)
 
 
-def _transferred(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
+def _transfer(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
     source, path = tracked.locate(operation.source), operation.path
     value = tracked.at(source)
     assert value is not ABSENT
@@ -70,7 +70,7 @@ def _transferred(tracked: Tracked, operation: Operation, copies: Copies) -> Effe
         if problem := copies.flaw_of(value, DEPTH_LIMIT):
             raise OperationError(f"{operation}: {problem}")
         changes, reads = _add(tracked, path, copied(value))
-        return _done(tracked, operation, changes, (*reads, (source, value)))
+        return _carry_out_changes(tracked, operation, changes, (*reads, (source, value)))
     if operation.source == path:
         return Effect(operation, (), (source,), ((source, value),))
     if path[: len(operation.source)] == operation.source:
@@ -79,13 +79,13 @@ def _transferred(tracked: Tracked, operation: Operation, copies: Copies) -> Effe
     without = tracked.copy()
     without.apply(take)
     changes, reads = _add(without, path, value)
-    return _done(tracked, operation, [take, *changes], (*reads, (source, value)))
+    return _carry_out_changes(tracked, operation, [take, *changes], (*reads, (source, value)))
 
 
-def _done(tracked: Tracked, operation: Operation, changes: list[EffectPart], reads: Reads = ()) -> Effect:
+def _carry_out_changes(tracked: Tracked, operation: Operation, changes: list[EffectPart], reads: Reads = ()) -> Effect:
     for change in changes:
         tracked.apply(change)
-    writes = tuple(written(change) for change in changes if not (isinstance(change, Put) and change.parent))
+    writes = tuple(location_of(change) for change in changes if not (isinstance(change, Put) and change.parent))
     return Effect(operation, tuple(changes), writes, reads)
 
 
@@ -120,12 +120,12 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
     index = len(holder) if at_end else index_of(token, holder)
     if index is None:
         raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is not a place among them")
-    known = tuple(tracked.elements(location)) if not rest and holder else ()
+    elements = tuple(tracked.elements(location)) if not rest and holder else ()
     name = _name(value, tracked.keys_at(location))
     # Adding a duplicate depends on the existing element staying unchanged.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
-    reads = () if like is None else (((*location, known[like]), holder[like]),)
-    return [*parents, InsertedElement(location, _new(known, name or value), value, known[index:])], reads
+    reads = () if like is None else (((*location, elements[like]), holder[like]),)
+    return [*parents, InsertedElement(location, _new(elements, name or value), value, elements[index:])], reads
 
 
 def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
@@ -133,11 +133,11 @@ def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
     return {key: value[key] for key in keys} if isinstance(value, dict) and all(key in value for key in keys) else {}
 
 
-def _new(known: tuple[Element, ...], name: Value) -> Added:
+def _new(elements: tuple[Element, ...], name: Value) -> Added:
     """A new element, with a number that no equal element has."""
     key = json.dumps(name, sort_keys=True)
-    taken = {other.number for other in known if isinstance(other, Added) and other.key == key}
-    return Added(key, next(number for number in count() if number not in taken))
+    numbers = {other.number for other in elements if isinstance(other, Added) and other.key == key}
+    return Added(key, next(number for number in count() if number not in numbers))
 
 
 def _empty_for(token: str) -> Value:

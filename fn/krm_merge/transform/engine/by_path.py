@@ -67,30 +67,30 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
         settlement.skipped += skipped
         proposed += (_Proposed(proposal.plugin, rank, step.effect) for step in steps)
     holders: dict[Pointer, list[_Proposed]] = {}
-    for one in sorted(proposed, key=lambda one: one.rank):
-        holder = holders.setdefault(one.operation.path, [])
-        if not holder or holder[0].rank == one.rank:
-            holder.append(one)
+    for claim in sorted(proposed, key=lambda claim: claim.rank):
+        holder = holders.setdefault(claim.operation.path, [])
+        if not holder or holder[0].rank == claim.rank:
+            holder.append(claim)
     before = Tracked(original, keys_of)
     accepted: list[_Proposed] = []
     losses: list[_Loss] = []
-    for one in proposed:
-        holder = holders[one.operation.path]
-        if holder[0].rank == one.rank:
-            accepted.append(one)
-        elif any(agree(one.operation, other.operation) for other in holder):
-            settlement.agreed.append(Agreed(one.provenance, holder[0].plugin))
+    for claim in proposed:
+        holder = holders[claim.operation.path]
+        if holder[0].rank == claim.rank:
+            accepted.append(claim)
+        elif any(agree(claim.operation, other.operation) for other in holder):
+            settlement.agreed.append(Agreed(claim.provenance, holder[0].plugin))
         else:
-            losses.append(_Loss(one, holder[0], before.whereabouts(one.operation.path)))
+            losses.append(_Loss(claim, holder[0], before.whereabouts(claim.operation.path)))
     overwritten = _apply(settlement, accepted, keys_of, copies.afresh())
     lost = {id(loss.loser) for loss in overwritten}
-    settlement.operations = [one.provenance for one in accepted if id(one) not in lost]
+    settlement.operations = [claim.provenance for claim in accepted if id(claim) not in lost]
     after = Tracked(settlement.value, keys_of)
-    settlement.ignored = [with_values(_ignored(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
+    settlement.ignored = [with_values(_explain_loss(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
     return settlement
 
 
-def _ignored(loss: _Loss) -> Ignored:
+def _explain_loss(loss: _Loss) -> Ignored:
     # An operation overwrites another path only by its location.
     by_priority = loss.winner.operation.path == loss.loser.operation.path and loss.winner.rank[0] != loss.loser.rank[0]
     reason: Reason = "priority" if by_priority else "order"
@@ -101,18 +101,18 @@ def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysO
     """Carries out the accepted operations in order. Reports values that another plugin overwrites."""
     working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
     written: list[tuple[_Proposed, Location, Value | Absent]] = []
-    for one in accepted:
+    for claim in accepted:
         try:
-            if one.effect.created_parents and isinstance(
-                working.at(working.whereabouts(one.operation.path)), dict | list
+            if claim.effect.created_parents and isinstance(
+                working.at(working.whereabouts(claim.operation.path)), dict | list
             ):
                 continue  # another plugin created the parents, and may have put a value there
-            effect = carry_out(working, one.operation, copies)
+            effect = carry_out(working, claim.operation, copies)
         except OperationError as error:
-            raise RefusedOperationsError(one.plugin, f"with the operations of other plugins, {error}") from None
-        written += ((one, location, working.at(location)) for location in effect.writes)
+            raise RefusedOperationsError(claim.plugin, f"with the operations of other plugins, {error}") from None
+        written += ((claim, location, working.at(location)) for location in effect.writes)
         for change in effect.changes:
-            settlement.patch += (PluginOperation(one.plugin, done) for done in merged.apply(change))
+            settlement.patch += (PluginOperation(claim.plugin, done) for done in merged.apply(change))
     if not isinstance(merged.value, dict):
         raise RefusedOperationsError(accepted[-1].plugin, "with the operations of other plugins, they leave no object")
     settlement.value = merged.value
@@ -123,11 +123,11 @@ def _overwritten(written: Sequence[tuple[_Proposed, Location, Value | Absent]], 
     """The operations whose outcome was lost because another plugin wrote to the same location or above it."""
     last = {location: at for at, (_, location, _) in enumerate(written)}
     reported: set[int] = set()
-    for at, (one, location, value) in enumerate(written):
-        if id(one) in reported or is_same(merged.at(location), value):
+    for at, (claim, location, value) in enumerate(written):
+        if id(claim) in reported or is_same(merged.at(location), value):
             continue
         above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
-        winner = next((written[later][0] for later in above if later > at), one)
-        if winner.rank != one.rank:
-            reported.add(id(one))
-            yield _Loss(one, winner, location)
+        winner = next((written[later][0] for later in above if later > at), claim)
+        if winner.rank != claim.rank:
+            reported.add(id(claim))
+            yield _Loss(claim, winner, location)

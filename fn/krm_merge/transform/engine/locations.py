@@ -66,14 +66,14 @@ class FirstClaims(Generic[Holder]):
 
     def overlapping(self, locations: Iterable[Location]) -> tuple[Holder, Location] | None:
         """The first claimant whose location overlaps one of these, and that location."""
-        found: tuple[int, Holder] | None = None
+        claim: tuple[int, Holder] | None = None
         place: Location = ()
         for location in locations:
             met = [self._at.get(location[:depth]) for depth in range(len(location))]
             for first in (self._under.get(location), *met):
-                if first is not None and (found is None or first[0] < found[0]):
-                    found, place = first, location
-        return None if found is None else (found[1], place)
+                if first is not None and (claim is None or first[0] < claim[0]):
+                    claim, place = first, location
+        return None if claim is None else (claim[1], place)
 
     def has_around(self, location: Location) -> bool:
         """Whether a location or one above it has a claimant."""
@@ -83,9 +83,9 @@ class FirstClaims(Generic[Holder]):
 def index_of(token: str, items: list[Value]) -> int | None:
     """The index that a token names: a number (RFC 6901), or `[name=web]` for the element with these fields."""
     if token.startswith("[") and token.endswith("]"):
-        wanted = [part.partition("=") for part in token[1:-1].split(",")]
+        fields = [part.partition("=") for part in token[1:-1].split(",")]
         for at, item in enumerate(items):
-            if isinstance(item, dict) and all(_text(item.get(name)) == text for name, _, text in wanted):
+            if isinstance(item, dict) and all(_text(item.get(name)) == text for name, _, text in fields):
                 return at
         return None
     if not token.isascii() or not token.isdigit() or (token[0] == "0" and token != "0"):
@@ -192,14 +192,14 @@ class Tracked:
 
     def elements(self, location: Location) -> Sequence[Element]:
         """The identities of the elements of the list at a location, in their order."""
-        found = self._elements.get(location)
-        if found is not None:
-            return found
+        elements = self._elements.get(location)
+        if elements is not None:
+            return elements
         holder = self.at(location)
         return range(len(holder)) if isinstance(holder, list) else ()
 
     def created_parents(self, location: Location) -> list[EffectPart]:
-        """What created the parents down to a location, so that an operation can do so if the one that did is lost."""
+        """The changes that created the parents of a location, so that another operation can repeat them."""
         return [put for at, put in self._created.items() if location[: len(at)] == at]
 
     def keys_at(self, location: Location) -> tuple[str, ...]:
@@ -207,9 +207,9 @@ class Tracked:
         return self._keys_of(tuple(step for step in location if isinstance(step, str)))
 
     def _index(self, location: Location, items: list[Value], step: str | Element) -> int | None:
-        known = self._elements.get(location)
-        if known is not None:
-            return known.index(step) if step in known else None
+        elements = self._elements.get(location)
+        if elements is not None:
+            return elements.index(step) if step in elements else None
         return step if isinstance(step, int) and step < len(items) else None
 
     # ---- applying changes --------------------------------------------------------------------------------------
@@ -256,13 +256,13 @@ class Tracked:
         location = change.location
         if not isinstance(now, list):
             raise OperationError(f"there is no list {pointer_text(self.pointer(location))}")
-        known = tuple(self.elements(location))
-        if change.element in known:
+        elements = tuple(self.elements(location))
+        if change.element in elements:
             return []
-        at = next((known.index(follower) for follower in change.followers if follower in known), len(known))
+        at = next((elements.index(follower) for follower in change.followers if follower in elements), len(elements))
         pointer = (*self.pointer(location), str(at))
         self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
-        self._elements[location] = (*known[:at], change.element, *known[at:])
+        self._elements[location] = (*elements[:at], change.element, *elements[at:])
         return [Operation("add", pointer, value=change.value)]
 
     def _without(self, location: Location) -> None:
@@ -272,17 +272,17 @@ class Tracked:
             left: Value = {name: value for name, value in holder.items() if name != step}
         else:
             assert isinstance(holder, list)
-            known = self.elements(above)
-            left = [value for element, value in zip(known, holder, strict=True) if element != step]
-            self._elements[above] = tuple(element for element in known if element != step)
+            elements = self.elements(above)
+            left = [value for element, value in zip(elements, holder, strict=True) if element != step]
+            self._elements[above] = tuple(element for element in elements if element != step)
         self.value = self._with(self.value, (), above, left)
         self._forget(location)
 
     def _forget(self, location: Location) -> None:
         """Forgets what is known about a replaced value and those below it."""
-        for known in (self._elements, self._created):
-            for below in [at for at in known if at[: len(location)] == location]:
-                del known[below]
+        for table in (self._elements, self._created):
+            for below in [at for at in table if at[: len(location)] == location]:
+                del table[below]
 
     def _with(self, node: Value, above: Location, rest: Location, value: Value) -> Value:
         if not rest:
@@ -341,7 +341,7 @@ class Effect:
     created_parents: tuple[Location, ...] = ()
 
     @property
-    def taken(self) -> Location | None:
+    def source(self) -> Location | None:
         """The location from which a move removes its value."""
         first = self.changes[0] if self.operation.kind == "move" and self.changes else None
         return first.location if isinstance(first, Take) else None
@@ -352,6 +352,6 @@ class Effect:
         return (*self.writes, *self.created_parents)
 
 
-def written(change: EffectPart) -> Location:
+def location_of(change: EffectPart) -> Location:
     """The location that a change writes."""
     return (*change.location, change.element) if isinstance(change, InsertedElement) else change.location

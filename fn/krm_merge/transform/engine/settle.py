@@ -22,8 +22,8 @@ from krm_merge.transform.engine.locations import (
     Put,
     Take,
     Tracked,
+    location_of,
     overlap,
-    written,
 )
 from krm_merge.transform.protocol import Operation, OperationError, Patch, PluginOperation, equal
 
@@ -52,22 +52,22 @@ def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
         writers, readers = _Places(united), _Places(united)
         patches: dict[int, int] = {}
         for at, step in enumerate(steps):
-            written = step.effect.places
+            writes = step.effect.places
             read = [location for location, _ in step.effect.reads]
-            for location in (*written, *read):
+            for location in (*writes, *read):
                 writers.unite(location, at)
-            for location in written:
+            for location in writes:
                 readers.unite(location, at)
-            for location in written:
+            for location in writes:
                 writers.add(location, at)
             for location in read:
                 readers.add(location, at)
             if step.guarded:
                 united.unite(patches.setdefault(step.patch, at), at)
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for at in range(len(steps)):
-        found.setdefault(united.lead(at), []).append(at)
-    return list(found.values())
+        groups.setdefault(united.lead(at), []).append(at)
+    return list(groups.values())
 
 
 class _United:
@@ -81,8 +81,8 @@ class _United:
             self._leaders[number] = number = self._leaders[leader]
         return number
 
-    def unite(self, one: int, other: int) -> None:
-        first, second = sorted((self.lead(one), self.lead(other)))
+    def unite(self, first_unit: int, other: int) -> None:
+        first, second = sorted((self.lead(first_unit), self.lead(other)))
         self._leaders[second] = first
 
 
@@ -270,9 +270,9 @@ def _as_created_parent(effect: Effect, before: Tracked, after: Tracked) -> Effec
     return effect
 
 
-def is_same(one: Value | Absent, other: Value | Absent) -> bool:
+def is_same(first: Value | Absent, other: Value | Absent) -> bool:
     """Whether two outcomes of a location are the same."""
-    return one is other if one is ABSENT or other is ABSENT else equal(one, other)
+    return first is other if first is ABSENT or other is ABSENT else equal(first, other)
 
 
 def with_values(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
@@ -301,13 +301,13 @@ class _Settling:
     def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
         """Accepts the operations of a plugin that do not conflict with accepted ones."""
         assert isinstance(self._original.value, dict)
-        steps, own, skipped = run_on_copy(proposal, self._original.value, self._keys_of, self._copies)
+        steps, alone, skipped = run_on_copy(proposal, self._original.value, self._keys_of, self._copies)
         self._settlement.skipped += skipped
         compatible: dict[int, frozenset[Location]] = {}
         for number, unit in enumerate(units(steps, self._keep)):
             effects = [steps[at].effect for at in unit]
-            outcomes = {location: self._outcome(e, location, own) for e in effects for location in e.writes}
-            settled = frozenset(at for at, wanted in outcomes.items() if self._is_settled(at, wanted))
+            outcomes = {location: self._outcome(e, location, alone) for e in effects for location in e.writes}
+            settled = frozenset(at for at, outcome in outcomes.items() if self._is_settled(at, outcome))
             clash = self._clash(effects, outcomes, settled)
             if clash is None:
                 compatible |= dict.fromkeys(unit, settled)
@@ -319,27 +319,27 @@ class _Settling:
             for at in sorted(compatible)
             if self._accept(proposal.plugin, steps[at].effect, at, compatible[at])
         ]
-        for one in accepted:
-            for location in one.effect.writes:
-                self._writers.add(location, one)
-            for location in one.effect.places:
-                self._makers.add(location, one)
-            for location, _ in one.effect.reads:
-                self._readers.add(location, one)
+        for step in accepted:
+            for location in step.effect.writes:
+                self._writers.add(location, step)
+            for location in step.effect.places:
+                self._makers.add(location, step)
+            for location, _ in step.effect.reads:
+                self._readers.add(location, step)
 
-    def _outcome(self, effect: Effect, location: Location, own: Tracked) -> Value | Absent:
+    def _outcome(self, effect: Effect, location: Location, alone: Tracked) -> Value | Absent:
         """The value that a plugin wants at a location: at last, or after this operation if each is lost alone."""
         if self._keep != "operation":
-            return own.at(location)
+            return alone.at(location)
         for change in effect.changes:
-            if written(change) == location:
+            if location_of(change) == location:
                 return ABSENT if isinstance(change, Take) else change.value
         # A removal of a missing value, or a move to the same location.
         return next((value for at, value in effect.reads if at == location), ABSENT)
 
-    def _is_settled(self, location: Location, wanted: Value | Absent) -> bool:
+    def _is_settled(self, location: Location, outcome: Value | Absent) -> bool:
         """Whether other plugins set a location to the wanted value."""
-        return self._writers.overlapping((location,)) is not None and self._is_same(location, wanted)
+        return self._writers.overlapping((location,)) is not None and self._is_same(location, outcome)
 
     def result(self) -> Settlement:
         """The result."""
@@ -357,7 +357,7 @@ class _Settling:
         if outcomes and len(settled) == len(outcomes):
             # Other plugins did all of it already, so the values that it relies on do not matter.
             return None
-        changed = [location for location, wanted in outcomes.items() if not self._is_same(location, wanted)]
+        changed = [location for location, outcome in outcomes.items() if not self._is_same(location, outcome)]
         reads = (read for effect in effects for read in effect.reads)
         relied_on = [location for location, value in reads if not self._is_same(location, value)]
         unfit = [location for effect in effects for location in self._unfit(effect)]
@@ -366,7 +366,7 @@ class _Settling:
 
     def _unfit(self, effect: Effect) -> list[Location]:
         """The location where other plugins left no suitable parent for an operation: a list for a map, or none."""
-        found: list[Location] = []
+        unfit_locations: list[Location] = []
         for change in effect.changes:
             if isinstance(change, Put) and change.parent:
                 now = self._merged.at(change.location)
@@ -375,19 +375,19 @@ class _Settling:
                     unfit = bool(effect.created_parents) and self._writers.has_around(change.location)
                 else:
                     unfit = type(now) is not type(change.value)
-                found += [change.location] if unfit else []
+                unfit_locations += [change.location] if unfit else []
             elif isinstance(change, InsertedElement) and self._is_moved_from_elsewhere(effect, change):
-                found.append(written(change))
-        return found
+                unfit_locations.append(location_of(change))
+        return unfit_locations
 
     def _is_moved_from_elsewhere(self, effect: Effect, change: InsertedElement) -> bool:
         """Whether another plugin moved an equal element here: both would count as one."""
-        first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
-        return first is not None and first[0].effect.taken not in (None, effect.taken)
+        first = self._writers.overlapping((location_of(change),)) if effect.operation.kind == "move" else None
+        return first is not None and first[0].effect.source not in (None, effect.source)
 
-    def _is_same(self, location: Location, wanted: Value | Absent) -> bool:
+    def _is_same(self, location: Location, outcome: Value | Absent) -> bool:
         """Whether a location has this outcome already."""
-        return is_same(self._merged.at(location), wanted)
+        return is_same(self._merged.at(location), outcome)
 
     def _lose(self, plugin: str, rank: tuple[int, int], effects: list[Effect], clash: _Clash, unit: int) -> None:
         reason: Reason = "priority" if clash.other.rank[0] != rank[0] else "order"
@@ -403,9 +403,9 @@ class _Settling:
         operation = PluginOperation(plugin, effect.operation)
         before = self._merged.copy()
         other = self._agrees(effect, settled)
-        changes = () if other else (change for change in effect.changes if written(change) not in settled)
+        changes = () if other else (change for change in effect.changes if location_of(change) not in settled)
         try:
-            made = [done for change in changes for done in self._merged.apply(change)]
+            operations = [done for change in changes for done in self._merged.apply(change)]
         except OperationError:
             # Only if operations are lost one by one, the value that this one needs may be missing.
             self._merged = before
@@ -416,7 +416,7 @@ class _Settling:
                 self._settlement.agreed.append(Agreed(operation, other))
             else:
                 self._settlement.operations.append(operation)
-        self._settlement.patch += (PluginOperation(plugin, done) for done in made)
+        self._settlement.patch += (PluginOperation(plugin, done) for done in operations)
         return True
 
     def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:

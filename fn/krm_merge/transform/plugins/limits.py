@@ -54,14 +54,14 @@ def usage_of(process: int, others: Set[int]) -> Usage:
     for number, parent in parents.items():
         below.setdefault(parent, []).append(number)
     pending = [process, *(child for child in below.get(os.getpid(), ()) if child not in others)]
-    found: set[int] = set()
+    processes: set[int] = set()
     while pending:
         number = pending.pop()
-        if number not in found and number in parents:
-            found.add(number)
+        if number not in processes and number in parents:
+            processes.add(number)
             pending += below.get(number, ())
-    memory = memory_of(found)
-    return Usage(len(found), memory.private + max(memory.mapped, memory.in_files))
+    memory = memory_of(processes)
+    return Usage(len(processes), memory.private + max(memory.mapped, memory.in_files))
 
 
 def memory_of(processes: Iterable[int]) -> Memory:
@@ -137,15 +137,15 @@ def kill_group(leader: int) -> None:
 
 def end_strays(others: set[int]) -> bool:
     """Kills processes that left a plugin's session: our children, except `others`, in no known session."""
-    found = False
+    is_killed = False
     while strays := {child for child in children() - others if _session(child) not in _ours()}:
         for stray in strays:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(stray, signal.SIGKILL)
             with suppress(ChildProcessError):
                 _, status = os.waitpid(stray, 0)
-                found = found or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-    return found
+                is_killed = is_killed or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return is_killed
 
 
 class Watch:
@@ -236,7 +236,7 @@ class _Exceeded(BaseException):
 
 
 @contextmanager
-def limited(
+def limit_plugin(
     time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT, process_limit: int = PROCESS_LIMIT
 ) -> Iterator[None]:
     """Ends the block when it exceeds a limit: seconds, additional bytes, processes. Raises LimitError.
@@ -257,8 +257,8 @@ def limited(
         if usage.memory > memory_limit:
             raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
         # The limit of data is not for shared memory.
-        own = memory_of([os.getpid()])
-        if max(own.mapped, own.in_files) > memory_limit:
+        memory = memory_of([os.getpid()])
+        if max(memory.mapped, memory.in_files) > memory_limit:
             raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
 
     try:

@@ -364,7 +364,7 @@ class Executable:
 
     def _once(self, request: bytes) -> bytes:
         """A process for one request."""
-        process = self._started()
+        process = self._start()
         try:
             answer = process.exchange(request, self.output_limit, line=False)
             code = process.wait()
@@ -383,7 +383,7 @@ class Executable:
     def _ask(self, request: bytes) -> bytes:
         """Sends a request to the lasting process."""
         if self._conversation is None:
-            self._conversation = self._started()
+            self._conversation = self._start()
         process = self._conversation
         try:
             answer = process.exchange(request + b"\n", self.output_limit, line=True)
@@ -396,7 +396,7 @@ class Executable:
         self.close()
         raise self._broken
 
-    def _started(self) -> Running:
+    def _start(self) -> Running:
         try:
             return Running(self.file.absolute(), self.time_limit, self.memory_limit, self.process_limit)
         except OSError as error:

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, TypeAlias
 from krm_merge.harmless import quoted
 from krm_merge.krm.selector import Target, TargetNames, Targets
 from krm_merge.text.reading.values import Object, Value
-from krm_merge.transform.plugins.limits import LimitError, limited
+from krm_merge.transform.plugins.limits import LimitError, limit_plugin
 from krm_merge.transform.protocol import Metadata, Options, Patch, Plugin, PluginError, Response, metadata_of
 
 
@@ -39,13 +39,13 @@ class InlinePlugin:
 
     def __post_init__(self) -> None:
         """Finds targets by the names in them."""
-        object.__setattr__(self, "targets", Targets([one.target for one in self.patches]))
+        object.__setattr__(self, "targets", Targets([patch.target for patch in self.patches]))
 
     def run(self, resource: Object, options: Options) -> Response:
         """The patches for this resource."""
         identity = TargetNames.of(resource)
         candidates = (self.patches[number] for number in self.targets.of(identity.kind, identity.name))
-        return Response(tuple(one.patch for one in candidates if one.target.selects(resource, identity)))
+        return Response(tuple(item.patch for item in candidates if item.target.selects(resource, identity)))
 
 
 GROUP: Final = "krm_merge.transform_plugins"
@@ -72,7 +72,7 @@ class Installed:
             raise self._broken
         # Output to stdout would precede the ResourceList.
         try:
-            with redirect_stdout(sys.stderr), limited():
+            with redirect_stdout(sys.stderr), limit_plugin():
                 answer = self.run_function(resource, options)
         except LimitError as error:
             self._broken = error
@@ -80,16 +80,16 @@ class Installed:
         return answer if isinstance(answer, Response) else Response.read(answer)
 
 
-def installed(entry_point: str, name: str = "") -> Plugin:
+def load_installed(entry_point: str, name: str = "") -> Plugin:
     """The plugin of an entry point: a function, a class without parameters, or an object with `run`.
 
     Raises PluginError if it is missing or cannot be loaded.
     """
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if entry_point not in found:
-        known = ", ".join(sorted(found)) or "none"
-        raise PluginError(f"no installed package has the entry point {entry_point} in {GROUP}; known are {known}")
-    return _loaded(found[entry_point], name or entry_point)
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if entry_point not in points:
+        names = ", ".join(sorted(points)) or "none"
+        raise PluginError(f"no installed package has the entry point {entry_point} in {GROUP}; known are {names}")
+    return _load(points[entry_point], name or entry_point)
 
 
 def all_installed() -> list[str]:
@@ -97,9 +97,9 @@ def all_installed() -> list[str]:
     return sorted(point.name for point in entry_points(group=GROUP))
 
 
-def _loaded(point: EntryPoint, name: str) -> Plugin:
+def _load(point: EntryPoint, name: str) -> Plugin:
     try:
-        with redirect_stdout(sys.stderr), limited():
+        with redirect_stdout(sys.stderr), limit_plugin():
             value = point.load()
             if isinstance(value, type):
                 value = value()
@@ -173,8 +173,8 @@ class PluginDirectory:
             real, status = file.resolve(strict=True), file.stat()
         except (OSError, RuntimeError):
             # Missing, or a circular link: a RuntimeError before Python 3.13.
-            found = ", ".join(path.name for path in self._files()) or "nothing"
-            raise PluginError(f"{self.path} has no plugin {file.name}; it holds {found}") from None
+            names = ", ".join(path.name for path in self._files()) or "nothing"
+            raise PluginError(f"{self.path} has no plugin {file.name}; it holds {names}") from None
         if not real.is_relative_to(self.path.resolve()):
             raise PluginError(f"{file} leads out of the plugin directory")
         if not stat.S_ISREG(status.st_mode) or not os.access(file, os.X_OK):

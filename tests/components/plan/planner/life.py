@@ -192,7 +192,7 @@ class Life:
         hosted, pull = self.random.choice(found)
         target, head, store = hosted.branches[pull.target_branch], hosted.branches[pull.source_branch], hosted.store
         try:
-            tree = store.merged(target, head)
+            tree = store.merge_trees(target, head)
         except MergeConflictError:
             return
         parents = [target] if self.random.random() < 0.4 else [target, head]
@@ -307,7 +307,7 @@ class Life:
             builds = self._some_of(builds)
         if not is_whole and self.random.random() < 0.3:
             known = {one.id for one in self.earlier}
-            late = [one for one in pulls if one.id not in known or self.random.random() < 0.5]
+            late = [pull for pull in pulls if pull.id not in known or self.random.random() < 0.5]
             pulls = [*[one for one in self.earlier if one.id not in {each.id for each in late}], *late]
         self.earlier = pulls
         plans = self._planned(builds, pulls)
@@ -316,8 +316,8 @@ class Life:
             self.strikes.after = self.random.randrange(4)
         with suppress(KilledError):
             ended = set[str]()
-            for one in sorted(plans, key=lambda one: one.own is None):
-                self._apply(one, ended)
+            for plan in sorted(plans, key=lambda plan: plan.pull_request is None):
+                self._apply(plan, ended)
         self.strikes.after = -1
         return plans
 
@@ -329,11 +329,11 @@ class Life:
         if how == 1:
             return builds[self.random.randrange(len(builds) + 1) :]
         self.excused.update(list(self.forge.hosted))
-        return [one for one in builds if self.random.random() < 0.7]
+        return [build for build in builds if self.random.random() < 0.7]
 
     def _observed(self) -> list[PullRequest]:
         forge = self.forge
-        return [one for url in forge.hosted for one in observe_pull_requests(url, forge.opened(url), forge)]
+        return [pull for url in forge.hosted for pull in observe_pull_requests(url, forge.open(url), forge)]
 
     def _planned(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
         versioned, history = self._history(builds, pulls)
@@ -346,23 +346,23 @@ class Life:
         found = versioned.builds(History(builds, pulls, graph.components))
         return versioned, History(found, pulls, versioned.graph.components)
 
-    def _apply(self, one: Plan, ended: set[str]) -> None:
-        url = one.target.repository
+    def _apply(self, plan: Plan, ended: set[str]) -> None:
+        url = plan.target.repository
         hosted = self.forge.hosted[url]
         before = set(hosted.pulls)
-        recorded = read_recorded_plan(plan_resource(one, DigestPolicy()))
+        recorded = read_recorded_plan(plan_resource(plan, DigestPolicy()))
         try:
-            steps = apply_plan(recorded, self.forge.opened(url), RepositoryPullRequests(self.forge, url), ended)
+            steps = apply_plan(recorded, self.forge.open(url), RepositoryPullRequests(self.forge, url), ended)
         finally:
             for number in hosted.pulls.keys() - before:
                 state = _state(hosted.pulls[number])
-                group = (url, one.target.suffix, one.group)
+                group = (url, plan.target.suffix, plan.group)
                 self.opened_for[*group, *sorted(state.digests.items())] += 1
                 self._note(f"  ours: open {url}#{number} {hosted.pulls[number].source_branch} {_brief(state)}")
         for step in steps:
             self._note(f"  ours: {step.severity} {step.rule} {step.message}")
         if any(step.severity != "info" for step in steps):
-            self.warned.add(one.branch)
+            self.warned.add(plan.branch)
             self.ever_warned.add(url)
 
     # ---- the end -----------------------------------------------------------------------------------------------
@@ -382,20 +382,20 @@ class Life:
             self._note(f"last rounds {number}")
             before, self.rounds = self.strikes.changes, number + 1
             known = {
-                (hosted.url, one.number): one.state
+                (hosted.url, pull.number): pull.state
                 for hosted in self.forge.hosted.values()
-                for one in hosted.pulls.values()
+                for pull in hosted.pulls.values()
             }
             plans = self.round()
             for hosted in self.forge.hosted.values():
-                for one in hosted.pulls.values():
-                    at = (hosted.url, one.number)
+                for pull in hosted.pulls.values():
+                    at = (hosted.url, pull.number)
                     if at not in known:
-                        opened[at] = one
-                    elif known[at] == "open" and one.state == "closed" and at in opened:
-                        problems.append(f"{hosted.url}#{one.number} was opened and closed without anything new")
+                        opened[at] = pull
+                    elif known[at] == "open" and pull.state == "closed" and at in opened:
+                        problems.append(f"{hosted.url}#{pull.number} was opened and closed without anything new")
             if self.strikes.changes == before:
-                changing = [one for one in plans if {*one.actions} - {"create"} and one.branch not in self.warned]
+                changing = [plan for plan in plans if {*plan.actions} - {"create"} and plan.branch not in self.warned]
                 problems += [f"{one.branch} has actions at rest: {one.actions}" for one in changing]
                 return [*problems, *self._broken_laws(plans)]
         return [*problems, f"restless after {MOST_ROUNDS} rounds"]
@@ -404,18 +404,18 @@ class Life:
         yield from self._doubles()
         yield from self._too_many()
         yield from self._lost()
-        for one in plans:
-            if one.own is not None and one.state == "open" and one.branch not in self.warned:
-                yield from self._wrong_content(one)
+        for planned in plans:
+            if planned.pull_request is not None and planned.state == "open" and planned.branch not in self.warned:
+                yield from self._wrong_content(planned)
 
     def _doubles(self) -> Iterator[str]:
         """C12: ready pull requests for one target, of which one has all digests of another."""
         for hosted in self.forge.hosted.values():
             ready = [
-                (one, _state(one))
-                for one in hosted.pulls.values()
-                if one.state == "open" and is_planned(one) and not one.draft
-                if not self._has_commits_of_people(hosted, one)
+                (pull, _state(pull))
+                for pull in hosted.pulls.values()
+                if pull.state == "open" and is_planned(pull) and not pull.draft
+                if not self._has_commits_of_people(hosted, pull)
             ]
             for first, state in ready:
                 for second, other in ready:
@@ -437,7 +437,7 @@ class Life:
         """R15, R20: a promoted digest that no pull request has, nor the target, nor a warning."""
         versioned, history = self._history(self.builds, self._observed())
         for edge in versioned.graph.edges:
-            promoted, above = history.promoted(edge.dependency), edge.dependency.name.removesuffix("-v1")
+            promoted, above = history.promoted_build(edge.dependency), edge.dependency.name.removesuffix("-v1")
             name = edge.dependant.name.removesuffix("-v1")
             hosted = self.forge.hosted[self.components[name].repository]
             branch = versioned.graph.components[edge.dependant].branch or self.default
@@ -445,26 +445,26 @@ class Life:
                 continue
             if promoted.digest in hosted.files(branch).get(self._file(name, above), promoted.digest):
                 continue
-            ours = [_state(one) for one in hosted.pulls.values() if one.state == "open" and is_planned(one)]
+            ours = [_state(pull) for pull in hosted.pulls.values() if pull.state == "open" and is_planned(pull)]
             if not any(edge.dependency.name in state.digests for state in ours):
                 yield f"{name}: nothing updates {above} to {promoted.digest[7:15]}"
 
-    def _wrong_content(self, one: Plan) -> Iterator[str]:
+    def _wrong_content(self, plan: Plan) -> Iterator[str]:
         """C5, R29: the branch of a planned pull request names its digests."""
-        assert one.own is not None
-        files = self.forge.hosted[one.target.repository].files(one.own.source_branch)
-        for edit in one.digests:
-            for dependant in one.target.dependants:
+        assert plan.pull_request is not None
+        files = self.forge.hosted[plan.target.repository].files(plan.pull_request.source_branch)
+        for edit in plan.digests:
+            for dependant in plan.target.dependants:
                 name = dependant.key.name.removesuffix("-v1")
                 file = self._file(name, edit.component.name.removesuffix("-v1"))
                 if file in files and edit.digest not in files[file]:
-                    yield f"{one.branch}: {file} is {files[file]}, expected {edit.digest}"
+                    yield f"{plan.branch}: {file} is {files[file]}, expected {edit.digest}"
 
     # ---- helpers -----------------------------------------------------------------------------------------------
 
-    def _has_commits_of_people(self, hosted: Hosted, one: ForgePullRequest) -> bool:
-        repository = self.forge.opened(hosted.url)
-        head, target = hosted.branches[one.source_branch], hosted.branches[one.target_branch]
+    def _has_commits_of_people(self, hosted: Hosted, pull: ForgePullRequest) -> bool:
+        repository = self.forge.open(hosted.url)
+        head, target = hosted.branches[pull.source_branch], hosted.branches[pull.target_branch]
         return not repository.is_ours(repository.merge_base(target, head), head)
 
     def _file(self, name: str, above: str) -> str:
@@ -494,7 +494,7 @@ class Life:
 
     def _any_dependency(self) -> Hosted:
         """A repository of a Component, mostly of one that others depend on."""
-        above = sorted({name for one in self.components.values() for name in one.depends_on})
+        above = sorted({name for component in self.components.values() for name in component.depends_on})
         name = self.random.choice(above if self.random.random() < 0.8 else list(self.components))
         return self.forge.hosted[self.components[name].repository]
 
@@ -505,7 +505,7 @@ class Life:
                     yield hosted, pull
 
     def _built_here(self, hosted: Hosted) -> list[Component]:
-        return [one for one in self.components.values() if one.repository == hosted.url]
+        return [component for component in self.components.values() if component.repository == hosted.url]
 
     def _change_source(self, hosted: Hosted, branch: str, base: str) -> None:
         """A change in the directories of one Component or more."""
@@ -554,9 +554,9 @@ class Life:
 
 
 def _state(pull: ForgePullRequest) -> DescribedState:
-    found = parse_description(pull.body)
-    assert found is not None
-    return found
+    state = parse_description(pull.body)
+    assert state is not None
+    return state
 
 
 def is_planned(pull: ForgePullRequest) -> bool:

@@ -64,7 +64,7 @@ class MemoryStore(Store):
 
     def merge_base(self, first: str, second: str) -> str:
         common = set(self.commits[first].ancestors)
-        return next((one for one in reversed(self.commits[second].ancestors) if one in common), "")
+        return next((ancestor for ancestor in reversed(self.commits[second].ancestors) if ancestor in common), "")
 
     def is_ancestor(self, first: str, second: str) -> bool:
         return first in self.commits[second].ancestors
@@ -77,7 +77,7 @@ class MemoryStore(Store):
 
     def _between(self, since: str, commit: str) -> list[str]:
         known = set(self.commits[since].ancestors)
-        return [one for one in self.commits[commit].ancestors if one not in known]
+        return [ancestor for ancestor in self.commits[commit].ancestors if ancestor not in known]
 
     def committed_at(self, commit: str) -> int:
         return self.commits[commit].made_at
@@ -94,7 +94,7 @@ class MemoryStore(Store):
         made_at = int(author.date.split()[0].lstrip("@"))
         name = sha1(repr((tree, tuple(parents), author.person.mail, message, made_at)).encode()).hexdigest()
         if name not in self.commits:
-            above = dict.fromkeys(one for parent in parents for one in self.commits[parent].ancestors)
+            above = dict.fromkeys(ancestor for parent in parents for ancestor in self.commits[parent].ancestors)
             ancestors = (*above, name)
             self.commits[name] = Commit(tree, tuple(parents), author.person.mail, message, made_at, ancestors)
         return name
@@ -105,12 +105,12 @@ class MemoryStore(Store):
     def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
         return {entry.name: self.blobs[entry.name] for entry in entries}
 
-    def stored(self, data: bytes) -> str:
+    def store_content(self, data: bytes) -> str:
         name = sha1(data).hexdigest()
         self.blobs[name] = data
         return name
 
-    def changed(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
+    def change_tree(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
         files = self._files(tree) | {path: entry.name for path, entry in changes.items() if entry is not None}
         return self.with_files({path: name for path, name in files.items() if changes.get(path, name) is not None})
 
@@ -124,7 +124,7 @@ class MemoryStore(Store):
         before, after = self._files(since), self._files(commit)
         return sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
 
-    def merged(self, ours: str, theirs: str, *, renames: bool = True) -> str:
+    def merge_trees(self, ours: str, theirs: str, *, renames: bool = True) -> str:
         base = self._files(self.merge_base(ours, theirs))
         left, right = self._files(ours), self._files(theirs)
         made: Tree = {}
@@ -161,7 +161,7 @@ class Hosted:
         for path, text in changes.items():
             files.pop(path, None)
             if text is not None:
-                files[path] = self.store.stored(text.encode())
+                files[path] = self.store.store_content(text.encode())
         tree = self.store.with_files(files)
         stamp = Stamp(Person("Jane", "jane@example.com"), f"{at} +0000")
         self.branches[branch] = self.store.commit(tree, [parent] if parent else [], f"change {at}", stamp)
@@ -204,7 +204,7 @@ class MemoryForge:
         self.hosted: dict[str, Hosted] = {}
         self._strikes = strikes
 
-    def opened(self, url: str) -> Repository:
+    def open(self, url: str) -> Repository:
         """The repository as it is now."""
         return Repository(MemoryRemote(self.hosted[url], self._strikes))
 
@@ -225,7 +225,7 @@ class MemoryForge:
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        return {one: self.pull_requests_from(one, branch) for one in repositories}
+        return {repository: self.pull_requests_from(repository, branch) for repository in repositories}
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         return []

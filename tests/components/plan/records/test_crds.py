@@ -32,8 +32,8 @@ def schema_of(kind: str) -> Schema:
 
 def violations(schema: Schema, value: Any, at: str = "") -> Iterator[str]:
     """What a value breaks of a schema. A field that the schema does not have is one thing: a cluster would drop it."""
-    wanted = TYPES[schema["type"]]
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+    expected = TYPES[schema["type"]]
+    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         yield f"{at}: not of type {schema['type']}"
         return
     if "enum" in schema and value not in schema["enum"]:
