@@ -212,7 +212,7 @@ def _has_journal(place: Path) -> bool:
 def _recovered(stage: Stage) -> str:
     told = []
     for folder in stage.scene.changes:
-        with Journal.opened(stage.trial / folder) as journal:
+        with Journal.open(stage.trial / folder) as journal:
             told.append(f"{folder}: {journal.recovered} {journal.because}")
     return ", ".join(told)
 

@@ -13,7 +13,7 @@ from generated.packages import Package, edited, package
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.merge.other_files import marked
+from krm_merge.packages.merge.other_files import with_markers
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
 
 FOLDERS = ["", "", "sub/", "sub/deep/", "plain/"]
@@ -134,7 +134,7 @@ def identities(tree: Tree) -> list[tuple[str, str]]:
 def test_each_side_can_be_taken_from_between_the_markers(ours: list[str], theirs: list[str], crlf: bool) -> None:
     newline = "\r\n" if crlf else "\n"
     mine, other = ("".join(line + newline for line in lines).encode() for lines in (ours, theirs))
-    merged, conflicts = marked(mine, other, 7)
+    merged, conflicts = with_markers(mine, other, 7)
     assert (conflicts == 0) == (mine == other)
     assert [b"".join(side) for side in taken(merged)] == [mine, other]
 
