@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generated.packages import Package, edited, package
+from generated.packages import Package, edit_package, package
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
@@ -58,7 +58,11 @@ def text(rng: random.Random) -> str:
 
 
 def changed(rng: random.Random, before: Version) -> Version:
-    resources, places, texts = edited(rng, before.resources, rng.randint(0, 4)), dict(before.places), dict(before.texts)
+    resources, places, texts = (
+        edit_package(rng, before.resources, rng.randint(0, 4)),
+        dict(before.places),
+        dict(before.texts),
+    )
     if places and rng.random() < 0.3:
         # Moved within its package: to another one it is another resource.
         name = rng.choice(list(places))
