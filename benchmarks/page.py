@@ -22,7 +22,7 @@ from benchmarks.measuring import MEGABYTE, PROGRAM, Bar, bar_table, load, machin
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from krm_merge import merge_packages
-from krm_merge.report.forms.by_suffix import rendered
+from krm_merge.report.forms.by_suffix import render_document
 from krm_merge.report.record import MergeReport
 
 CONFLICTS = 3_000
@@ -97,7 +97,7 @@ def measured_report(browser: Browser, place: Path, runs: int) -> tuple[float, fl
     """Bytes of the HTML report, CPU seconds to make it, and milliseconds until a browser shows it."""
     report = report_of_many()
     start = time.process_time()
-    text = rendered(report, ".html")
+    text = render_document(report, ".html")
     seconds = time.process_time() - start
     file = place / "report.html"
     file.write_text(text)

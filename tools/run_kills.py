@@ -40,10 +40,10 @@ def main(kills: int, interrupts: int, number: int, names: list[str]) -> int:
 def _stages(directory: Path, names: list[str]) -> Iterator[Stage | CampaignStage]:
     for make in SCENES:
         if not names or make.__name__ in names:
-            yield Stage.built(make, directory / make.__name__)
+            yield Stage.build(make, directory / make.__name__)
     for campaign in CAMPAIGNS:
         if not names or campaign.__name__ in names:
-            yield CampaignStage.built(campaign, directory / campaign.__name__)
+            yield CampaignStage.build(campaign, directory / campaign.__name__)
 
 
 def _tried(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str:

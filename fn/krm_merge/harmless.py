@@ -32,17 +32,17 @@ _USER_IS_NO_SECRET = ("ssh", "git+ssh", "ssh+git", "sftp", "git")
 
 def line(text: str) -> str:
     """A text as one line, without credentials, and with escaped characters that would control a terminal."""
-    return text if _is_plain(text) else _UNSAFE.sub(_escaped, without_credentials(text))
+    return text if _is_plain(text) else _UNSAFE.sub(_escape, without_credentials(text))
 
 
 def terminal_line(text: str) -> str:
     """A line of a file, in which only characters that would control a terminal are escaped."""
-    return _UNSAFE.sub(_escaped, text)
+    return _UNSAFE.sub(_escape, text)
 
 
 def lines(text: str) -> str:
     """As `line`, but line ends are kept: for messages of ours, which have several lines on purpose."""
-    return text if _is_plain(text) else _UNSAFE_IN_LINES.sub(_escaped, without_credentials(text))
+    return text if _is_plain(text) else _UNSAFE_IN_LINES.sub(_escape, without_credentials(text))
 
 
 def without_credentials(text: str) -> str:
@@ -78,7 +78,7 @@ def _hidden(match: re.Match[str]) -> str:
     return f"{scheme}://{HIDDEN}@"
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     char = match[0]
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8 (PEP 383)

@@ -25,8 +25,8 @@ def internal_error(error: Exception, consequence: str, size: int | None = None) 
     `size` is that of the input in bytes, if it is known.
     """
     if isinstance(error, MemoryError):
-        given = "" if size is None else f" for an input of {size:,} bytes"
-        return f"out of memory{given}, {consequence}; divide the input, or let krm-merge have more memory"
+        size_note = "" if size is None else f" for an input of {size:,} bytes"
+        return f"out of memory{size_note}, {consequence}; divide the input, or let krm-merge have more memory"
     what = quoted(line(f"{type(error).__name__}: {error}"))
     message = f"internal error, {consequence}: {what}; please report it with what {DEBUG}=1 adds: {ISSUES}"
     if os.environ.get(DEBUG, "") in ("", "0"):

@@ -98,7 +98,7 @@ _state: Final = _State()
 
 def _handle() -> list[signal.Signals]:
     """Handles the signals that have no handler yet, and returns them."""
-    ours = [one for one in _SIGNALS if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler)]
+    ours = [number for number in _SIGNALS if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
     with suppress(ValueError):  # only the main thread may handle signals
         for number in ours:
             signal.signal(number, _interrupt)

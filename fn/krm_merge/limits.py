@@ -31,12 +31,12 @@ class Limit:
 
     def value(self) -> int:
         """The limit in force. Raises KrmMergeError if the environment variable is not a whole number."""
-        given = os.environ.get(self.variable)
-        if given is None:
+        text = os.environ.get(self.variable)
+        if text is None:
             return self.default
-        if not (given.isascii() and given.isdecimal()):
-            raise KrmMergeError(f"{self.variable} is {given[:40]!r} in the environment; give a whole number")
-        return int(given[:18])
+        if not (text.isascii() and text.isdecimal()):
+            raise KrmMergeError(f"{self.variable} is {text[:40]!r} in the environment; give a whole number")
+        return int(text[:18])
 
 
 ALIASED_NODES = Limit("ALIASED_NODES", 50_000)

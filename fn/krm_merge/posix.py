@@ -65,17 +65,17 @@ def keep_owner(place: Path, like: Path) -> None:
     """
     if not hasattr(os, "geteuid"):
         return
-    now, wanted = place.lstat(), like.lstat()
-    if (now.st_uid, now.st_gid) == (wanted.st_uid, wanted.st_gid):
+    now, expected = place.lstat(), like.lstat()
+    if (now.st_uid, now.st_gid) == (expected.st_uid, expected.st_gid):
         return
     is_root = os.geteuid() == 0
-    if not is_root and (like.is_dir() or now.st_gid == wanted.st_gid):
+    if not is_root and (like.is_dir() or now.st_gid == expected.st_gid):
         return
     try:
-        os.chown(place, wanted.st_uid if is_root else -1, wanted.st_gid, follow_symlinks=False)
+        os.chown(place, expected.st_uid if is_root else -1, expected.st_gid, follow_symlinks=False)
     except OSError as error:
         if is_root:
-            why = f"owner {wanted.st_uid} and group {wanted.st_gid} cannot be kept ({error.strerror})"
+            why = f"owner {expected.st_uid} and group {expected.st_gid} cannot be kept ({error.strerror})"
             raise OSError(error.errno, f"{why}; run krm-merge as that user", str(like)) from None
 
 

@@ -36,8 +36,8 @@ def outlive_readers() -> None:
             if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
                 writer = io.BufferedWriter(_Pipe(stream.fileno(), "wb", closefd=False))
                 lines = stream.line_buffering
-                kept = io.TextIOWrapper(writer, stream.encoding, stream.errors, line_buffering=lines)
-                setattr(sys, name, kept)
+                stream_for_pipes = io.TextIOWrapper(writer, stream.encoding, stream.errors, line_buffering=lines)
+                setattr(sys, name, stream_for_pipes)
 
 
 def give_up() -> None:

@@ -34,20 +34,20 @@ def fresh(*, factory: Callable[[], Value]) -> Value:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(fresh,))
-def frozen(made: type[Value]) -> type[Value]:
+def frozen(cls: type[Value]) -> type[Value]:
     """Makes a class of annotated fields a value, as `dataclass(frozen=True, slots=True)` does.
 
     Methods that the class defines for `==`, `hash` or `repr` are kept; its `__post_init__` runs after the initializer.
     """
-    names = tuple(made.__annotations__)
-    members = dict(made.__dict__)
+    names = tuple(cls.__annotations__)
+    members = dict(cls.__dict__)
     defaults = {name: members.pop(name) for name in names if name in members}
     for unwanted in ("__dict__", "__weakref__"):
         members.pop(unwanted, None)
     common = {"__slots__": names, "__match_args__": names, "__setattr__": _refuse, "__delattr__": _refuse}
-    metaclass: Any = type(made)
-    value = metaclass(made.__name__, made.__bases__, {**common, **_by_fields(names), **members})
-    value.__qualname__ = made.__qualname__
+    metaclass: Any = type(cls)
+    value = metaclass(cls.__name__, cls.__bases__, {**common, **_by_fields(names), **members})
+    value.__qualname__ = cls.__qualname__
     value.__init__ = _initializer(value, names, defaults)
     return value  # type: ignore[no-any-return]
 
@@ -84,28 +84,28 @@ class _Pattern:
         self._source, self._flags = source, flags
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(re.compile(self._source, self._flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
-def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]) -> Callable[..., None]:
+def _initializer(cls: type, names: tuple[str, ...], defaults: dict[str, object]) -> Callable[..., None]:
     # Set slots directly: the class refuses to set attributes.
-    setters = tuple(made.__dict__[name].__set__ for name in names)
+    setters = tuple(cls.__dict__[name].__set__ for name in names)
     size = len(names)
     left = COMPILED_AFTER
-    finish = made.__dict__.get("__post_init__")
+    finish = cls.__dict__.get("__post_init__")
 
     def initialize(self: object, *values: object, **named: object) -> None:
         nonlocal left
         left -= 1
         if not left:
-            made.__init__ = _compiled(setters, names, defaults, finish)  # type: ignore[misc]
+            cls.__init__ = _compile_initializer(setters, names, defaults, finish)  # type: ignore[misc]
         if len(values) != size or named:
             rest = [named.pop(name, defaults.get(name, _ABSENT)) for name in names[len(values) :]]
             if named or _ABSENT in rest or len(values) > size:
-                raise TypeError(_problem(made.__name__, names, values, named, rest))
-            values = (*values, *[one.factory() if type(one) is _Fresh else one for one in rest])
+                raise TypeError(_problem(cls.__name__, names, values, named, rest))
+            values = (*values, *[default.factory() if type(default) is _Fresh else default for default in rest])
         # Setters return None, so `any` calls all of them, three times as fast as a `for` loop.
         any(map(call, setters, repeat(self), values))
 
@@ -119,7 +119,7 @@ def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]
     return initialize_and_finish
 
 
-def _compiled(
+def _compile_initializer(
     setters: tuple[Callable[..., None], ...],
     names: tuple[str, ...],
     defaults: dict[str, object],
@@ -148,15 +148,15 @@ _ABSENT = object()
 
 
 def _problem(
-    made: str, names: tuple[str, ...], values: tuple[object, ...], wrong: dict[str, object], rest: list[object]
+    cls: str, names: tuple[str, ...], values: tuple[object, ...], wrong: dict[str, object], rest: list[object]
 ) -> str:
     """The message for wrong arguments of an initializer."""
     if len(values) > len(names):
-        return f"{made} has {len(names)} fields; {len(values)} values are given"
+        return f"{cls} has {len(names)} fields; {len(values)} values are given"
     if wrong:
-        return f"{made} has no such field, or has it already: {', '.join(wrong)}"
-    missing = [name for name, one in zip(names[len(values) :], rest, strict=True) if one is _ABSENT]
-    return f"{made} lacks {', '.join(missing)}"
+        return f"{cls} has no such field, or has it already: {', '.join(wrong)}"
+    missing = [name for name, argument in zip(names[len(values) :], rest, strict=True) if argument is _ABSENT]
+    return f"{cls} lacks {', '.join(missing)}"
 
 
 def _by_fields(names: tuple[str, ...]) -> dict[str, Any]:
@@ -166,14 +166,14 @@ def _by_fields(names: tuple[str, ...]) -> dict[str, Any]:
     def equal(self: object, other: object) -> bool:
         return fields(self) == fields(other) if type(self) is type(other) else NotImplemented
 
-    def shown(self: object) -> str:
+    def represent(self: object) -> str:
         parts = (f"{name}={field!r}" for name, field in zip(names, fields(self), strict=True))
         return f"{type(self).__qualname__}({', '.join(parts)})"
 
     return {
         "__eq__": equal,
         "__hash__": lambda self: hash(fields(self)),
-        "__repr__": shown,
+        "__repr__": represent,
         "__reduce__": lambda self: (type(self), fields(self)),
     }
 

@@ -25,7 +25,7 @@ def temporary_directory(around: Path | None = None) -> Iterator[Path]:
     fcntl = file_locks()
     around = around or Path(tempfile.gettempdir())
     _remove_abandoned(around, fcntl)
-    directory, lock = _locked(around, fcntl)
+    directory, lock = _create_locked(around, fcntl)
     try:
         yield directory
     finally:
@@ -33,7 +33,7 @@ def temporary_directory(around: Path | None = None) -> Iterator[Path]:
         os.close(lock)
 
 
-def _locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
+def _create_locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
     """A new directory, and the handle that locks it: a directory without a lock is abandoned."""
     while True:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=around))

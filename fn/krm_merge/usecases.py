@@ -49,11 +49,11 @@ OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
 class MergeChoices:
     """The user's choices: how conflicts are settled, how functions are recognised, and exceptions.
 
-    Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`: `fail` stops at what nobody
+    Where nothing was `option` for, it is as the `package` says, or else as `otherwise`: `fail` stops at what nobody
     decided.
     """
 
-    asked: OnConflictOrMarkers | None
+    option: OnConflictOrMarkers | None
     smart: bool
     rules: RulesFile = field(default_factory=RulesFile)
     rules_file: Path | None = None
@@ -89,16 +89,16 @@ class MergeChoices:
     @property
     def on_conflict(self) -> OnConflictOrMarkers:
         """The policy for conflicts that neither a choice nor a rule settles; markers are for what is open (M3)."""
-        asked = None if self.asked == "markers" else self.asked
-        return asked or self.package.on_conflict or self.asked or self.otherwise
+        option = None if self.option == "markers" else self.option
+        return option or self.package.on_conflict or self.option or self.otherwise
 
     @property
     def policy(self) -> Policy:
         """The policy that conflicts are settled by; between markers it is the one of what is not left open."""
         if self.on_conflict == "markers":
             return self.policy_won_by(None)
-        asked = None if self.asked == "markers" else self.asked
-        return combine(asked, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
+        option = None if self.option == "markers" else self.option
+        return combine(option, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
 
     def policy_won_by(self, side: OnDelete | None) -> Policy:
         """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""

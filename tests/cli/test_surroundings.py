@@ -301,7 +301,7 @@ def test_what_was_interrupted_in_the_directory_of_patches_is_ended_first(
     def killed(*_: object, **__: object) -> None:
         raise SystemExit
 
-    with monkeypatch.context() as patch, Journal.opened(out) as journal:
+    with monkeypatch.context() as patch, Journal.open(out) as journal:
         patch.setattr(Journal, "_carry_out", killed)
         with pytest.raises(SystemExit):
             journal.commit(dict.fromkeys(Directory(out)), Directory(out))

@@ -79,7 +79,9 @@ class HostedWorld(World):
     def merge(self, name: str, number: int, how: How = "merge") -> str:
         place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
         target = place.branches()["main"]
-        pull.merged = LocalMerge(place.store, KRM_MERGE, AT).made(how, self.pull(name, number), target, pull.head)
+        pull.merged = LocalMerge(place.store, KRM_MERGE, AT).commit_merge(
+            how, self.pull(name, number), target, pull.head
+        )
         pull.state = "closed"
         place.move("main", target, pull.merged)
         return pull.merged

@@ -26,7 +26,7 @@ def no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forges(*options: str, apis: tuple[str, ...] = ()) -> Forges:
-    return Forges(ForgeSettings.parsed(options, apis, Pace()))
+    return Forges(ForgeSettings.parse(options, apis, Pace()))
 
 
 class TestKinds:

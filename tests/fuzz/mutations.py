@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from checkout import ROOT
-from generated.texts import edited
+from generated.texts import edit_texts
 
 CORPUS = ROOT / "testdata" / "fuzz"
 FILE = "a.yaml"
@@ -117,7 +117,7 @@ def sides(draw: st.DrawFn, corpus: list[str], count: int = 3) -> list[str]:
     original = random.choice(corpus).replace("\r\n", "\n")
     found = [original]
     while len(found) < count:
-        edits = edited(random, {FILE: original}, [FILE], random.randint(1, 6), random.choice((0, 0, 0.3)))
+        edits = edit_texts(random, {FILE: original}, [FILE], random.randint(1, 6), random.choice((0, 0, 0.3)))
         text = edits.get(FILE, original)
         found.append(mutated(text, random.choice(corpus), random) if random.random() < 0.2 else text)
     ends = random.choice((("\n",), ("\n",), ("\r\n",), ("\r",), ("\n", "\r\n")))

@@ -160,7 +160,7 @@ class _Reader:
             self.leaves[self._identity, path] = canonical(node)
 
     def found_comments(self) -> Counter[str]:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         rest, done = [], 0
         for start, end in sorted(self._spans):
             if start >= done:
@@ -169,8 +169,8 @@ class _Reader:
         rest.append(self.text[done:])
         for line in "".join(rest).split("\n"):
             if match := re.search(r"(?:^|\s)#(.*)", line):
-                found[match[1].strip()] += 1
-        return found
+                counts[match[1].strip()] += 1
+        return counts
 
 
 def canonical(node: yaml.Node) -> str:

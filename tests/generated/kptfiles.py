@@ -78,7 +78,7 @@ def config_map(rng: random.Random) -> Data:
     return {field: rng.choice(WORDS) for field in rng.sample(FIELDS, rng.randint(1, 3))}
 
 
-def edited(rng: random.Random, data: Data, edits: int) -> Data:
+def edit_kptfile(rng: random.Random, data: Data, edits: int) -> Data:
     """A copy with so many edits of the kinds that people make."""
     data = copy.deepcopy(data)
     for _ in range(edits):
@@ -180,6 +180,10 @@ def triples(draw: st.DrawFn, upstream_edits: int = 5, local_edits: int = 5) -> t
     data = kptfile(rng)
     comments = rng.choice([0.0, 0.3])
     seed = rng.randint(0, 2**32)
-    sides = [data, edited(rng, data, rng.randint(0, upstream_edits)), edited(rng, data, rng.randint(0, local_edits))]
+    sides = [
+        data,
+        edit_kptfile(rng, data, rng.randint(0, upstream_edits)),
+        edit_kptfile(rng, data, rng.randint(0, local_edits)),
+    ]
     original, upstream, local = (text(seed, side, 0, comments) for side in sides)
     return original, upstream, local

@@ -42,11 +42,11 @@ def app_names(version: int, apps: int) -> list[str]:
 
 
 def _resources(version: int, apps: int) -> list[tuple[str, str]]:
-    found = [("namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n")]
-    found += [(f"crds/{plural}.yaml", _definition(plural, version)) for plural in ("widgets", "gadgets")]
+    files = [("namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n")]
+    files += [(f"crds/{plural}.yaml", _definition(plural, version)) for plural in ("widgets", "gadgets")]
     for number, app in enumerate(app_names(version, apps)):
-        found += [(f"{app}/{kind}.yaml", text) for kind, text in _app(app, number, version).items()]
-    return found
+        files += [(f"{app}/{kind}.yaml", text) for kind, text in _app(app, number, version).items()]
+    return files
 
 
 def _definition(plural: str, version: int) -> str:

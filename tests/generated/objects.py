@@ -127,7 +127,7 @@ def element(rng: random.Random, spec: Records, density: float) -> Data:
     return {**item, **document(rng, spec.item, density)}
 
 
-def edited(rng: random.Random, spec: Spec, value: Any, rate: float = 0.3) -> Any:
+def edit_object(rng: random.Random, spec: Spec, value: Any, rate: float = 0.3) -> Any:
     """A value with changes of all kinds, order included."""
     if rng.random() < rate / 3 and not is_fixed(spec):
         return document(rng, spec)
@@ -137,13 +137,13 @@ def edited(rng: random.Random, spec: Spec, value: Any, rate: float = 0.3) -> Any
             for name, inner in fields.items():
                 if name in value:
                     if is_fixed(inner) or rng.random() >= rate / 2:
-                        result[name] = edited(rng, inner, value[name], rate)
+                        result[name] = edit_object(rng, inner, value[name], rate)
                 elif rng.random() < rate / 2:
                     result[name] = document(rng, inner)
             return result
         case Records(keys=keys) if keys:
             items = [
-                {**edited(rng, spec.item, without(item, keys), rate), **respelled(rng, spec, item)}
+                {**edit_object(rng, spec.item, without(item, keys), rate), **respell(rng, spec, item)}
                 for item in value
                 if rng.random() >= rate / 2
             ]
@@ -162,7 +162,7 @@ def edited(rng: random.Random, spec: Spec, value: Any, rate: float = 0.3) -> Any
             return document(rng, spec)
 
 
-def respelled(rng: random.Random, spec: Records, item: Data) -> Data:
+def respell(rng: random.Random, spec: Records, item: Data) -> Data:
     """The key fields of an element; at times a default is written out, or left out."""
     result = {name: item[name] for name in spec.keys if name in item}
     for name, default in spec.defaults.items():
@@ -282,7 +282,7 @@ class Patches:
             gone = some(self.rng, [value for value in spec.values if value not in items], spec.most)
             patch[f"$deleteFromPrimitiveList/{name}"] = gone
         order = [*items, *some(self.rng, [value for value in spec.values if value not in items])]
-        self.ordered(patch, name, items, order, lambda item: item)
+        self.order(patch, name, items, order, lambda item: item)
 
     def records(self, patch: Data, name: str, spec: Records) -> None:
         keys = (spec.merge_key,) if self.single and spec.merge_key in spec.keys else tuple(spec.keys)
@@ -292,8 +292,8 @@ class Patches:
             return tuple(item.get(key, defaults.get(key)) for key in keys)
 
         def key_fields() -> Data:
-            found = {key: self.rng.choice(spec.keys[key]) for key in keys}
-            return {key: value for key, value in found.items() if key not in defaults or self.chance(0.5)}
+            fields = {key: self.rng.choice(spec.keys[key]) for key in keys}
+            return {key: value for key, value in fields.items() if key not in defaults or self.chance(0.5)}
 
         named = list({key_of(item): item for item in (key_fields() for _ in range(spec.most + 1))}.values())
         items = [self.element(spec, item) for item in named[: self.rng.randint(0, spec.most - 1)]]
@@ -302,7 +302,7 @@ class Patches:
             broken.pop(keys[0]) if self.chance(0.5) else broken.update({"$patch": "unknown"})
         if self.chance(0.05):
             items.insert(self.rng.randint(0, len(items)), {"$patch": "replace"})
-        self.ordered(patch, name, items, named, key_of)
+        self.order(patch, name, items, named, key_of)
         if named and self.chance(self.broken / 4):
             self.rng.choice(named).pop(keys[0], None)
 
@@ -320,19 +320,21 @@ class Patches:
             patch["$patch"] = "merge"
         return {**key, **patch}
 
-    def ordered(self, patch: Data, name: str, items: list[Any], order: list[Any], key_of: Callable[[Any], Any]) -> None:
+    def order(self, patch: Data, name: str, items: list[Any], order: list[Any], key_of: Callable[[Any], Any]) -> None:
         """The items, and an order list that names them and others; without one, or without them."""
         if self.chance(0.5):
             needed = {key_of(item) for item in items}
             order = [item for item in order if self.chance(0.8) or key_of(item) in needed]
             self.rng.shuffle(order)
             place = {key_of(item): at for at, item in enumerate(order)}
-            known = [item for item in items if key_of(item) in place and not is_special(item)]
-            if known and not self.chance(self.broken):
-                known.sort(key=lambda item: place[key_of(item)])
-                queue = iter(known)
+            known_items = [item for item in items if key_of(item) in place and not is_special(item)]
+            if known_items and not self.chance(self.broken):
+                known_items.sort(key=lambda item: place[key_of(item)])
+                queue = iter(known_items)
                 items = [
-                    item if is_special(item) else next(queue) for item in items if item in known or is_special(item)
+                    item if is_special(item) else next(queue)
+                    for item in items
+                    if item in known_items or is_special(item)
                 ]
             if order:  # of an empty one Kubernetes sorts by a comparison that is no order
                 patch[f"$setElementOrder/{name}"] = order

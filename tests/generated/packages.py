@@ -190,7 +190,7 @@ IDENTITY = {
 }
 
 
-def edited(rng: random.Random, data: Package, edits: int) -> Package:
+def edit_package(rng: random.Random, data: Package, edits: int) -> Package:
     """A copy with so many edits."""
     data = copy.deepcopy(data)
     for number in range(edits):
@@ -260,8 +260,8 @@ def edit_list(rng: random.Random, name: str, holder: list[Any]) -> None:
         fresh = FRESH[name](rng)
         keys = IDENTITY.get(name)
         if isinstance(fresh, dict) and keys:
-            taken = {tuple(item.get(key) for key in keys) for item in holder}
-            if tuple(fresh.get(key) for key in keys) in taken:
+            keys_in_use = {tuple(item.get(key) for key in keys) for item in holder}
+            if tuple(fresh.get(key) for key in keys) in keys_in_use:
                 return
         elif name in ("tags", "finalizers") and fresh in holder:
             return

@@ -44,8 +44,8 @@ def is_content(line: str) -> bool:
     return bool(line.strip()) and not is_note(line) and not SEPARATOR.match(line)
 
 
-def places(lines: Lines, wanted: Callable[[str], bool]) -> list[int]:
-    return [at for at, line in enumerate(lines) if wanted(line)]
+def places(lines: Lines, is_wanted: Callable[[str], bool]) -> list[int]:
+    return [at for at, line in enumerate(lines) if is_wanted(line)]
 
 
 def other_word(rng: random.Random, line: str) -> str | None:
@@ -231,42 +231,42 @@ def edit_lines(rng: random.Random, path: str, text: str) -> str:
 
 def split(text: str) -> list[str]:
     """The documents of a text, each with the separator in front of it."""
-    found: list[Lines] = [[]]
+    parts: list[Lines] = [[]]
     for line in text.splitlines(keepends=True):
-        if SEPARATOR.match(line) and (found[-1] or len(found) > 1):
-            found.append([])
-        found[-1].append(line)
-    return ["".join(lines) for lines in found]
+        if SEPARATOR.match(line) and (parts[-1] or len(parts) > 1):
+            parts.append([])
+        parts[-1].append(line)
+    return ["".join(lines) for lines in parts]
 
 
-def joined(parts: list[str]) -> str:
+def join_documents(parts: list[str]) -> str:
     """Documents as one text, with separators where they lack."""
-    found = ""
+    text = ""
     for part in parts:
-        found += "\n" * bool(found and not found.endswith("\n"))
-        found += "---\n" * bool(found and not SEPARATOR.match(part.partition("\n")[0]))
-        found += part
-    return found
+        text += "\n" * bool(text and not text.endswith("\n"))
+        text += "---\n" * bool(text and not SEPARATOR.match(part.partition("\n")[0]))
+        text += part
+    return text
 
 
 def add_document(rng: random.Random, texts: Texts, path: str) -> None:
     parts = split(texts[path])
     data = rng.choice(MAKERS)(rng, rng.choice(["web", "db", word(rng), word(rng)]))
     parts.insert(rng.randint(0, len(parts)), "\n".join(Writer(rng).document(data)) + "\n")
-    texts[path] = joined(parts)
+    texts[path] = join_documents(parts)
 
 
 def remove_document(rng: random.Random, texts: Texts, path: str) -> None:
     parts = split(texts[path])
     if len(parts) > 1:
         del parts[rng.randrange(len(parts))]
-        texts[path] = joined(parts)
+        texts[path] = join_documents(parts)
 
 
 def reorder_documents(rng: random.Random, texts: Texts, path: str) -> None:
     parts = split(texts[path])
     parts.insert(rng.randint(0, len(parts)), parts.pop(rng.randrange(len(parts))))
-    texts[path] = joined(parts)
+    texts[path] = join_documents(parts)
 
 
 def move_document(rng: random.Random, texts: Texts, path: str) -> None:
@@ -278,8 +278,8 @@ def move_document(rng: random.Random, texts: Texts, path: str) -> None:
     others = [p for p in nearby if holds_resources(p, texts[p])]
     target = rng.choice([*others, join(dirname(path), "moved.yaml")])
     part = parts.pop(rng.randrange(len(parts)))
-    texts[path] = joined(parts)
-    texts[target] = joined([texts[target], part]) if target in texts else part
+    texts[path] = join_documents(parts)
+    texts[target] = join_documents([texts[target], part]) if target in texts else part
 
 
 def rename(rng: random.Random, texts: Texts, path: str) -> None:
@@ -352,7 +352,7 @@ def edit_files(rng: random.Random, texts: Texts, path: str) -> None:
         texts.update(new)
 
 
-def edited(rng: random.Random, texts: Texts, hot: list[str], count: int, structure: float) -> Texts:
+def edit_texts(rng: random.Random, texts: Texts, hot: list[str], count: int, structure: float) -> Texts:
     """A copy with so many edits, most of them in the hot files; `structure` is the share of those of documents."""
     texts = dict(texts)
     for _ in range(count):
@@ -376,8 +376,8 @@ def triple(rng: random.Random) -> Triple:
     original = package(rng)
     hot = rng.sample(sorted(original), min(len(original), rng.randint(1, 3)))
     structure = rng.choice([0, 0, 0.3])
-    upstream = edited(rng, original, hot, rng.randint(1, 5), structure)
-    local = edited(rng, original, hot, rng.randint(1, 5), structure)
+    upstream = edit_texts(rng, original, hot, rng.randint(1, 5), structure)
+    local = edit_texts(rng, original, hot, rng.randint(1, 5), structure)
     return original, upstream, local
 
 

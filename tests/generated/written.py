@@ -159,18 +159,22 @@ def env(rng: random.Random, name: str) -> Data:
 
 
 def container(rng: random.Random, name: str) -> Data:
-    found: Data = {"name": name, "image": f"example.com/{word(rng)}:v{rng.randint(1, 9)}"}
+    container_fields: Data = {"name": name, "image": f"example.com/{word(rng)}:v{rng.randint(1, 9)}"}
     if rng.random() < 0.5:
-        found["args"] = [f"--{word(rng)}={rng.randint(1, 9)}" for _ in range(rng.randint(1, 4))]
+        container_fields["args"] = [f"--{word(rng)}={rng.randint(1, 9)}" for _ in range(rng.randint(1, 4))]
     if rng.random() < 0.5:
-        found["env"] = [env(rng, key) for key in rng.sample(["A", "B", "C", "D"], rng.randint(1, 3))]
+        container_fields["env"] = [env(rng, key) for key in rng.sample(["A", "B", "C", "D"], rng.randint(1, 3))]
     if rng.random() < 0.4:
-        found["ports"] = [{"containerPort": port, "name": word(rng)} for port in rng.sample([80, 81, 443, 53], 2)]
+        container_fields["ports"] = [
+            {"containerPort": port, "name": word(rng)} for port in rng.sample([80, 81, 443, 53], 2)
+        ]
     if rng.random() < 0.4:
-        found["resources"] = {"limits": {"cpu": f"{rng.randint(1, 9)}00m", "memory": f"{rng.randint(1, 9)}Gi"}}
+        container_fields["resources"] = {
+            "limits": {"cpu": f"{rng.randint(1, 9)}00m", "memory": f"{rng.randint(1, 9)}Gi"}
+        }
     if rng.random() < 0.3:
-        found["volumeMounts"] = [{"name": "data", "mountPath": f"/{word(rng)}"}]
-    return found
+        container_fields["volumeMounts"] = [{"name": "data", "mountPath": f"/{word(rng)}"}]
+    return container_fields
 
 
 def deployment(rng: random.Random, name: str) -> Data:
@@ -284,10 +288,10 @@ def values(rng: random.Random) -> Data:
 
 def kptfile(rng: random.Random, name: str) -> Data:
     def function(name: str) -> Data:
-        found: Data = {"image": f"example.com/{name}:v0.{rng.randint(1, 9)}", "name": f"the-{name}"}
+        entry: Data = {"image": f"example.com/{name}:v0.{rng.randint(1, 9)}", "name": f"the-{name}"}
         if rng.random() < 0.6:
-            found["configMap"] = {word(rng): word(rng) for _ in range(rng.randint(1, 3))}
-        return found
+            entry["configMap"] = {word(rng): word(rng) for _ in range(rng.randint(1, 3))}
+        return entry
 
     names = rng.sample(["set-labels", "set-namespace", "apply-setters", "generate"], rng.randint(1, 3))
     pipeline: Data = {"mutators": [function(name) for name in names]}
@@ -355,11 +359,11 @@ def _list(rng: random.Random) -> Texts:
 
 
 def _several(rng: random.Random) -> Texts:
-    found = {"app.yaml": Writer(rng).file(documents(rng, rng.randint(1, 4)))}
+    files = {"app.yaml": Writer(rng).file(documents(rng, rng.randint(1, 4)))}
     if rng.random() < 0.3:
-        found["sub/app.yaml"] = Writer(rng).file(documents(rng, rng.randint(1, 2)))
-        found["sub/Kptfile"] = Writer(rng).file([kptfile(rng, "sub")])
-    return found
+        files["sub/app.yaml"] = Writer(rng).file(documents(rng, rng.randint(1, 2)))
+        files["sub/Kptfile"] = Writer(rng).file([kptfile(rng, "sub")])
+    return files
 
 
 def _one_each(rng: random.Random) -> Texts:

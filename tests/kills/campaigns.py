@@ -99,16 +99,16 @@ class CampaignStage:
     seconds: float = 0.0
 
     @classmethod
-    def built(cls, make: Callable[[Path], CampaignScene], base: Path) -> CampaignStage:
+    def build(cls, make: Callable[[Path], CampaignScene], base: Path) -> CampaignStage:
         """Builds the scene where its trials are, since campaigns name places."""
         trial, template = base / "trial", base / "template"
         trial.mkdir(parents=True)
         stage = cls(make(trial), template, trial)
         shutil.copytree(trial, template, symlinks=True)
         began = time.monotonic()
-        code, said = stage.finished()
+        code, output = stage.finish()
         stage.seconds = time.monotonic() - began
-        assert code == stage.scene.code, said
+        assert code == stage.scene.code, output
         stage.done = stage.state()
         return stage
 
@@ -117,7 +117,7 @@ class CampaignStage:
         shutil.rmtree(self.trial)
         shutil.copytree(self.template, self.trial, symlinks=True)
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
         """The command, as a user starts it, in a group of processes of its own."""
         return subprocess.Popen(
             [installed_program(), *self.scene.command],
@@ -129,43 +129,43 @@ class CampaignStage:
             start_new_session=True,
         )
 
-    def finished(self) -> tuple[int, str]:
+    def finish(self) -> tuple[int, str]:
         """The command run to its end: its exit code, and what it said."""
-        process = self.started()
-        _, said = process.communicate(timeout=SECONDS)
-        return process.returncode, said.decode()
+        process = self.start()
+        _, output = process.communicate(timeout=SECONDS)
+        return process.returncode, output.decode()
 
     def state(self) -> CampaignState:
         """Files, branches, pull requests, and what the ledger says."""
-        found: CampaignState = {}
+        state: CampaignState = {}
         if (self.trial / "tree").is_dir():
             files = snapshot(self.trial / "tree")
-            found["tree"] = {path: one for path, one in files.items() if not path.startswith(".git")}
-            found["head"] = git(self.trial / "tree", "log", "--format=%H %s")
-            found["index"] = git(self.trial / "tree", "status", "--porcelain")
+            state["tree"] = {path: content for path, content in files.items() if not path.startswith(".git")}
+            state["head"] = git(self.trial / "tree", "log", "--format=%H %s")
+            state["index"] = git(self.trial / "tree", "status", "--porcelain")
         for bare in sorted(self.trial.glob("forge/*.git")):
-            found[bare.name] = git(bare, "for-each-ref", "--format=%(refname) %(objectname)")
+            state[bare.name] = git(bare, "for-each-ref", "--format=%(refname) %(objectname)")
             pulls = bare.with_suffix(".pulls.json")
             if pulls.is_file():
-                found[pulls.name] = [
-                    (one["number"], one["state"], one["sourceBranch"], one["title"], one["body"])
-                    for one in json.loads(pulls.read_text())["pullRequests"]
+                state[pulls.name] = [
+                    (pull["number"], pull["state"], pull["sourceBranch"], pull["title"], pull["body"])
+                    for pull in json.loads(pulls.read_text())["pullRequests"]
                 ]
         status = World(self.trial).status()
-        found["targets"] = [
+        state["targets"] = [
             {name: value for name, value in target.items() if not name.endswith("At")} for target in status["targets"]
         ]
-        return found
+        return state
 
     def left_behind(self) -> list[str]:
         """What neither the scene nor the end of its command has, once the gits of killed commands are done."""
         wait_until(lambda: not running(about=str(self.trial)))
         campaign = self.trial / "campaign"
-        found = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
-        found += [str(place) for place in self.trial.rglob("*.lock")]
-        found += [str(place) for place in self.trial.rglob("*.krm-merge")]
-        found += [str(place) for place in self.trial.rglob("tmp_obj_*")]
-        return found
+        leftovers = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
+        leftovers += [str(place) for place in self.trial.rglob("*.lock")]
+        leftovers += [str(place) for place in self.trial.rglob("*.krm-merge")]
+        leftovers += [str(place) for place in self.trial.rglob("tmp_obj_*")]
+        return leftovers
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
         """Ends what is left of a command that was struck."""
@@ -186,21 +186,21 @@ class CampaignTrial:
         stage.reset()
         struck = []
         for _ in range(random.randint(1, MOST_STRIKES)):
-            process = stage.started()
+            process = stage.start()
             time.sleep(random.uniform(0, stage.seconds * 1.05))
             # The program alone, as when memory runs out, or all of its processes.
             is_group = random.random() < 0.5
             with suppress(ProcessLookupError):
                 (os.killpg if is_group else os.kill)(process.pid, self.signal)
             try:
-                _, said = process.communicate(timeout=SECONDS)
+                _, output = process.communicate(timeout=SECONDS)
             except subprocess.TimeoutExpired:
                 stage.end(process)
                 return f"workers outlive the program that {self.signal.name} ended"
             struck.append(process)
-            if self.signal != signal.SIGKILL and (problem := _of_interrupt(process, said.decode(), self.signal)):
+            if self.signal != signal.SIGKILL and (problem := _of_interrupt(process, output.decode(), self.signal)):
                 return problem
-        code, said_last = stage.finished()
+        code, said_last = stage.finish()
         if code != stage.scene.code:
             return f"run again, it ended with {code}: {said_last}"
         for process in struck:
@@ -213,8 +213,8 @@ class CampaignTrial:
         return f"{left} is left" if left else ""
 
 
-def _of_interrupt(process: subprocess.Popen[bytes], said: str, number: signal.Signals) -> str:
-    about = f"{number.name}, exit code {process.returncode}, {said[-1000:]!r}"
-    if "Traceback" in said and "in program" in said:
+def _of_interrupt(process: subprocess.Popen[bytes], output: str, number: signal.Signals) -> str:
+    about = f"{number.name}, exit code {process.returncode}, {output[-1000:]!r}"
+    if "Traceback" in output and "in program" in output:
         return f"a traceback: {about}"
     return "" if process.returncode in (0, 1, 130, 143, -number) else about

@@ -19,7 +19,7 @@ SEEDS = range(1, 1 + scaled(20) // 10)
 def test_struck_at_any_moment_nothing_is_half_and_no_edit_is_lost(
     tmp_path: Path, make: Callable[[Path], Scene]
 ) -> None:
-    stage = Stage.built(make, tmp_path / make.__name__)
+    stage = Stage.build(make, tmp_path / make.__name__)
     for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
         for seed in SEEDS:
             assert not Trial(seed, number).run(stage)

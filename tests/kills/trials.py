@@ -49,7 +49,7 @@ class Stage:
     """How long the command takes when nothing strikes it."""
 
     @classmethod
-    def built(cls, make: Callable[[Path], Scene], base: Path) -> Stage:
+    def build(cls, make: Callable[[Path], Scene], base: Path) -> Stage:
         """Builds the scene where its trials are, since resources name places."""
         trial, template = base / "trial", base / "template"
         trial.mkdir(parents=True)
@@ -57,9 +57,9 @@ class Stage:
         shutil.copytree(trial, template, symlinks=True)
         stage.old = stage.state()
         began = time.monotonic()
-        code, said = stage.finished()
+        code, output = stage.finish()
         stage.seconds = time.monotonic() - began
-        assert code == 0, said
+        assert code == 0, output
         stage.new = stage.state()
         assert stage.old != stage.new
         stage.reset()
@@ -71,7 +71,7 @@ class Stage:
         shutil.copytree(self.template, self.trial, symlinks=True)
         (self.trial / "tmp").mkdir()
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
         """The command, as a user starts it."""
         program = Path(sys.executable).with_name("krm-merge")
         places = {"TMPDIR": str(self.trial / "tmp"), "KRM_MERGE_CACHE_DIR": str(self.trial / "cache")}
@@ -85,11 +85,11 @@ class Stage:
             stderr=subprocess.PIPE,
         )
 
-    def finished(self) -> tuple[int, str]:
+    def finish(self) -> tuple[int, str]:
         """The command run to its end: its exit code, and what it said."""
-        process = self.started()
-        _, said = process.communicate(timeout=SECONDS)
-        return process.returncode, said.decode()
+        process = self.start()
+        _, output = process.communicate(timeout=SECONDS)
+        return process.returncode, output.decode()
 
     def state(self) -> State:
         """What the command changed so far."""
@@ -105,13 +105,13 @@ class Stage:
     def left_behind(self) -> list[str]:
         """What neither the scene nor the command's result has, once the gits of killed commands are done."""
         wait_until(lambda: not running(about=str(self.trial)))
-        known = {"tmp", "cache", *(entry.name for entry in self.template.iterdir())}
-        found = [str(entry) for entry in self.trial.iterdir() if entry.name not in known]
-        found += [str(entry) for entry in (self.trial / "tmp").iterdir()]
-        found += [str(entry) for entry in self.trial.glob("cache/**/*.lock")]
+        expected = {"tmp", "cache", *(entry.name for entry in self.template.iterdir())}
+        leftovers = [str(entry) for entry in self.trial.iterdir() if entry.name not in expected]
+        leftovers += [str(entry) for entry in (self.trial / "tmp").iterdir()]
+        leftovers += [str(entry) for entry in self.trial.glob("cache/**/*.lock")]
         for folder in self.scene.changes:
-            found += [str(place) for place in (self.trial / folder).rglob("*") if _HIDDEN.search(place.name)]
-        return [place for place in found if not place.endswith(".pulls.json")]
+            leftovers += [str(place) for place in (self.trial / folder).rglob("*") if _HIDDEN.search(place.name)]
+        return [place for place in leftovers if not place.endswith(".pulls.json")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,47 +126,47 @@ class Trial:
         random = Random(self.number)
         stage.reset()
         if self.signal != signal.SIGKILL:
-            return _interrupted(stage, self.signal, random)
-        return _killed(stage, random)
+            return _interrupt(stage, self.signal, random)
+        return _kill(stage, random)
 
 
-def _killed(stage: Stage, random: Random) -> str:
+def _kill(stage: Stage, random: Random) -> str:
     edits = stage.trial.parent / "edits.json"
     edits.unlink(missing_ok=True)
     with _second_process(stage, edits, random):
-        process = stage.started()
+        process = stage.start()
         _strike(stage, process, signal.SIGKILL, random)
         process.communicate()
     edited = json.loads(edits.read_text())
     try:
-        because = _recovered(stage)
+        because = _recover(stage)
     except PackageError as error:
         return f"not recovered: {error}"
-    if problem := _half(stage, edited) or _lost(stage, edited):
+    if problem := _half(stage, edited) or _lost_edits(stage, edited):
         return f"{problem} (recovery: {because})"
-    code, said = stage.finished()
+    code, output = stage.finish()
     if code:
-        return f"run again, it ended with {code}: {said}"
-    lost = _lost(stage, edited)
+        return f"run again, it ended with {code}: {output}"
+    lost = _lost_edits(stage, edited)
     state = stage.state()
     wrong = [path for path in state | stage.new if state.get(path) != stage.new.get(path) and path not in edited]
     wrong = [path for path in wrong if not path.endswith(".before-update")]
     if wrong:
-        return f"run again, it left {wrong}: {said}"
+        return f"run again, it left {wrong}: {output}"
     if left := stage.left_behind():
         return f"{left} is left"
     return lost
 
 
-def _interrupted(stage: Stage, number: signal.Signals, random: Random) -> str:
-    process = stage.started()
+def _interrupt(stage: Stage, number: signal.Signals, random: Random) -> str:
+    process = stage.start()
     _strike(stage, process, number, random)
     _, stderr = process.communicate(timeout=SECONDS)
-    said, code, state = stderr.decode(), process.returncode, stage.state()
-    about = f"{number.name}, exit code {code}, ... {said[-_SHOWN:]!r}"
-    if _is_of_starting_python(said) and state == stage.old:
+    output, code, state = stderr.decode(), process.returncode, stage.state()
+    about = f"{number.name}, exit code {code}, ... {output[-_SHOWN:]!r}"
+    if _is_of_starting_python(output) and state == stage.old:
         return ""
-    if "Traceback" in said or "Error" in said or "Exception" in said:
+    if "Traceback" in output or "Error" in output or "Exception" in output:
         return f"a traceback: {about}"
     if code not in (0, 130, -number):
         return about
@@ -174,10 +174,10 @@ def _interrupted(stage: Stage, number: signal.Signals, random: Random) -> str:
         return f"{left} is left: {about}"
     if not stage.scene.forge and state not in (stage.old, stage.new):
         return f"half a state: {about}"
-    says_so = any(what in said for what in _SAID)
+    says_so = any(what in output for what in _SAID)
     if code and says_so < (state != stage.old):
         return f"it does not say that something was changed: {about}"
-    if code == 130 and "nothing was changed" in said and state != stage.old:
+    if code == 130 and "nothing was changed" in output and state != stage.old:
         return f"that is wrong: {about}"
     if code == 0 and state != stage.new:
         return f"it was not done: {about}"
@@ -186,9 +186,9 @@ def _interrupted(stage: Stage, number: signal.Signals, random: Random) -> str:
     return ""
 
 
-def _is_of_starting_python(said: str) -> bool:
+def _is_of_starting_python(output: str) -> bool:
     """Before the first line of ours runs, Python itself answers SIGINT with a traceback."""
-    return "KeyboardInterrupt" in said and "in program" not in said
+    return "KeyboardInterrupt" in output and "in program" not in output
 
 
 def _strike(stage: Stage, process: subprocess.Popen[bytes], number: signal.Signals, random: Random) -> None:
@@ -209,12 +209,12 @@ def _has_journal(place: Path) -> bool:
     return any(name.endswith(".krm-merge") for name in os.listdir(place))
 
 
-def _recovered(stage: Stage) -> str:
-    told = []
+def _recover(stage: Stage) -> str:
+    problems = []
     for folder in stage.scene.changes:
-        with Journal.opened(stage.trial / folder) as journal:
-            told.append(f"{folder}: {journal.recovered} {journal.because}")
-    return ", ".join(told)
+        with Journal.open(stage.trial / folder) as journal:
+            problems.append(f"{folder}: {journal.recovered} {journal.because}")
+    return ", ".join(problems)
 
 
 def _half(stage: Stage, edited: Mapping[str, str]) -> str:
@@ -231,7 +231,7 @@ def _half(stage: Stage, edited: Mapping[str, str]) -> str:
     return ""
 
 
-def _lost(stage: Stage, edited: Mapping[str, str]) -> str:
+def _lost_edits(stage: Stage, edited: Mapping[str, str]) -> str:
     """Edits of the second process that are nowhere any more."""
     lost = []
     for path, mark in edited.items():
@@ -248,18 +248,18 @@ def _lost(stage: Stage, edited: Mapping[str, str]) -> str:
 
 def _of_repositories(root: Path) -> State:
     """Branches and pull requests."""
-    found = {}
+    state = {}
     for bare in sorted(root.glob("*.git")):
         listed = subprocess.run(
             ["git", "--git-dir", bare, "for-each-ref", "--format=%(refname) %(objectname)"], capture_output=True
         )
-        found[bare.name] = listed.stdout
+        state[bare.name] = listed.stdout
         pulls = [
-            f"{one.number} {one.state} {one.source_branch} {one.head} {one.title} {one.draft} {one.body}"
-            for one in LocalForge().pull_requests(str(bare))
+            f"{pull.number} {pull.state} {pull.source_branch} {pull.head} {pull.title} {pull.draft} {pull.body}"
+            for pull in LocalForge().pull_requests(str(bare))
         ]
-        found[f"{bare.name} pulls"] = "\n".join(pulls).encode()
-    return found
+        state[f"{bare.name} pulls"] = "\n".join(pulls).encode()
+    return state
 
 
 @contextmanager
@@ -304,11 +304,11 @@ def _edit_until_closed(stage: Stage, reading: int, random: Random) -> dict[str, 
             done[mark] = mark
         else:
             path = random.choice(places)
-            if _edited(stage.trial / path, mark, in_place=random.random() < 0.5):
+            if _edit(stage.trial / path, mark, in_place=random.random() < 0.5):
                 done[path] = mark
 
 
-def _edited(place: Path, mark: str, *, in_place: bool) -> bool:
+def _edit(place: Path, mark: str, *, in_place: bool) -> bool:
     """Writes a mark into a file, as editors do; False where there is none at that moment."""
     try:
         text = place.read_text()

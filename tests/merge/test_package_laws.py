@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from generated.kptfiles import text
-from generated.packages import Package, edited, package
+from generated.packages import Package, edit_package, package
 from kptfiles import PLACE, resource_list
 from krm_merge.functions import process
 from krm_merge.text.reading.nodes import MappingNode, SequenceNode
@@ -40,7 +40,7 @@ class Case:
 def cases(draw: st.DrawFn) -> Case:
     rng = random.Random(draw(st.integers(0, 2**48)))
     original = package(rng)
-    upstream, local = (edited(rng, original, rng.randint(0, 6)) for _ in range(2))
+    upstream, local = (edit_package(rng, original, rng.randint(0, 6)) for _ in range(2))
     return Case(
         original, upstream, local, rng.randrange(2**32), rng.choice([0, 0.25]), rng.choice(["upstream", "local"])
     )

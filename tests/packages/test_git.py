@@ -17,7 +17,7 @@ from krm_merge.git.objects import GitObjects
 from krm_merge.git.program import GitError, GitTimeoutError
 from krm_merge.git.store import Remote, Store
 from krm_merge.packages.files.tree import File, PackageError, Tree
-from krm_merge.packages.git import GitRepositories, Version, uncommitted
+from krm_merge.packages.git import GitRepositories, Version, uncommitted_files
 from krm_merge.packages.git_cache import CACHE_VARIABLE
 from packages.repositories import Repository, Text, write
 
@@ -402,8 +402,8 @@ def test_the_repository_of_a_hook_around_is_not_touched(
         patch.setenv("GIT_OBJECT_DIRECTORY", str(around.path / ".git" / "objects"))
         assert repositories.resolve(str(upstream.path), "pkg", "v1").commit == commit
         assert texts(repositories.tree(str(upstream.path), "pkg", commit)) == {"a": b"1\r\n"}
-        assert uncommitted(package) == []
-        assert uncommitted(upstream.path) == []
+        assert uncommitted_files(package) == []
+        assert uncommitted_files(upstream.path) == []
     assert git(around.path, "cat-file", "--batch-check", "--batch-all-objects") == before
     assert (around.path / ".git" / "index").read_bytes() == index
 
@@ -432,24 +432,24 @@ class TestUncommitted:
         write(package.parent, files)
         if staged:
             git(package, "add", "--all", "..")
-        assert uncommitted(package) == expected
+        assert uncommitted_files(package) == expected
 
     def test_a_rename_is_listed_by_both_names(self, package: Path) -> None:
         git(package, "mv", "a", "ab  c")
-        assert uncommitted(package) == ["pkg/a", "pkg/ab  c"]
+        assert uncommitted_files(package) == ["pkg/a", "pkg/ab  c"]
 
     def test_a_single_file_is_looked_at_alone(self, package: Path) -> None:
         write(package, {"a": "2\n", "b": "2\n"})
-        assert uncommitted(package / "a") == ["pkg/a"]
+        assert uncommitted_files(package / "a") == ["pkg/a"]
 
     def test_outside_of_a_repository_there_are_none(self, tmp_path: Path) -> None:
-        assert uncommitted(write(tmp_path / "outside", {"a": "1\n"})) == []
+        assert uncommitted_files(write(tmp_path / "outside", {"a": "1\n"})) == []
 
     def test_without_git_nothing_can_be_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         (tmp_path / ".git").mkdir()
         with pytest.raises(PackageError, match="git is not on PATH; install it"):
-            uncommitted(tmp_path)
+            uncommitted_files(tmp_path)
 
     def test_a_folder_that_git_takes_for_a_repository_is_none(self, tmp_path: Path) -> None:
         fake: dict[str, Text | None] = {
@@ -460,7 +460,7 @@ class TestUncommitted:
         user = Repository.at(tmp_path / "user")
         user.commit({f"web/{name}": text for name, text in (fake | {"objects/k": "", "refs/k": ""}).items()})
         write(user.path / "web", {"a": "2\n"})
-        assert uncommitted(user.path / "web") == ["web/a"]
+        assert uncommitted_files(user.path / "web") == ["web/a"]
 
 
 def test_two_at_once_share_the_cache(upstream: Repository, tmp_path: Path) -> None:

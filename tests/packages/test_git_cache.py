@@ -92,7 +92,7 @@ def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -
 def test_another_process_that_uses_a_copy_keeps_it(tmp_path: Path, cache: Path) -> None:
     address = fetched(tmp_path / "a", 700)
     (copy,) = GitCache(cache).copies()
-    with GitCache(cache).opened(copy.place.name, address):
+    with GitCache(cache).open(copy.place.name, address):
         used(cache, 10)
         fetched(tmp_path / "b", 700)
         assert address in kept(cache)
@@ -103,7 +103,7 @@ def test_another_process_that_uses_a_copy_keeps_it(tmp_path: Path, cache: Path) 
 
 def test_copies_of_components_stay_while_one_of_them_is_used(cache: Path) -> None:
     using = GitCache(cache)
-    place = using.held("app-123")
+    place = using.directory_of("app-123")
     place.mkdir()
     (place / "pack").write_bytes(bytes(2_000_000))
     GitCache(cache).trim()

@@ -33,7 +33,7 @@ def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path)
     for record, choice in zip(session.open, ("upstream", "local", "local"), strict=True):
         session.choose([record.id], choice)  # type: ignore[arg-type]
     saved = session.save()
-    remember(tmp_path / "choices.yaml", saved.made)
+    remember(tmp_path / "choices.yaml", saved.choices)
     assert not any(f": {side}" in (tmp_path / "choices.yaml").read_text() for side in ("o1", "u1", "l1", "u3", "l3"))
     known = recall(tmp_path / "choices.yaml")
     again = Session(replace(widget("w").task, earlier=known))

@@ -9,7 +9,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.report.forms.by_suffix import FORMS, rendered
+from krm_merge.report.forms.by_suffix import FORMS, render_document
 from krm_merge.report.record import MergeReport
 from report.conflicts import CASES, HEAD, SECRETS, WIDGET, conflicts, merged_case
 
@@ -84,7 +84,7 @@ def test_values_of_secrets_do_not_leave(text: str, sides: tuple[str | None, ...]
     assert merged.records
     report = MergeReport(records=merged.records)
     for suffix in FORMS:
-        assert "hunter2" not in rendered(report, suffix)
+        assert "hunter2" not in render_document(report, suffix)
     fingerprints = {record.fingerprint for record in merged.records}
     others = [{} if s is None else {"s.yaml": text.replace("VALUE", hidden[s] + "x").encode()} for s in sides]
     assert {record.fingerprint for record in merge_packages(*others).records} == fingerprints
@@ -99,7 +99,7 @@ def test_records_of_secrets_say_which_sides_are_the_same() -> None:
 
 def test_numbers_that_json_lacks_are_texts() -> None:
     sides = [{"w.yaml": (WIDGET + f"spec: {value}\n").encode()} for value in ("1", ".nan", ".inf")]
-    text = rendered(MergeReport(records=merge_packages(*sides).records), ".json")
+    text = render_document(MergeReport(records=merge_packages(*sides).records), ".json")
     assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["records"][0]["upstream"] == "nan"
 
 
@@ -121,6 +121,6 @@ def test_credentials_in_urls_are_in_no_report(form: str, file: str) -> None:
     original, upstream, local = ({file: text.encode()} for text in texts)
     merged = merge_packages(original, upstream, local)
     assert [record.file for record in merged.records] == [file]
-    report = rendered(MergeReport(records=merged.records), form)
+    report = render_document(MergeReport(records=merged.records), form)
     assert "hunter" not in report
     assert "s3cret" not in report

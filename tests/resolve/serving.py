@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from e2e.hosts import SECONDS
-from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps, Step
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, Step
 from krm_merge.resolve.interface import ConflictSession, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.web.api import Api, Host
@@ -79,15 +79,15 @@ class Client:
 
 
 @contextmanager
-def served(task: Task, kept: Kept[ChoiceStep] | None = None) -> Iterator[Client]:
+def served(task: Task, kept: ChoiceJournal[ChoiceStep] | None = None) -> Iterator[Client]:
     """A server for a session about a package, until the end of the block."""
-    kept = kept or Kept(None, PolicySteps("merge-policy.yaml"))
+    kept = kept or ChoiceJournal(None, PolicySteps("merge-policy.yaml"))
     with served_session(Session(task, kept.steps), kept, OF_PACKAGES) as client:
         yield client
 
 
 @contextmanager
-def served_session(session: ConflictSession[Step], kept: Kept[Step], labels: SideLabels) -> Iterator[Client]:
+def served_session(session: ConflictSession[Step], kept: ChoiceJournal[Step], labels: SideLabels) -> Iterator[Client]:
     """A server for a session, until the end of the block."""
     saved: list[Saved] = []
     host = Host(session, kept, saved.append)

@@ -181,7 +181,7 @@ def test_a_settled_conflict_can_be_settled_otherwise() -> None:
     session.choose([identifier], "local")
     session.choose([identifier], "upstream")
     assert session.record(identifier).values["result"] == 2
-    assert len(session.save().made) == 1
+    assert len(session.save().choices) == 1
 
 
 def test_records_keep_their_ids_whatever_is_chosen() -> None:
@@ -249,7 +249,7 @@ def test_one_choice_for_all_alike_is_written_once() -> None:
     assert len(alike) == 3
     answer = session.choose(alike, "upstream")
     assert [record.chosen for record in answer.records] == ["upstream"] * 3
-    (one,) = session.save().made
+    (one,) = session.save().choices
     assert one.resource is None
     # One of them can still be settled otherwise.
     session.choose([first.id], "local")
@@ -343,7 +343,7 @@ def test_values_of_secrets_are_nowhere(name: str) -> None:
     session = of_texts(*(SECRETS[name].replace("VALUE", value) for value in values))
     seen: list[object] = [session.report().to_value()]
     for record in session.open:
-        seen += [session.contexts(record.id), session.choose([record.id], "local").records, session.save().made]
+        seen += [session.contexts(record.id), session.choose([record.id], "local").records, session.save().choices]
     text = repr(seen)
     assert not any(value in text for value in values)
 

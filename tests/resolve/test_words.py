@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.resolve.words import OF_GIT, OF_PACKAGES, SideLabels, choice_words, happened
+from krm_merge.resolve.words import OF_GIT, OF_PACKAGES, SideLabels, choice_words, what_happened
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_broken_reference_is_named_in_its_sentence(holder: SideName, labels: S
         fingerprint="",
         docs="",
     )
-    assert happened(record, labels) == f"resources[0] names a.yaml, which {who} removed or changed."
+    assert what_happened(record, labels) == f"resources[0] names a.yaml, which {who} removed or changed."
     words = {choice: choice_words(record, choice, labels) for choice in record.choices}
     gone: SideName = "local" if holder == "upstream" else "upstream"
     assert words == {holder: "Put it back", gone: "Accept that it is gone"}

@@ -19,7 +19,7 @@ from krm_merge.cli.output import TYPED, errors_printed, is_json_wanted, print_er
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error, let_go
-from krm_merge.packages.files.disk import noted
+from krm_merge.packages.files.disk import collect_notes
 from krm_merge.packages.files.tree import RefusedError
 
 REFUSED = 1
@@ -100,14 +100,14 @@ def main(arguments: list[str]) -> int:
     interrupted.
     """
     color = False if os.environ.get("NO_COLOR") else None
-    with noted() as notes, interrupts.as_exceptions():
+    with collect_notes() as notes, interrupts.as_exceptions():
         try:
             app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
             interrupts.ignore_further()
         except click.ClickException as error:
-            shown = io.StringIO()
-            error.show(shown)
-            click.echo(lines(shown.getvalue()), nl=False, err=True)
+            text = io.StringIO()
+            error.show(text)
+            click.echo(lines(text.getvalue()), nl=False, err=True)
             return error.exit_code
         except click.exceptions.Exit as stop:
             return stop.exit_code

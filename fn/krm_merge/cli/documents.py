@@ -42,18 +42,20 @@ class Documents:
         """The CustomResourceDefinitions."""
         return (resource.root for resource in self.resources if resource.kind == CRD)
 
-    def rest(self, kept: set[int], results: Results) -> bytes:
+    def rest(self, survivors: set[int], results: Results) -> bytes:
         """The file with its resources as they are now, but for those whose id is not kept. Adds to the results."""
         out = []
         for data, resource in zip(self._texts, self._all, strict=True):
-            if resource is None or id(resource) in kept:
+            if resource is None or id(resource) in survivors:
                 out.append(data if resource is None or not resource.is_changed else _text(resource, results))
         return joined(out, self._file.data)
 
-    def edited(self, editor: ItemEditor[object]) -> bytes:
+    def edit(self, editor: ItemEditor[object]) -> bytes:
         """The file after the edits of its resources, one by one."""
         fates = ((editor.edit(resource), resource) for resource in self.resources)
-        return self._with((fate, _text(one, editor.results) if fate == CHANGED else b"") for fate, one in fates)
+        return self._with(
+            (fate, _text(resource, editor.results) if fate == CHANGED else b"") for fate, resource in fates
+        )
 
     def edited_by_parts(
         self, editor: Callable[[], ItemEditor[Summary]], results: Results
@@ -93,7 +95,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
     }
     try:
         resource_list = _with_config(config)
-        before = [resource for one in documents.values() for resource in one.resources]
+        before = [resource for file_documents in documents.values() for resource in file_documents.resources]
         resource_list.items[:] = before
         function(resource_list)
     except (InputError, ResourceError) as error:
@@ -102,15 +104,15 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
         results.add(result)
     if results.errors:
         return {}
-    kept = {id(item) for item in resource_list.items}
-    after = {path: one.rest(kept, results) for path, one in documents.items()}
+    survivors = {id(item) for item in resource_list.items}
+    after = {path: file_documents.rest(survivors, results) for path, file_documents in documents.items()}
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None
         for path, data in after.items()
         if data != tree[path].data
     }
-    known = {id(item) for item in before}
-    for item in (item for item in resource_list.items if id(item) not in known):
+    earlier = {id(item) for item in before}
+    for item in (item for item in resource_list.items if id(item) not in earlier):
         _add(item, tree, changes)
     return changes
 
@@ -134,7 +136,7 @@ def with_document(file: File | None, text: str) -> File:
     return File(joined([*first, in_lines_of(text.encode(), file.data)], file.data), file.mode)
 
 
-def configured(file: Path, kind: str) -> ResourceList:
+def configure(file: Path, kind: str) -> ResourceList:
     """A list without items, with the functionConfig in a file, which should be of this kind. Raises PackageError."""
     try:
         root = read(read_file(file).data.decode("utf-8"))

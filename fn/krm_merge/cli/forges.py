@@ -89,24 +89,24 @@ class Places:
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
-        return Repository.open(url, self.cache.held(folder), credentials, self.author, self.signing), forge
+        return Repository.open(url, self.cache.directory_of(folder), credentials, self.author, self.signing), forge
 
 
 def with_places(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options about forges; it takes them as `places`."""
 
     @functools.wraps(command)
-    def wrapped(
+    def with_settings(
         *, forges: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int, **more: Any
     ) -> None:
-        settings = ForgeSettings.parsed(forges, apis, Pace(pace, changes_per_hour))
+        settings = ForgeSettings.parse(forges, apis, Pace(pace, changes_per_hour))
         author, sign = more.pop("author"), more.pop("sign")
         person = Person.parse(author) if author else KRM_MERGE
         command(places=Places(Forges(settings), person, signing_settings(forced=sign)), **more)
 
     for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+        with_settings = option(with_settings)
+    return with_settings
 
 
 def is_relative(url: str) -> bool:
@@ -129,13 +129,13 @@ def pull_request_command() -> None:
 def list_command(repository: str, form: str) -> None:
     """List the pull requests of REPOSITORY."""
     with _refusals():
-        found = list(LocalForge().pull_requests(repository))
+        pulls = list(LocalForge().pull_requests(repository))
     if form == "json":
-        click.echo(json.dumps({"pullRequests": [_as_value(one) for one in found]}, indent=2))
+        click.echo(json.dumps({"pullRequests": [_as_value(pull) for pull in pulls]}, indent=2))
     else:
-        for one in found:
-            state = f"{one.state}, draft" if one.draft else one.state
-            say(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}", on_stdout=True)
+        for pull in pulls:
+            state = f"{pull.state}, draft" if pull.draft else pull.state
+            say(f"#{pull.number} {pull.source_branch} -> {pull.target_branch} ({state}): {pull.title}", on_stdout=True)
 
 
 @pull_request_command.command("open")
@@ -148,8 +148,8 @@ def list_command(repository: str, form: str) -> None:
 def open_command(repository: str, branch: str, into: str, title: str, body: str, draft: bool) -> None:
     """Open a pull request of BRANCH, which is pushed to REPOSITORY."""
     with _refusals():
-        made = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
-    click.echo(f"#{made.number}")
+        pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
+    click.echo(f"#{pull.number}")
 
 
 @pull_request_command.command("merge")
@@ -174,14 +174,14 @@ def close_command(repository: str, number: int) -> None:
         LocalForge().close(repository, number)
 
 
-def _as_value(one: ForgePullRequest) -> dict[str, object]:
+def _as_value(pull: ForgePullRequest) -> dict[str, object]:
     return {
-        "number": one.number,
-        "sourceBranch": one.source_branch,
-        "targetBranch": one.target_branch,
-        "state": one.state,
-        "draft": one.draft,
-        "title": one.title,
+        "number": pull.number,
+        "sourceBranch": pull.source_branch,
+        "targetBranch": pull.target_branch,
+        "state": pull.state,
+        "draft": pull.draft,
+        "title": pull.title,
     }
 
 

@@ -84,7 +84,7 @@ def _read(page: str) -> str:
 
 def _section(text: str, title: str) -> str:
     """The section with its heading, to the next heading of its level or above."""
-    found: list[str] = []
+    section: list[str] = []
     level = 0
     is_code = False
     for line in text.splitlines():
@@ -95,10 +95,10 @@ def _section(text: str, title: str) -> str:
         if heading is not None and not level and heading[2] == title:
             level = len(heading[1])
         if level:
-            found.append(line)
-    if not found:
+            section.append(line)
+    if not section:
         raise NoPageError(f"there is no section {title}; install krm-merge again")
-    return "\n".join(found).rstrip() + "\n"
+    return "\n".join(section).rstrip() + "\n"
 
 
 GROUPS = {
@@ -148,22 +148,22 @@ def overview(width: int | None = None) -> str:
     lines = [
         *textwrap.wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", columns),
         "",
-        *_wrapped("Usage: krm-merge COMMAND [OPTIONS]", 7, columns),
-        *_wrapped("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
+        *_wrap("Usage: krm-merge COMMAND [OPTIONS]", 7, columns),
+        *_wrap("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
     ]
     for title, rows in GROUPS.items():
         lines += ["", f"{title}:", *_table(rows, columns)]
     lines += ["", "Functions, by the kind of the functionConfig:", *_table(FUNCTIONS, columns), ""]
-    lines += _wrapped("krm-merge COMMAND --help lists the options of a command.", 2, columns)
-    lines += _wrapped(topics, 2, columns)
+    lines += _wrap("krm-merge COMMAND --help lists the options of a command.", 2, columns)
+    lines += _wrap(topics, 2, columns)
     return "\n".join(lines) + "\n"
 
 
 def _table(rows: Mapping[str, str], columns: int) -> Iterator[str]:
     indent = max(map(len, (*COMMANDS, *rows))) + 4
     for name, text in rows.items():
-        yield from _wrapped(f"  {name:{indent - 2}}{text}", indent, columns)
+        yield from _wrap(f"  {name:{indent - 2}}{text}", indent, columns)
 
 
-def _wrapped(text: str, indent: int, columns: int) -> list[str]:
+def _wrap(text: str, indent: int, columns: int) -> list[str]:
     return textwrap.wrap(text, columns, subsequent_indent=" " * indent, break_on_hyphens=False)

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def gathered(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def options_as(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Hands a command those of its options that are fields of a dataclass as one value, named `options`."""
     names = [field.name for field in fields(kind)]
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(*arguments: object, **values: object) -> None:
             command(*arguments, options=kind(**{name: values.pop(name) for name in names}), **values)
 
         return run
 
-    return decorated
+    return decorate
 
 
 _WINNERS = ["upstream", "local", "fail"]
@@ -77,12 +77,12 @@ form = click.option(
 
 def reports_in(forms: Collection[str]) -> Callable[[_Command], _Command]:
     """The option for reports, which may have these suffixes."""
-    known = ", ".join(forms)
+    suffixes = ", ".join(forms)
 
-    def checked(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    def check(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
         for file in files:
             if file.suffix not in forms:
-                raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {known}")
+                raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {suffixes}")
         return files
 
     return click.option(
@@ -90,8 +90,8 @@ def reports_in(forms: Collection[str]) -> Callable[[_Command], _Command]:
         "reports",
         type=click.Path(path_type=Path, dir_okay=False),
         multiple=True,
-        callback=checked,
-        help=f"Write what was decided to this file, too; its suffix says in which form: {known}. Repeatable.",
+        callback=check,
+        help=f"Write what was decided to this file, too; its suffix says in which form: {suffixes}. Repeatable.",
     )
 
 
@@ -163,7 +163,7 @@ class MergeOptions:
 
 def merge_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of MergeOptions, for a command that takes them as `options`."""
-    command = gathered(MergeOptions)(command)
+    command = options_as(MergeOptions)(command)
     for option in (reports, form, quiet, function_identity, rules, on_conflict_or_markers, show_diff):
         command = option(command)
     return command

@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from krm_merge.cli.terminal import conflicts_of, count_of, fitted, open_conflicts, where, width_of
+from krm_merge.cli.terminal import conflicts_of, count_of, fit, open_conflicts, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
 from krm_merge.harmless import line, terminal_line
@@ -25,7 +25,7 @@ from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.packages.files.disk import write_file, write_new
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, File, PackageError, Tree
-from krm_merge.report.forms.by_suffix import as_json, rendered
+from krm_merge.report.forms.by_suffix import as_json, render_document
 from krm_merge.report.forms.terminal import Style
 from krm_merge.report.record import SIDES, Files, MergeReport
 from krm_merge.temporary import temporary_directory
@@ -86,7 +86,7 @@ ALL_IN: Final = "--report FILE and --format json have all of them"
 @contextmanager
 def opened_journal(package: Path) -> Iterator[Journal]:
     """The journal of a package. Reports how an interrupted update was recovered."""
-    with Journal.opened(package) as journal:
+    with Journal.open(package) as journal:
         if journal.recovered != "nothing":
             why = f": {journal.because}" if journal.because else ""
             say(f"an interrupted update of {package} was {journal.recovered}{why}")
@@ -106,11 +106,11 @@ def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: s
     for severity, most in _MOST_SHOWN.items():
         if severity == "info" and leaves_out:
             break
-        found = _by_file(result for result in results if result.severity == severity)
-        shown = found[:most] if all_in else found
-        for result in shown:
+        by_file = _by_file(result for result in results if result.severity == severity)
+        visible = by_file[:most] if all_in else by_file
+        for result in visible:
             _show_result(result, len(resources.get(result.file, ())) > 1)
-        if left := found[len(shown) :]:
+        if left := by_file[len(visible) :]:
             files = len({result.file for result in left})
             where = "1 file" if files == 1 else f"{files:,} files"
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
@@ -126,23 +126,23 @@ def _by_file(results: Iterable[Result]) -> list[Result]:
 
 def _show_result(result: Result, names_resource: bool) -> None:
     """A result on a line; on a terminal too narrow for it, the values of the sides are on lines of their own."""
-    text, width = _placed(result, names_resource), width_of(sys.stderr)
+    text, width = _format_place(result, names_resource), width_of(sys.stderr)
     values = [(side, line(shortened(result.tags[side]))) for side in SIDES if side in result.tags]
     # What follows the values, such as a lost comment, keeps them in the sentence.
-    said = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
-    if width is None or len(text) + _LABEL <= width or not said:
+    beginning = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
+    if width is None or len(text) + _LABEL <= width or not beginning:
         _show_line(result.severity, text)
         return
-    _show_line(result.severity, said)
+    _show_line(result.severity, beginning)
     longest = max(len(side) for side, _ in values)
     for side, value in values:
         pad = " " * (_LABEL + 2)
-        click.echo(fitted(f"{pad}{side:{longest}} {value}", width, len(pad) + longest + 1), err=True)
+        click.echo(fit(f"{pad}{side:{longest}} {value}", width, len(pad) + longest + 1), err=True)
 
 
 def _show_line(severity: Severity, text: str) -> None:
     label = f"{severity:{_LABEL}}"
-    first, *more = fitted(f"{label}{text}", width_of(sys.stderr), _LABEL).split("\n")
+    first, *more = fit(f"{label}{text}", width_of(sys.stderr), _LABEL).split("\n")
     styled = click.style(label, fg=_COLORS[severity], bold=severity != "info")
     click.echo("\n".join([f"{styled}{first[_LABEL:]}", *more]), err=True)
 
@@ -153,10 +153,10 @@ def say(message: str, *, on_stdout: bool = False) -> None:
     Names and values in it come from packages: they do not write to the terminal what they like.
     """
     width = width_of(sys.stdout if on_stdout else sys.stderr)
-    click.echo(fitted(line(message), width, 2), err=not on_stdout)
+    click.echo(fit(line(message), width, 2), err=not on_stdout)
 
 
-def _placed(result: Result, names_resource: bool) -> str:
+def _format_place(result: Result, names_resource: bool) -> str:
     """The message behind its file; and behind its resource, where the file has several."""
     message, file = (line(text or "") for text in (result.message, result.file))
     resource = line(str(result.resource or ""))
@@ -175,16 +175,16 @@ def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
 
 
 def show_stop(
-    decided: Iterable[PackageDecisions], errors: int, resolve: Sequence[str] | None, asked: str | None, nothing: str
+    decided: Iterable[PackageDecisions], errors: int, resolve: Sequence[str] | None, option: str | None, nothing: str
 ) -> None:
     """Says on stderr that a merge was refused, and how to go on; `nothing` says that no file was changed.
 
-    `errors` is the number of errors, conflicts included, `asked` what was said of conflicts on the command line.
+    `errors` is the number of errors, conflicts included, `option` what was said of conflicts on the command line.
     `resolve` are the arguments of that command, None where it could not ask about the same merge.
     """
     places = open_conflicts(decided)
     count = count_of(places)
-    if asked is not None or not places:
+    if option is not None or not places:
         say(f"refused; {nothing}")
         if places:
             say(where(places))
@@ -223,10 +223,10 @@ def summary(local: Tree, changes: Changes, results: Results) -> str:
     """The numbers in one line."""
     files = Files.of(local, changes)
     parts = [f"{len(files.changed)} changed", f"{len(files.added)} added", f"{len(files.deleted)} deleted"]
-    said = f"files: {', '.join(parts)}" if changes else "no file changes"
+    counts = f"files: {', '.join(parts)}" if changes else "no file changes"
     conflicts = sum(1 for result in results if result.severity != "info")
     noun = "warning" if conflicts == 1 else "warnings"
-    return f"{said}; {conflicts} {noun}" if conflicts else said
+    return f"{counts}; {conflicts} {noun}" if conflicts else counts
 
 
 def changes_as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
@@ -256,18 +256,18 @@ def show_diff(local: Tree, changes: Changes) -> None:
         sys.stdout.buffer.flush()
         return
     for text in done.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1]:
-        click.echo(_styled(text))
+        click.echo(_style(text))
 
 
-def _styled(text: str) -> str:
+def _style(text: str) -> str:
     """A line of a difference for a terminal, in git's colours: what the terminal would obey is escaped."""
-    shown = terminal_line(text.removesuffix("\r"))
+    visible = terminal_line(text.removesuffix("\r"))
     if os.environ.get("NO_COLOR"):
-        return shown
+        return visible
     if text.startswith(("diff ", "index ", "--- ", "+++ ")):
-        return click.style(shown, bold=True)
+        return click.style(visible, bold=True)
     color = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
-    return click.style(shown, fg=color) if color else shown
+    return click.style(visible, fg=color) if color else visible
 
 
 def shows_contexts(files: Iterable[Path]) -> bool:
@@ -278,7 +278,7 @@ def shows_contexts(files: Iterable[Path]) -> bool:
 def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
     """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
-        write_file(file, File(rendered(report(), file.suffix).encode()))
+        write_file(file, File(render_document(report(), file.suffix).encode()))
 
 
 @contextmanager

@@ -113,19 +113,19 @@ class SchemaKind:
     @cached_property
     def model(self) -> type[BaseModel]:
         """The model that the schema is made from; a report has none."""
-        model: type[BaseModel] = self._named()
+        model: type[BaseModel] = self._load()
         return model
 
     def schema(self) -> JsonSchema:
         """The JSON schema (draft 2020-12). It refuses what the program refuses."""
         head = {"$schema": DIALECT, "$id": f"{_address()}/docs/schemas/{self.file}", "title": self.kind}
-        named = self._named()
+        named = self._load()
         if isinstance(named, type):
             return rewritten(model_schema(self.model, self.first_fields) | head, dict)
         content: JsonSchema = named()
         return head | content
 
-    def _named(self) -> Any:
+    def _load(self) -> Any:
         module, _, name = self.place.partition(":")
         return getattr(import_module(f"krm_merge.{module}"), name)
 

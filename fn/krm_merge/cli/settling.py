@@ -36,8 +36,8 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
     if not host.is_saved:
         left = len(host.session.open)
         still = f"{left} still open; " if left else ""
-        kept = "; what was chosen is kept: run the command again to go on" if host.session.steps else ""
-        say(f"not saved: {still}nothing was changed{kept}")
+        reminder = "; what was chosen is kept: run the command again to go on" if host.session.steps else ""
+        say(f"not saved: {still}nothing was changed{reminder}")
     return host.is_saved
 
 
@@ -78,12 +78,12 @@ def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
         server = Server(Api(host, labels))
     except OSError as error:
         raise UnavailableError(f"127.0.0.1: {reason(error)}; use --terminal") from None
-    with _shown(server.address, no_browser):
+    with _show_page(server.address, no_browser):
         server.run()
 
 
 @contextmanager
-def _shown(address: str, no_browser: bool) -> Iterator[None]:
+def _show_page(address: str, no_browser: bool) -> Iterator[None]:
     """Meanwhile the page can be opened: by the browser, without the token in the list of processes."""
     if no_browser:
         click.echo(address)

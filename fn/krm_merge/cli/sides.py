@@ -42,7 +42,7 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
         files = [_read(place) for place in places]
         path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
         return MergeSides({path: files[0]}, {path: files[1]}, {path: files[2]}, names)
-    *before, upstream_given, local_given = map(_given, places)
+    *before, upstream_given, local_given = map(_read_side, places)
     manifests = align_manifests(before[0] if before else None, upstream_given, local_given)
     if not before:
         original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
@@ -50,17 +50,17 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
     return MergeSides(manifests.original, manifests.upstream, manifests.local, names, manifests)
 
 
-def record_upstream(sides: MergeSides, source: ManifestSource, *, asked: bool) -> Changes:
+def record_upstream(sides: MergeSides, source: ManifestSource, *, is_requested: bool) -> Changes:
     """The changes that record upstream as merged: where that is asked for, and where local has a record.
 
     Raises PackageError and, where there can be none, UsageError.
     """
     name = sides.names[-1]
-    if sides.vendored is not None and (asked or sides.vendored.record is not None):
+    if sides.vendored is not None and (is_requested or sides.vendored.record is not None):
         return sides.vendored.record_changes(source, Path(name).resolve().name)
     if sides.vendored is None and FILE in sides.local and FILE not in sides.upstream:
         raise PackageError(f"{name}/{FILE} {FOR_ONE_FILE}")
-    if asked:
+    if is_requested:
         raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
     if source != ManifestSource():
         raise click.UsageError(f"{name} has no {FILE} that could hold it; give --record, too")
@@ -71,7 +71,7 @@ def _is_directory(place: Path) -> bool:
     return place != STDIN and place.is_dir()
 
 
-def _given(place: Path) -> Given:
+def _read_side(place: Path) -> Given:
     if _is_directory(place):
         return Given(str(place), Directory(place), may_be_empty=True)
     file = _read(place)

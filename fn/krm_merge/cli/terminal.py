@@ -38,12 +38,12 @@ def width_of(stream: TextIO) -> int | None:
         columns = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except (OSError, ValueError):
         return None
-    given = os.environ.get("COLUMNS", "")
-    columns = int(given) if columns and given.isdecimal() else columns
+    override = os.environ.get("COLUMNS", "")
+    columns = int(override) if columns and override.isdecimal() else columns
     return max(_NARROWEST, min(columns, _WIDEST)) if columns else None
 
 
-def fitted(text: str, width: int | None, indent: int) -> str:
+def fit(text: str, width: int | None, indent: int) -> str:
     """A line cut between words into lines of that width; those behind the first are indented.
 
     Words that are longer than a line, such as paths, are cut behind a dot or the like. Without a width it is the line
@@ -92,18 +92,18 @@ def stages(first: str, form: str = "text") -> Iterator[Stage]:
     from rich.console import Console
 
     status = Console(stderr=True).status(_one_line(first))
-    shown = [status]
+    shown_status = [status]
 
     def show(text: str) -> None:
         # Whoever keeps the repositories asks them later, too.
-        for one in shown:
-            one.update(_one_line(text))
+        for running in shown_status:
+            running.update(_one_line(text))
 
     with status:
         try:
             yield show
         finally:
-            shown.clear()
+            shown_status.clear()
 
 
 def _one_line(text: str) -> Text:
@@ -111,8 +111,8 @@ def _one_line(text: str) -> Text:
     from rich.text import Text
 
     room = (width_of(sys.stderr) or len(text)) - _SIGN
-    shown = line(text)
-    return Text(shown if len(shown) <= room else f"{shown[: room - 1]}…")
+    visible = line(text)
+    return Text(visible if len(visible) <= room else f"{visible[: room - 1]}…")
 
 
 class StagedRepositories:
@@ -194,11 +194,11 @@ def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) ->
 
 def _places(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> dict[str, list[str]]:
     """The paths of the conflicts by file; `only_open` leaves out those that something settled."""
-    found: dict[str, list[str]] = {}
+    paths: dict[str, list[str]] = {}
     for file, path, severity in _conflicts(decided):
         if severity == "error" or not only_open:
-            found.setdefault(file, []).append(path)
-    return found
+            paths.setdefault(file, []).append(path)
+    return paths
 
 
 def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str, Severity]]:

@@ -32,7 +32,7 @@ _DIFFERS = re.compile(rb"^(?:parent .*|gpgsig(?:-sha256)? .*(?:\n .*)*)\n", re.M
 _PERSON = re.compile(r"^committer (?P<name>[^<\n]*) <(?P<mail>[^>\n]*)> (?P<date>.*)$", re.MULTILINE)
 
 
-def signed(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> str:
+def sign_commits(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> str:
     """The last of the signed copies of the commits that `commit` has and `base` has not. Raises GitError.
 
     `settings` are those of git that sign (`signing_settings`); without any it is the commit itself.
@@ -45,8 +45,8 @@ def signed(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> 
         head, message = _commit(store, name)
         tree = head.partition("\n")[0].removeprefix("tree ")
         command = [*settings, "commit-tree", "-S", tree, "-p", parent, "-F", "-"]
-        made = git_program.output(command, store.place, message, _environment(head))
-        parent = made.decode().strip()
+        answer = git_program.output(command, store.place, message, _environment(head))
+        parent = answer.decode().strip()
     return parent
 
 
@@ -61,10 +61,10 @@ def _without_signature(store: GitStore, name: str) -> tuple[bytes, bytes]:
 
 
 def _commit(store: GitStore, name: str) -> tuple[str, bytes]:
-    (found,) = GitObjects(store.place).read([f"{name}^{{commit}}"])
-    if found is None:
+    (commit_object,) = GitObjects(store.place).read([f"{name}^{{commit}}"])
+    if commit_object is None:
         raise GitError(f"{store.address}: the commit {name} is missing")
-    head, _, message = found.data.partition(b"\n\n")
+    head, _, message = commit_object.data.partition(b"\n\n")
     return head.decode(errors="surrogateescape"), message
 
 
@@ -120,9 +120,9 @@ class Branches:
         if self.is_dry_run:
             return seen
         if not is_done:
-            made = signed(store, base, commit, self.signing)
-            store.push(made, self.campaign.publishing.branch, seen)
-            seen = made
+            signed_commit = sign_commits(store, base, commit, self.signing)
+            store.push(signed_commit, self.campaign.publishing.branch, seen)
+            seen = signed_commit
         store.remove()
         return seen
 
@@ -171,12 +171,12 @@ class TreePublisher:
 
     @cached_property
     def _around(self) -> WorkingTree:
-        found = WorkingTree.around(self._tree)
-        if found is None:
+        tree = WorkingTree.around(self._tree)
+        if tree is None:
             raise GitError(f"{self._tree}: not a git repository")
-        return found
+        return tree
 
-    def committed(self, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]) -> tuple[str, list[str], list[str]]:
+    def commit(self, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]) -> tuple[str, list[str], list[str]]:
         """Commits on top of what is checked out: the last one, whose targets they are, and those that changed since.
 
         A target that is committed already has none. Raises PackageError and GitError.
@@ -191,14 +191,14 @@ class TreePublisher:
                 changed.append(target.name)
                 continue
             done.append(target.name)
-            changes = _placed(target.name, before.tree(target.name), here)
+            changes = _file_changes(target.name, before.tree(target.name), here)
             if changes:
                 commits.append(NewCommit(self._message(target), changes))
         base = self._git("rev-parse", "HEAD")
         if not commits or self.is_dry_run:
             return base, done, changed
-        made = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
-        return made, done, changed
+        new_commit = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
+        return new_commit, done, changed
 
     def push(self, commit: str, pushed: str) -> str:
         """Pushes the campaign's branch to `origin`, and gives its commit. Raises NotPublishedError and GitError."""
@@ -214,7 +214,7 @@ class TreePublisher:
             if is_signed_copy(store, seen, commit):
                 return seen
         if not self.is_dry_run:
-            commit = signed(store, self._git("rev-parse", "HEAD"), commit, self.signing)
+            commit = sign_commits(store, self._git("rev-parse", "HEAD"), commit, self.signing)
             store.push(commit, branch, seen)
         return commit
 
@@ -224,7 +224,7 @@ class TreePublisher:
             return
         base = self._git("rev-parse", "HEAD")
         if commit != base:
-            commit = signed(self._store(), base, commit, self.signing)
+            commit = sign_commits(self._store(), base, commit, self.signing)
             self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
             names = "".join(f"{target}\0" for target in targets).encode()
             add = ["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
@@ -258,7 +258,7 @@ class TreePublisher:
             return ""
 
 
-def _placed(target: str, before: Tree, here: Tree) -> dict[str, File | None]:
+def _file_changes(target: str, before: Tree, here: Tree) -> dict[str, File | None]:
     """What becomes of a directory's files, by their paths in the working tree."""
     folder = "" if target == "." else target
     changes: dict[str, File | None] = {

@@ -235,10 +235,10 @@ class Wave:
 
     def size(self, targets: int, left: int) -> int:
         """How many targets it has, of `targets` altogether of which so many are left."""
-        wanted = self.count if self.count is not None else left
+        size = self.count if self.count is not None else left
         if self.percent is not None:
-            wanted = -(-targets * self.percent // 100)
-        return min(wanted, left)
+            size = -(-targets * self.percent // 100)
+        return min(size, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,18 +384,18 @@ class CampaignDirectory:
         return _split(policy_from_model(model, POLICY_FILE), model)
 
     def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
-        found: dict[str, CampaignTarget] = {}
-        for number, one in enumerate(model.targets):
+        targets: dict[str, CampaignTarget] = {}
+        for number, entry in enumerate(model.targets):
             place = f"{self.path / TARGETS_FILE}: targets[{number}]"
-            target = _target(one)
+            target = _target(entry)
             if not target.is_repository and tree is None:
                 raise PackageError(f"{place} is a directory, and selection.workingTree in {CAMPAIGN_FILE} is missing")
-            if any(part == ".." for name in (one.directory or "", *one.packages) for part in name.split("/")):
+            if any(part == ".." for name in (entry.directory or "", *entry.packages) for part in name.split("/")):
                 raise PackageError(f"{place} leads out of the working tree")
-            if target.name in found:
+            if target.name in targets:
                 raise PackageError(f"{place}: {target.name} is there twice; remove one of them")
-            found[target.name] = target
-        return found
+            targets[target.name] = target
+        return targets
 
     def _write(self, name: str, value: Value) -> None:
         root = from_value(value)
@@ -405,7 +405,7 @@ class CampaignDirectory:
     # ---- while something is done ---------------------------------------------------------------------------------
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Meanwhile no other process works on the campaign. Raises UnavailableError naming the one that does."""
         fcntl = file_locks()
         place = self.path / "lock"
@@ -435,8 +435,8 @@ class CampaignDirectory:
 
 def _holder(text: str) -> str:
     try:
-        found = json.loads(text)
-        return f"process {found['process']} on {found['host']} is at work on this campaign"
+        holder = json.loads(text)
+        return f"process {holder['process']} on {holder['host']} is at work on this campaign"
     except (ValueError, KeyError, TypeError):
         return "another process is at work on this campaign"
 
@@ -444,27 +444,27 @@ def _holder(text: str) -> str:
 def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
     """The choices for all packages, and those for some."""
     pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
-    for_all = Resolutions(resolution for resolution, given in pairs if given.packages is None)
+    for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
     exceptions = (
-        PackageChoice.of(given.packages, resolution) for resolution, given in pairs if given.packages is not None
+        PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
     )
     return replace(everything, resolutions=for_all), tuple(exceptions)
 
 
 def _publishing(model: MergeCampaign) -> Publishing:
-    given = model.publish
+    publish = model.publish
     return Publishing(
-        branch=given.branch,
-        author=given.author,
-        title=given.title,
-        waves=tuple(_wave(name, one, given.gate) for name, one in given.waves.items()),
-        max_open=given.maxOpen,
-        per_hour=given.perHour,
+        branch=publish.branch,
+        author=publish.author,
+        title=publish.title,
+        waves=tuple(_wave(name, size, publish.gate) for name, size in publish.waves.items()),
+        max_open=publish.maxOpen,
+        per_hour=publish.perHour,
     )
 
 
-def _wave(name: str, given: int | str | WaveModel, usual: GateModel) -> Wave:
-    size, its_gate = (given.targets, given.gate) if isinstance(given, WaveModel) else (given, usual)
+def _wave(name: str, model: int | str | WaveModel, usual: GateModel) -> Wave:
+    size, its_gate = (model.targets, model.gate) if isinstance(model, WaveModel) else (model, usual)
     gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed)
     if isinstance(size, int):
         return Wave(name, count=size, gate=gate)

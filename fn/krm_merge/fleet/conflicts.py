@@ -72,17 +72,17 @@ class Group:
     @property
     def place(self) -> str:
         """Where the conflict is, as people name it."""
-        one = self.conflict
-        kind = f"{one.kind}.{self.api_group}" if self.api_group and not self.is_alone else one.kind
-        return " ".join(part for part in (kind, self.name, one.path or one.file) if part)
+        conflict = self.conflict
+        kind = f"{conflict.kind}.{self.api_group}" if self.api_group and not self.is_alone else conflict.kind
+        return " ".join(part for part in (kind, self.name, conflict.path or conflict.file) if part)
 
     @property
     def examples(self) -> str:
         """How many packages there are, and some of them."""
-        shown = ", ".join(self.packages[:_EXAMPLES])
+        examples = ", ".join(self.packages[:_EXAMPLES])
         more = f" and {len(self.packages) - _EXAMPLES:,} more" if len(self.packages) > _EXAMPLES else ""
         count = "1 package" if len(self.packages) == 1 else f"{len(self.packages):,} packages"
-        return f"{count}: {shown}{more}"
+        return f"{count}: {examples}{more}"
 
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""
@@ -91,21 +91,21 @@ class Group:
 
 def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:
     """The groups, the largest first: of conflicts that nothing but the policy settles, or of the others."""
-    held: dict[tuple[str, str], dict[str, list[tuple[str, TargetConflict]]]] = {}
+    by_fingerprint: dict[tuple[str, str], dict[str, list[tuple[str, TargetConflict]]]] = {}
     for target, conflict in conflicts:
         package = join(target, conflict.package).rstrip("/")
         group = conflict.fingerprint, conflict.api_version.rpartition("/")[0]
-        held.setdefault(group, {}).setdefault(conflict.name, []).append((package, conflict))
-    several = Counter(fingerprint for fingerprint, _ in held)
+        by_fingerprint.setdefault(group, {}).setdefault(conflict.name, []).append((package, conflict))
+    several = Counter(fingerprint for fingerprint, _ in by_fingerprint)
     groups: list[Group] = []
-    for (fingerprint, _), by_name in held.items():
+    for (fingerprint, _), by_name in by_fingerprint.items():
         is_split = _is_split(by_name)
-        parts = by_name if is_split else {"": [one for members in by_name.values() for one in members]}
+        parts = by_name if is_split else {"": [member for members in by_name.values() for member in members]}
         is_alone = several[fingerprint] == 1 and not is_split
         for name, members in parts.items():
-            wanted = [(package, one) for package, one in members if one.is_undecided != decided]
-            if wanted:
-                groups.append(_group(wanted, name, is_alone=is_alone))
+            selection = [(package, conflict) for package, conflict in members if conflict.is_undecided != decided]
+            if selection:
+                groups.append(_group(selection, name, is_alone=is_alone))
     return sorted(groups, key=lambda group: (-len(group.packages), group.place, group.conflict.fingerprint))
 
 
@@ -117,9 +117,9 @@ def _is_split(by_name: Mapping[str, Sequence[tuple[str, TargetConflict]]]) -> bo
 
 def _group(members: Sequence[tuple[str, TargetConflict]], name: str, *, is_alone: bool) -> Group:
     resources: dict[ResourceRef, dict[str, None]] = {}
-    for package, one in members:
-        if one.kind:
-            resource = ResourceRef(one.api_version, one.kind, one.name, one.namespace)
+    for package, conflict in members:
+        if conflict.kind:
+            resource = ResourceRef(conflict.api_version, conflict.kind, conflict.name, conflict.namespace)
             resources.setdefault(resource, {})[package] = None
     packages = tuple(dict.fromkeys(package for package, _ in members))
     named = {resource: tuple(its_packages) for resource, its_packages in resources.items()}
@@ -146,20 +146,20 @@ def _resolutions(group: Group, chosen: GroupChoice) -> list[dict[str, Value]]:
     if not group.is_by_place:
         packages: dict[str, Value] = {"packages": list(chosen.apart)} if chosen.apart else {}
         return [packages | about]
-    made: list[dict[str, Value]] = []
+    values: list[dict[str, Value]] = []
     for resource, its_packages in group.resources.items():
         apart: list[Value] = [package for package in its_packages if package in chosen.apart]
         if apart or not chosen.apart:
             place: dict[str, Value] = {"resource": resource_value(resource)}
-            made.append(place | ({"packages": apart} if apart else {}) | about)
-    return made
+            values.append(place | ({"packages": apart} if apart else {}) | about)
+    return values
 
 
 def may_be_rule(group: Group, choice: Choice) -> bool:
     """Whether a choice can hold always: positions in lists are others after the next change."""
     conflict = group.conflict
     steps = parse_path(conflict.path) if conflict.path else ()
-    return bool(conflict.kind) and choice in ("upstream", "local") and not any(isinstance(one, int) for one in steps)
+    return bool(conflict.kind) and choice in ("upstream", "local") and not any(isinstance(step, int) for step in steps)
 
 
 def _rule(group: Group, chosen: GroupChoice) -> dict[str, Value]:
@@ -211,7 +211,7 @@ class GroupStep:
 
     def about(self, groups: Container[str]) -> GroupStep:
         """What the step says of groups that are still there."""
-        return GroupStep(tuple(one for one in self.choices if one.group in groups))
+        return GroupStep(tuple(choice for choice in self.choices if choice.group in groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,27 +254,27 @@ class GroupChoices:
     """What holds after some steps: the parts in their order, and what was chosen for each of them."""
 
     parts: tuple[GroupPart, ...]
-    made: Mapping[GroupPartKey, GroupChoice]
+    by_part: Mapping[GroupPartKey, GroupChoice]
 
     @classmethod
     def after(cls, steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> GroupChoices:
         """What the steps leave of groups by key."""
         apart: dict[str, list[tuple[str, ...]]] = {}
-        made: dict[GroupPartKey, GroupChoice] = {}
+        by_part: dict[GroupPartKey, GroupChoice] = {}
         for step in steps:
-            for one in step.choices:
-                if one.choice is None:
-                    apart.setdefault(one.group, []).append(one.apart)
+            for choice in step.choices:
+                if choice.choice is None:
+                    apart.setdefault(choice.group, []).append(choice.apart)
                 else:
-                    made[one.group, one.apart] = one
+                    by_part[choice.group, choice.apart] = choice
         parts: list[GroupPart] = []
         for key, group in groups.items():
             sets = apart.get(key, [])
-            taken = {package for packages in sets for package in packages}
-            rest = tuple(package for package in group.packages if package not in taken)
+            others = {package for packages in sets for package in packages}
+            rest = tuple(package for package in group.packages if package not in others)
             parts.append(GroupPart(group, 0, rest))
             parts += [GroupPart(group, number, packages) for number, packages in enumerate(sets, 1)]
-        return cls(tuple(parts), made)
+        return cls(tuple(parts), by_part)
 
 
 class GroupSteps:
@@ -282,7 +282,7 @@ class GroupSteps:
 
     def to_value(self, step: GroupStep) -> Mapping[str, Value]:
         """A step as a plain value."""
-        return {"choices": [_value_of(one) for one in step.choices]}
+        return {"choices": [_value_of(choice) for choice in step.choices]}
 
     def from_value(self, value: Mapping[str, Value]) -> GroupStep:
         """The step again. Raises ValueError, TypeError or LookupError."""
@@ -292,9 +292,9 @@ class GroupSteps:
         return GroupStep(tuple(map(_choice, written)))
 
 
-def _value_of(one: GroupChoice) -> dict[str, Value]:
-    value: dict[str, Value] = {"group": one.group, "apart": list(one.apart)}
-    return value | {"choice": one.choice, "value": one.value, "always": one.always}
+def _value_of(choice: GroupChoice) -> dict[str, Value]:
+    value: dict[str, Value] = {"group": choice.group, "apart": list(choice.apart)}
+    return value | {"choice": choice.choice, "value": choice.value, "always": choice.always}
 
 
 def _choice(written: Value) -> GroupChoice:
@@ -315,8 +315,8 @@ class GroupSession(ConflictSession[GroupStep]):
         """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
         self._campaign = campaign
         self._groups = {group.key: group for group in _by_kind(groups) if group.conflict.choices}
-        self._written = _written(campaign, self._groups)
-        super().__init__(known for step in steps if (known := step.about(self._groups)).choices)
+        self._written = _written_choices(campaign, self._groups)
+        super().__init__(relevant for step in steps if (relevant := step.about(self._groups)).choices)
         self._take_steps()
 
     def _take_steps(self) -> None:
@@ -338,21 +338,21 @@ class GroupSession(ConflictSession[GroupStep]):
     @property
     def can_save(self) -> bool:
         """Whether something is chosen. Groups may be left open: the campaign's policy decides them."""
-        return bool(self.made)
+        return bool(self.new_choices)
 
     @property
-    def made(self) -> list[GroupChoice]:
+    def new_choices(self) -> list[GroupChoice]:
         """What holds now and is not in `policy.yaml` yet."""
-        known = self._choices.made
-        made = [known[part.key] for part in self._parts.values() if part.key in known]
-        return [one for one in made if one not in self._written.choices]
+        by_part = self._choices.by_part
+        choices = [by_part[part.key] for part in self._parts.values() if part.key in by_part]
+        return [choice for choice in choices if choice not in self._written.choices]
 
     @property
-    def chosen(self) -> list[tuple[Group, str]]:
+    def new_groups(self) -> list[tuple[Group, str]]:
         """The groups of what was made, each with one of the packages that it is for."""
-        made = self.made
-        known = ((part, self._choices.made.get(part.key)) for part in self._parts.values())
-        return [(part.group, part.packages[0]) for part, one in known if one in made and part.packages]
+        new_choices = self.new_choices
+        choices = ((part, self._choices.by_part.get(part.key)) for part in self._parts.values())
+        return [(part.group, part.packages[0]) for part, choice in choices if choice in new_choices and part.packages]
 
     def report(self) -> MergeReport:
         """All groups as they are now."""
@@ -383,13 +383,13 @@ class GroupSession(ConflictSession[GroupStep]):
         return [self._part(identifier).id]
 
     def _part(self, identifier: str) -> GroupPart:
-        found = self._parts.get(identifier)
-        if found is None:
+        part = self._parts.get(identifier)
+        if part is None:
             raise RefusedChoiceError(f"there is no group {identifier!r} here; ask for the report again")
-        return found
+        return part
 
     def _record(self, part: GroupPart) -> DecisionRecord:
-        chosen = self._choices.made.get(part.key)
+        chosen = self._choices.by_part.get(part.key)
         group = part.group
         record = group.record()
         about = record.resource.kind if record.resource else group.conflict.file
@@ -416,15 +416,15 @@ class GroupSession(ConflictSession[GroupStep]):
         """
         unique = list(dict.fromkeys(identifiers))
         records = self._asked_about(unique, choice, value, "group")
-        made = []
+        choices = []
         for part, record in zip(map(self._part, unique), records, strict=True):
             if always and part.number:
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
             if always and not may_be_rule(part.group, choice):
                 raise RefusedChoiceError(NOT_ALWAYS)
             meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            made.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
-        return self._stepped(GroupStep(tuple(made)))
+            choices.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
+        return self._apply(GroupStep(tuple(choices)))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
         """Lets the packages that match a name or pattern be settled apart from the others of their group.
@@ -434,21 +434,21 @@ class GroupSession(ConflictSession[GroupStep]):
         part = self._part(identifier)
         if part.number:
             raise RefusedChoiceError("these packages are apart already; undo that to choose others")
-        wanted = part.matching(patterns)
-        if not wanted:
+        matches = part.matching(patterns)
+        if not matches:
             raise RefusedChoiceError(f"none of the packages is called {' or '.join(patterns) or 'like that'}")
-        if len(wanted) == len(part.packages):
+        if len(matches) == len(part.packages):
             raise RefusedChoiceError("these are all packages; choose for the group")
-        return self._stepped(GroupStep((GroupChoice(part.group.key, wanted),)))
+        return self._apply(GroupStep((GroupChoice(part.group.key, matches),)))
 
-    def _stepped(self, step: GroupStep) -> Answer:
+    def _apply(self, step: GroupStep) -> Answer:
         answer = self._carry_out([*self._steps, step], step)
         self._undone = []
         self.revision += 1
         return answer
 
     def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
-        groups = {one.group for one in changed.choices}
+        groups = {choice.group for choice in changed.choices}
         before = [part.id for part in self._parts.values() if part.key[0] in groups]
         self._steps = steps
         self._take_steps()
@@ -461,20 +461,20 @@ class GroupSession(ConflictSession[GroupStep]):
         """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing."""
         if not self.can_save:
             raise NotSettledError("nothing is chosen; choose for at least one group, then save")
-        new = [(self._groups[one.group], one) for one in self.made]
+        new = [(self._groups[choice.group], choice) for choice in self.new_choices]
         return Saved({POLICY_FILE: policy_with(self._campaign.policy_text, new)}, (), Results())
 
 
-def _written(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:
+def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:
     """What `policy.yaml` already says of groups; the packages have not been merged again since."""
-    known = {group.conflict.fingerprint: group for group in groups.values() if not group.is_by_place}
+    by_fingerprint = {group.conflict.fingerprint: group for group in groups.values() if not group.is_by_place}
     choices = [
-        GroupChoice(known[one.fingerprint].key, (), one.choice, one.value)
-        for one in campaign.policy.resolutions.all
-        if one.identity is None and one.fingerprint in known
+        GroupChoice(by_fingerprint[resolution.fingerprint].key, (), resolution.choice, resolution.value)
+        for resolution in campaign.policy.resolutions.all
+        if resolution.identity is None and resolution.fingerprint in by_fingerprint
     ]
     for exception in campaign.exceptions:
-        group = known.get(exception.resolution.fingerprint)
+        group = by_fingerprint.get(exception.resolution.fingerprint)
         # Of those with patterns nobody can say which packages are meant.
         if group is not None and exception.names.issubset(group.packages):
             names = tuple(name for name in group.packages if name in exception.names)
@@ -488,7 +488,7 @@ def _by_kind(groups: Iterable[Group]) -> list[Group]:
     kinds: dict[str, list[Group]] = {}
     for group in groups:
         kinds.setdefault(group.conflict.kind or group.conflict.file, []).append(group)
-    return [group for held in kinds.values() for group in held]
+    return [group for same_kind in kinds.values() for group in same_kind]
 
 
 _MOST = 20
@@ -506,8 +506,11 @@ def without_effect(settings: Settings, chosen: Iterable[tuple[Group, str]]) -> I
             continue
         if target not in outcomes:
             outcomes[target] = run_target(Job(target, is_dry_run=True))
-        for one in outcomes[target].conflicts:
-            is_same = one.fingerprint == group.conflict.fingerprint and join(target, one.package).rstrip("/") == package
-            if is_same and one.status == "open" and one.api_version == group.conflict.api_version:
+        for conflict in outcomes[target].conflicts:
+            is_same = (
+                conflict.fingerprint == group.conflict.fingerprint
+                and join(target, conflict.package).rstrip("/") == package
+            )
+            if is_same and conflict.status == "open" and conflict.api_version == group.conflict.api_version:
                 yield group, package
                 break

@@ -40,8 +40,8 @@ def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower 
     followed = read.upstream
     if followed is None or same_repository(followed.repository) != same_repository(upstream.repository):
         return None
-    wanted, has = (normpath(f"/{directory}").rstrip("/") for directory in (upstream.directory, followed.directory))
-    if has != wanted and not (not wanted and has):
+    expected, has = (normpath(f"/{directory}").rstrip("/") for directory in (upstream.directory, followed.directory))
+    if has != expected and not (not expected and has):
         return None
     lock = read.lock
     return Follower(followed.directory, lock.ref if lock else followed.ref, lock.commit if lock else "")
@@ -49,21 +49,21 @@ def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower 
 
 def working_tree_of(directories: Iterable[Path]) -> Path:
     """The working tree that directories are in. Raises PackageError where that is none, or several."""
-    found: dict[Path, Path] = {}
+    trees: dict[Path, Path] = {}
     for directory in directories:
         real = directory.resolve()
-        if not any(real.is_relative_to(tree) for tree in found):
+        if not any(real.is_relative_to(tree) for tree in trees):
             try:
                 around = WorkingTree.around(real)
             except GitError as error:
                 raise PackageError(f"{directory}: {error}") from None
             if around is None:
                 raise PackageError(f"{directory}: packages are directories of a git working tree, and this is in none")
-            found[around.top] = directory
-    if len(found) != 1:
-        names = ", ".join(map(str, found)) or "no directory"
+            trees[around.top] = directory
+    if len(trees) != 1:
+        names = ", ".join(map(str, trees)) or "no directory"
         raise PackageError(f"one working tree is expected, not {names}; make a campaign for each")
-    return next(iter(found))
+    return next(iter(trees))
 
 
 def targets_in(
@@ -74,24 +74,24 @@ def targets_in(
     Gives why others cannot be read, too. Raises PackageError.
     """
     problems: list[str] = []
-    found: dict[str, list[tuple[str, Follower]]] = {}
+    by_target: dict[str, list[tuple[str, Follower]]] = {}
     places = sorted({place for directory in directories for place in _packages(directory.resolve())})
     for place in places:
         kptfile = place / KPTFILE
         try:
-            one = follower(upstream, read_file(kptfile).data, str(kptfile))
+            package = follower(upstream, read_file(kptfile).data, str(kptfile))
         except PackageError as error:
             problems.append(str(error))
             continue
-        if one is None or not one.is_at(version):
+        if package is None or not package.is_at(version):
             continue
         name = os.path.relpath(place, tree)
-        around = next((outer for outer in found if name.startswith(f"{outer}/") or outer == "."), None)
+        around = next((outer for outer in by_target if name.startswith(f"{outer}/") or outer == "."), None)
         inside = "" if around is None else os.path.relpath(name, around)
-        found.setdefault(around or name, []).append((inside, one))
+        by_target.setdefault(around or name, []).append((inside, package))
     targets = [
         CampaignTarget(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
-        for name, packages in found.items()
+        for name, packages in by_target.items()
     ]
     return targets, problems
 
@@ -110,11 +110,11 @@ def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Campai
     PackageError.
     """
     for separator in (".git/", ".git//"):
-        repository, found, directory = text.partition(separator)
-        if found:
-            known = CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
-            repositories.resolve(known.repository, known.directory, ref)
-            return known
+        repository, extension, directory = text.partition(separator)
+        if extension:
+            upstream = CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+            repositories.resolve(upstream.repository, upstream.directory, ref)
+            return upstream
     problems: list[PackageError] = []
     for repository, directory in _splits(text):
         try:

@@ -99,12 +99,12 @@ class Dask:
         """The workers, those too that come later. Raises KrmMergeError naming those that cannot do the jobs."""
         try:
             self._check_versions()
-            self.client.register_plugin(_prepared(settings), name=_PROGRAM)
-            made: Executor = self.client.get_executor(pure=False)
+            self.client.register_plugin(_preparation(settings), name=_PROGRAM)
+            executor: Executor = self.client.get_executor(pure=False)
         except (OSError, TimeoutError) as error:
             # The scheduler may go while other jobs of the run are done already.
             raise UnavailableError(f"{self.scheduler}: {error}; {_GO_ON}") from None
-        return made
+        return executor
 
     def end(self, executor: Executor) -> None:
         """Drops the jobs that did not end."""
@@ -112,8 +112,10 @@ class Dask:
 
     def _check_versions(self) -> None:
         ours = importlib.metadata.version(_PROGRAM)
-        found: dict[str, Any] = self.client.run(importlib.metadata.version, _PROGRAM, on_error="return")
-        if wrong := [_other_version(worker, found[worker]) for worker in sorted(found) if found[worker] != ours]:
+        versions: dict[str, Any] = self.client.run(importlib.metadata.version, _PROGRAM, on_error="return")
+        if wrong := [
+            _other_version(worker, versions[worker]) for worker in sorted(versions) if versions[worker] != ours
+        ]:
             raise KrmMergeError(f"{'; '.join(wrong)}; {_REMEDY.format(ours)}")
 
 
@@ -160,7 +162,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _prepared(settings: Settings) -> Any:
+def _preparation(settings: Settings) -> Any:
     """A plugin that prepares workers, when they start too."""
     from distributed import WorkerPlugin
 

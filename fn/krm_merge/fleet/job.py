@@ -188,5 +188,5 @@ def grouped_by(message: str, target: str) -> str:
     patterns = [re.escape(name) for name in names if name]
     # What is prepared for a directory is beside it.
     patterns.append(rf"{re.escape(join(dirname(target), ''))}\.{re.escape(basename(target))}\.krm-merge")
-    own = "|".join(rf"(?<!\w){pattern}(?!\w)" for pattern in patterns)
-    return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own, "…", message))
+    own_names = "|".join(rf"(?<!\w){pattern}(?!\w)" for pattern in patterns)
+    return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own_names, "…", message))

@@ -87,24 +87,24 @@ class LedgerEntry:
         for all that was merged before it: what the next version brings is another result.
         """
         latest_first = self.requests[::-1]
-        found = next((one for one in latest_first if one.state == "open"), None)
-        return found or next((one for one in latest_first if self._ends(one)), None)
+        request = next((request for request in latest_first if request.state == "open"), None)
+        return request or next((request for request in latest_first if self._ends(request)), None)
 
-    def _ends(self, one: LedgerRequest) -> bool:
-        same = one.version == self.version
-        if one.state == "merged":
+    def _ends(self, request: LedgerRequest) -> bool:
+        same = request.version == self.version
+        if request.state == "merged":
             # Forges have seconds. What was merged since the last run is not in the result yet.
-            is_since = one.merged_at[:_SECONDS] > self.merged_at[:_SECONDS]
-            return is_since or (same and (one.result == self.result or not self.made))
-        return same and (one.state != "pushed" or one.result == self.result)
+            is_since = request.merged_at[:_SECONDS] > self.merged_at[:_SECONDS]
+            return is_since or (same and (request.result == self.result or not self.made))
+        return same and (request.state != "pushed" or request.result == self.result)
 
     @property
     def shown_state(self) -> str:
         """The state that people are shown: that of the pull request, unless a later merge needs attention."""
-        found = self.request
-        if found is None or (found.version != self.version and self.state in NEED_ATTENTION):
+        request = self.request
+        if request is None or (request.version != self.version and self.state in NEED_ATTENTION):
             return self.state
-        return found.state
+        return request.state
 
     @property
     def is_to_publish(self) -> bool:
@@ -113,15 +113,15 @@ class LedgerEntry:
 
     def is_published(self, *, with_request: bool) -> bool:
         """Whether the branch has the present result, and the pull request too where one is wanted."""
-        found = self.request
-        if found is None or (with_request and found.state == "pushed"):
+        request = self.request
+        if request is None or (with_request and request.state == "pushed"):
             return False
-        return found.state != "open" or (found.version, found.result) == (self.version, self.result)
+        return request.state != "open" or (request.version, request.result) == (self.version, self.result)
 
     @property
     def commit(self) -> str:
         """The head of the branch as it was pushed last, '' for none."""
-        return next((one.commit for one in reversed(self.requests)), "")
+        return next((request.commit for request in reversed(self.requests)), "")
 
 
 def is_merged(entry: LedgerEntry) -> bool:
@@ -205,7 +205,7 @@ class Ledger:
 
     @classmethod
     @contextmanager
-    def opened(cls, place: Path, *, is_dry_run: bool = False) -> Iterator[Ledger]:
+    def open(cls, place: Path, *, is_dry_run: bool = False) -> Iterator[Ledger]:
         """The ledger, closed in the end; in a dry run a copy in memory. Raises PackageError if it cannot be used."""
         ledger = cls(place, is_dry_run=is_dry_run)
         try:
@@ -234,12 +234,14 @@ class Ledger:
 
     def follow(self, targets: Iterable[str]) -> None:
         """Has an entry for each of the targets, and none for others."""
-        wanted = set(targets)
-        known = {row[0] for row in self._file.execute("SELECT target FROM targets")}
+        names = set(targets)
+        recorded_names = {row[0] for row in self._file.execute("SELECT target FROM targets")}
         with self._transaction():
-            self._file.executemany("INSERT INTO targets (target) VALUES (?)", [(one,) for one in wanted - known])
+            self._file.executemany(
+                "INSERT INTO targets (target) VALUES (?)", [(name,) for name in names - recorded_names]
+            )
             for table in ("targets", "conflicts", "requests"):
-                gone = [(one,) for one in known - wanted]
+                gone = [(name,) for name in recorded_names - names]
                 self._file.executemany(f"DELETE FROM {table} WHERE target = ?", gone)
 
     def record(self, outcomes: Iterable[tuple[TargetOutcome, str, str]], at: str) -> None:
@@ -265,28 +267,28 @@ class Ledger:
                 self._file.execute(f"UPDATE targets SET {_OF_OUTCOME} WHERE target = ?", (*values, outcome.target))
                 self._put_conflicts(outcome.target, outcome.conflicts)
 
-    def looked(self, seen: Iterable[tuple[str, str]], at: str) -> None:
+    def record_checks(self, seen: Iterable[tuple[str, str]], at: str) -> None:
         """Records looks at targets that found nothing to do: what each showed."""
         with self._transaction():
-            rows = [(one, at, target) for target, one in seen]
+            rows = [(signature, at, target) for target, signature in seen]
             self._file.executemany("UPDATE targets SET seen = ?, looked_at = ? WHERE target = ?", rows)
 
-    def arrived(self, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
+    def record_upstream_merged(self, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
         """Records targets whose results are found in them: what each showed, its digest, and the settings.
 
         Nothing of them is left to publish. A branch that was pushed for one is merged.
         """
         with self._transaction():
-            for target, one, digest, settings in seen:
+            for target, signature, digest, settings in seen:
                 self._file.execute(
                     "UPDATE targets SET seen = ?, digest = ?, settings = ?, looked_at = ?, made = '' WHERE target = ?",
-                    (one, digest, settings, at, target),
+                    (signature, digest, settings, at, target),
                 )
                 self._file.execute(
                     "UPDATE requests SET state = 'merged', merged_at = ? WHERE target = ? AND number = 0", (at, target)
                 )
 
-    def crashed(self, target: str) -> None:
+    def count_crash(self, target: str) -> None:
         """Counts that a worker ended while it was at a target."""
         self._file.execute("UPDATE targets SET crashes = crashes + 1 WHERE target = ?", (target,))
 
@@ -294,10 +296,10 @@ class Ledger:
         """Records pull requests as they are now; with one the branch is not without a pull request any more."""
         places = ", ".join("?" for _ in _REQUEST)
         with self._transaction():
-            for one in requests:
-                if one.number:
-                    self._file.execute("DELETE FROM requests WHERE target = ? AND number = 0", (one.target,))
-                self._file.execute(f"REPLACE INTO requests VALUES ({places})", astuple(one))
+            for request in requests:
+                if request.number:
+                    self._file.execute("DELETE FROM requests WHERE target = ? AND number = 0", (request.target,))
+                self._file.execute(f"REPLACE INTO requests VALUES ({places})", astuple(request))
 
     def put_problem(self, target: str, problem: str) -> None:
         """Records why a target could not be published, '' where it was."""
@@ -306,27 +308,36 @@ class Ledger:
     def take_over(self, other: Ledger) -> int:
         """Takes from another ledger of the same campaign what it knows and is newer; gives how many targets."""
         ours, theirs = self.entries(), other.entries()
-        newer = [one for name, one in theirs.items() if name in ours and one.merged_at > ours[name].merged_at]
+        newer = [entry for name, entry in theirs.items() if name in ours and entry.merged_at > ours[name].merged_at]
         places = ", ".join("?" for _ in _COLUMNS)
-        conflicts: dict[str, list[TargetConflict]] = {one.target: [] for one in newer}
+        conflicts: dict[str, list[TargetConflict]] = {entry.target: [] for entry in newer}
         for target, conflict in other.conflicts():
             if target in conflicts:
                 conflicts[target].append(conflict)
         with self._transaction():
-            for one in newer:
-                row = [getattr(one, name) for name in _COLUMNS]
-                row[_COLUMNS.index("packages")] = json.dumps(one.packages)
+            for entry in newer:
+                row = [getattr(entry, name) for name in _COLUMNS]
+                row[_COLUMNS.index("packages")] = json.dumps(entry.packages)
                 self._file.execute(f"REPLACE INTO targets ({', '.join(_COLUMNS)}) VALUES ({places})", row)
-                self._put_conflicts(one.target, conflicts[one.target])
-        known = {(one.target, one.number): one.looked_at for entry in ours.values() for one in entry.requests}
-        theirs_of_ours = [one for name, entry in theirs.items() if name in ours for one in entry.requests]
-        self.put_requests(one for one in theirs_of_ours if one.looked_at > known.get((one.target, one.number), ""))
+                self._put_conflicts(entry.target, conflicts[entry.target])
+        looked_at = {
+            (request.target, request.number): request.looked_at for entry in ours.values() for request in entry.requests
+        }
+        theirs_of_ours = [request for name, entry in theirs.items() if name in ours for request in entry.requests]
+        self.put_requests(
+            request
+            for request in theirs_of_ours
+            if request.looked_at > looked_at.get((request.target, request.number), "")
+        )
         return len(newer)
 
     def _put_conflicts(self, target: str, conflicts: Iterable[TargetConflict]) -> None:
         """Replaces the conflicts of a target."""
         self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))
-        rows = [(target, number, one.fingerprint, json.dumps(_as_value(one))) for number, one in enumerate(conflicts)]
+        rows = [
+            (target, number, conflict.fingerprint, json.dumps(_as_value(conflict)))
+            for number, conflict in enumerate(conflicts)
+        ]
         self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?, ?)", rows)
 
     @contextmanager

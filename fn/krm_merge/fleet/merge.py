@@ -33,7 +33,7 @@ def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
     What none of them settles leaves the package as it is.
     """
     ours = campaign.policy
-    exceptions = [one.resolution for one in campaign.exceptions if one.is_for(name)]
+    exceptions = [exception.resolution for exception in campaign.exceptions if exception.is_for(name)]
     everything = PackagePolicy(
         package.on_conflict or ours.on_conflict,
         (*package.rules, *ours.rules),
@@ -52,13 +52,13 @@ def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetCo
     for conflict in conflicts:
         touching.append(conflict.fingerprint)
         package = join(target, conflict.package).rstrip("/")
-        exceptions = [one.resolution for one in campaign.exceptions if one.is_for(package)]
-        chosen = [one for one in (*exceptions, *policy.resolutions.all) if _is_for(one, conflict)]
+        exceptions = [exception.resolution for exception in campaign.exceptions if exception.is_for(package)]
+        chosen = [resolution for resolution in (*exceptions, *policy.resolutions.all) if _is_for(resolution, conflict)]
         if chosen:
             # Of several, the one for this very resource comes first. What comes after a choice does not matter.
-            touching.append(_choice(min(chosen, key=lambda one: one.identity is None)))
+            touching.append(_choice(min(chosen, key=lambda resolution: resolution.identity is None)))
             continue
-        touching += [_said(rule) for rule in policy.rules if _selects(rule, conflict)]
+        touching += [_answers_of(rule) for rule in policy.rules if _selects(rule, conflict)]
         touching.append((campaign.on_conflict, policy.on_conflict))
     return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""
 
@@ -77,7 +77,7 @@ def _choice(resolution: Resolution) -> tuple[object, ...]:
     return (resolution.fingerprint, str(resolution.identity), resolution.choice, repr(resolution.value))
 
 
-def _said(rule: Rule) -> tuple[object, ...]:
+def _answers_of(rule: Rule) -> tuple[object, ...]:
     return (rule.on_conflict, rule.on_delete)
 
 
@@ -109,10 +109,10 @@ class CampaignRepositories:
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:
         """Prepares for `tree` of several commits, once."""
-        wanted = (self._address(repository), tuple(commits))
-        if wanted not in self._fetched:
-            self._repositories.fetch(*wanted)
-            self._fetched.add(wanted)
+        request = (self._address(repository), tuple(commits))
+        if request not in self._fetched:
+            self._repositories.fetch(*request)
+            self._fetched.add(request)
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit, whose resources are read once."""
@@ -158,7 +158,7 @@ class Merging:
         self.settings = settings
         self._repositories = CampaignRepositories(settings)
 
-    def merged(self, base: Tree, target: str, packages: Iterable[str]) -> list[TargetPackage]:
+    def merge(self, base: Tree, target: str, packages: Iterable[str]) -> list[TargetPackage]:
         """The packages of a target one after the other, each with what was merged before. Raises KrmMergeError."""
         done: list[TargetPackage] = []
         tree = base

@@ -51,15 +51,15 @@ class Overview:
         cls, campaign: Campaign, entries: Mapping[str, LedgerEntry], conflicts: Iterable[tuple[str, TargetConflict]]
     ) -> Overview:
         """From what the ledger has; targets that are no longer in the campaign do not count."""
-        known = {name: entries[name] for name in campaign.targets if name in entries}
-        waves = states_of(campaign, known) if campaign.publishing.waves else []
-        return cls(campaign, known, waves, messages_of(known.values()), groups_of(conflicts))
+        entries_of_targets = {name: entries[name] for name in campaign.targets if name in entries}
+        waves = states_of(campaign, entries_of_targets) if campaign.publishing.waves else []
+        return cls(campaign, entries_of_targets, waves, messages_of(entries_of_targets.values()), groups_of(conflicts))
 
     def counts(self) -> dict[str, int]:
         """How many targets are in which state."""
-        found = Counter(entry.shown_state for entry in self.entries.values())
-        found["pending"] += len(self.campaign.targets) - len(self.entries)
-        return {state: found[state] for state in SHOWN_STATES if found[state]}
+        by_state = Counter(entry.shown_state for entry in self.entries.values())
+        by_state["pending"] += len(self.campaign.targets) - len(self.entries)
+        return {state: by_state[state] for state in SHOWN_STATES if by_state[state]}
 
     def to_value(self) -> dict[str, Value]:
         """As programs read it."""
@@ -85,7 +85,7 @@ def messages_of(entries: Iterable[LedgerEntry]) -> list[Message]:
         if entry.state in ("failed", "refused"):
             groups.setdefault((entry.state, grouped_by(entry.message, entry.target)), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1])))
-    return [Message(found[0], found[0].message, tuple(entry.target for entry in found)) for _, found in ordered]
+    return [Message(group[0], group[0].message, tuple(entry.target for entry in group)) for _, group in ordered]
 
 
 def _wave(wave: WaveState) -> Value:
@@ -147,15 +147,15 @@ def _sections(overview: Overview) -> Iterator[Html]:
 
 def _line(entry: LedgerEntry) -> Html:
     number = f" #{entry.request.number}" if entry.request and entry.request.number else ""
-    said = entry.problem or entry.message
-    return tag("li", tag("code", entry.target), number, " ", tag("small", said))
+    explanation = entry.problem or entry.message
+    return tag("li", tag("code", entry.target), number, " ", tag("small", explanation))
 
 
 def _by_state(overview: Overview) -> dict[str, list[LedgerEntry]]:
-    found: dict[str, list[LedgerEntry]] = {}
+    by_state: dict[str, list[LedgerEntry]] = {}
     for entry in overview.entries.values():
-        found.setdefault(entry.shown_state, []).append(entry)
-    return {state: found[state] for state in overview.counts() if state in found}
+        by_state.setdefault(entry.shown_state, []).append(entry)
+    return {state: by_state[state] for state in overview.counts() if state in by_state}
 
 
 def _wave_text(name: str, overview: Overview) -> str:

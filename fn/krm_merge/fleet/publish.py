@@ -14,7 +14,16 @@ from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
 from krm_merge.fleet.repository import TRAILER, default_branch
-from krm_merge.fleet.requests import Hosts, Looks, Mark, Published, PullRequests, RequestDraft, What, packages_of
+from krm_merge.fleet.requests import (
+    Hosts,
+    Mark,
+    Published,
+    PullRequests,
+    RequestChecks,
+    RequestDraft,
+    What,
+    packages_of,
+)
 from krm_merge.harmless import line
 
 _ALL = Wave("all")
@@ -44,29 +53,29 @@ class WaveState:
         return ""
 
 
-def assigned(campaign: Campaign) -> dict[str, str]:
+def wave_of_targets(campaign: Campaign) -> dict[str, str]:
     """The wave of each target: they are taken as `targets.yaml` has them. What no wave takes is in none."""
     left = list(campaign.targets)
     total = len(left)
-    found: dict[str, str] = {}
+    waves_by_target: dict[str, str] = {}
     for wave in campaign.publishing.waves or (_ALL,):
         size = wave.size(total, len(left))
-        found |= dict.fromkeys(left[:size], wave.name)
+        waves_by_target |= dict.fromkeys(left[:size], wave.name)
         left = left[size:]
-    return found
+    return waves_by_target
 
 
 def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[WaveState]:
     """The waves in their order, and how far each is."""
     by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
-    for target, wave in assigned(campaign).items():
+    for target, wave in wave_of_targets(campaign).items():
         by_wave[wave].append(target)
     return [_state(name, targets, entries) for name, targets in by_wave.items()]
 
 
 def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]) -> WaveState:
-    known = [entries[target] for target in targets if target in entries]
-    states = Counter(entry.request.state for entry in known if entry.request is not None)
+    entries_of_wave = [entries[target] for target in targets if target in entries]
+    states = Counter(entry.request.state for entry in entries_of_wave if entry.request is not None)
     return WaveState(
         name,
         tuple(targets),
@@ -74,7 +83,7 @@ def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]
         merged=states["merged"],
         closed=states["closed"],
         unknown=states["unknown"],
-        to_publish=sum(1 for entry in known if entry.is_to_publish),
+        to_publish=sum(1 for entry in entries_of_wave if entry.is_to_publish),
     )
 
 
@@ -84,18 +93,18 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
     `only` is the one wave that is asked for.
     """
     gates = {wave.name: wave.gate for wave in campaign.publishing.waves}
-    known = list(waves)
-    found: list[str] = []
-    for number, wave in enumerate(known):
+    waves_in_order = list(waves)
+    names: list[str] = []
+    for number, wave in enumerate(waves_in_order):
         if only in (None, wave.name):
-            found += wave.targets
+            names += wave.targets
         if only == wave.name:
-            return found, ""
+            return names, ""
         obstacle = wave.obstacle(gates.get(wave.name, Gate()))
-        if only is None and obstacle and any(later.to_publish for later in known[number + 1 :]):
+        if only is None and obstacle and any(later.to_publish for later in waves_in_order[number + 1 :]):
             # What of this wave is due is published; what comes behind it waits.
-            return found, obstacle
-    return found, ""
+            return names, obstacle
+    return names, ""
 
 
 _PUSHED_AT_ONCE = 8
@@ -131,36 +140,38 @@ class Publisher:
 
     def events(self) -> Iterator[Published]:
         """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
-        names = yield from self._looked()
+        names = yield from self._check_waves()
         entries = self.ledger.entries()
         self._open = sum(1 for entry in entries.values() if _open_request(entry))
-        wanted = [(self.campaign.targets[name], entries[name]) for name in names]
-        events = self._of_tree(wanted) if self.campaign.working_tree else self._of_repositories(wanted)
+        targets = [(self.campaign.targets[name], entries[name]) for name in names]
+        events = self._of_tree(targets) if self.campaign.working_tree else self._of_repositories(targets)
         for event in events:
             self._record(event, entries[event.target])
             yield event
         self.obstacle = "; ".join([*self._hosts.obstacles, *filter(None, [self.obstacle])])
 
-    def _looked(self) -> Generator[Published, None, list[str]]:
+    def _check_waves(self) -> Generator[Published, None, list[str]]:
         """Looks at the waves in question, one after the other; gives the targets that may be published now."""
-        looks = None if self.requests is None else Looks(self.requests, self.ledger, self._hosts)
-        known: dict[str, bool] = {}
+        checks = None if self.requests is None else RequestChecks(self.requests, self.ledger, self._hosts)
+        is_checked: dict[str, bool] = {}
         while True:
             entries = self.ledger.entries()
             names, self.obstacle = due(self.campaign, states_of(self.campaign, entries), self.wave)
-            new = [entries[name] for name in names if name in entries and name not in known]
+            new = [entries[name] for name in names if name in entries and name not in is_checked]
             if not new:
-                return [name for name in names if known.get(name)]
-            known |= dict.fromkeys((entry.target for entry in new), True)
-            if looks is not None:
-                asked = [entry for entry in new if self._is_in_question(entry)]
-                yield from looks.at((one, self._host(one.target), self._address(one.target)) for one in asked)
-                known |= {entry.target: entry.target in looks.seen for entry in asked}
+                return [name for name in names if is_checked.get(name)]
+            is_checked |= dict.fromkeys((entry.target for entry in new), True)
+            if checks is not None:
+                to_check = [entry for entry in new if self._is_in_question(entry)]
+                yield from checks.at(
+                    (entry, self._host(entry.target), self._address(entry.target)) for entry in to_check
+                )
+                is_checked |= {entry.target: entry.target in checks.seen for entry in to_check}
 
     def _is_in_question(self, entry: LedgerEntry) -> bool:
         """Whether a look may change what is to be published: what was merged stays merged."""
-        found = entry.request
-        return entry.is_to_publish or self._is_draft(entry) or (found is not None and found.state != "merged")
+        request = entry.request
+        return entry.is_to_publish or self._is_draft(entry) or (request is not None and request.state != "merged")
 
     def _host(self, target: str) -> str:
         return self.campaign.targets[target].host
@@ -171,9 +182,9 @@ class Publisher:
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
-    def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
+    def _of_repositories(self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
-        waiting = self._chosen(wanted)
+        waiting = self._waiting(targets)
         ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[str]]] = deque()
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
@@ -183,30 +194,30 @@ class Publisher:
                 if not ahead:
                     return
                 target, entry, pushed = ahead.popleft()
-                if event := self._published(target, entry, pushed):
+                if event := self._publish(target, entry, pushed):
                     yield event
         finally:
             threads.shutdown(cancel_futures=True)
 
-    def _published(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[str]) -> Published | None:
+    def _publish(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[str]) -> Published | None:
         """What became of a target, None where its host asks to wait."""
         try:
             commit = pushed.result()
             if self._hosts.is_paused(target.host):
                 return None
-            number = _open_request(entry) if self.requests is None else self._proposed(self.requests, target, entry)
+            number = _open_request(entry) if self.requests is None else self._propose(self.requests, target, entry)
         except (KrmMergeError, OSError) as error:
-            message = self._hosts.failed(target.host, target.name, error)
+            message = self._hosts.note_failure(target.host, target.name, error)
             return Published(target.name, "problem", message=message) if message else None
-        self._hosts.succeeded(target.host)
+        self._hosts.note_success(target.host)
         is_open = number or self.requests is not None
         return Published(target.name, "open" if is_open else "pushed", number, commit=commit)
 
-    def _chosen(
-        self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
+    def _waiting(
+        self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]
     ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
         """Those that have something that is not published yet, as many as may be open."""
-        for target, entry in wanted:
+        for target, entry in targets:
             if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
                 continue
             if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.requests is not None):
@@ -228,12 +239,12 @@ class Publisher:
             return self._branches.push_empty(target, entry, text)
         return self._branches.push(target, entry)
 
-    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
+    def _propose(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
         mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
         body, is_draft = self._body(target), self._is_draft(entry)
-        pull = requests.opened(RequestDraft(target.name, onto, mark, body, _open_request(entry), is_draft))
+        pull = requests.propose(RequestDraft(target.name, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
 
     def _body(self, target: CampaignTarget) -> str:
@@ -245,19 +256,19 @@ class Publisher:
     def _tree(self) -> TreePublisher:
         return TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
 
-    def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
+    def _of_tree(self, targets: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Commits what is merged, and was neither merged nor closed as a pull request."""
         with_request = self.requests is not None
-        wanted = [
+        targets = [
             (target, entry)
-            for target, entry in wanted
+            for target, entry in targets
             if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
         ]
-        if all(entry.is_published(with_request=with_request) for _, entry in wanted):
+        if all(entry.is_published(with_request=with_request) for _, entry in targets):
             return
         tree = self._tree()
         try:
-            commit, done, changed = tree.committed(wanted)
+            commit, done, changed = tree.commit(targets)
             for name in changed:
                 yield Published(name, "problem", message="it changed since it was merged; run the campaign again")
             if not done:
@@ -266,12 +277,12 @@ class Publisher:
             if self.is_direct:
                 tree.move_to(commit, done)
             else:
-                commit = tree.push(commit, next((entry.commit for _, entry in wanted if entry.commit), ""))
-                request = self._request_of_tree([entry for target, entry in wanted if target.name in set(done)])
+                commit = tree.push(commit, next((entry.commit for _, entry in targets if entry.commit), ""))
+                request = self._request_of_tree([entry for target, entry in targets if target.name in set(done)])
             what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
             yield from (Published(name, what, request, commit=commit) for name in done)
         except KrmMergeError as error:
-            yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in wanted)
+            yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in targets)
 
     def _request_of_tree(self, entries: list[LedgerEntry]) -> int:
         if self.requests is None:
@@ -280,7 +291,7 @@ class Publisher:
         body = "".join(f"- {name}\n" for name in names)
         mark = Mark(entries[0].version, "", self.requests.title(names))
         number = max(map(_open_request, entries))
-        pull = self.requests.opened(RequestDraft(self._origin, default_branch(self._origin), mark, body, number))
+        pull = self.requests.propose(RequestDraft(self._origin, default_branch(self._origin), mark, body, number))
         return pull.number if pull else 0
 
     def _record(self, event: Published, entry: LedgerEntry) -> None:
@@ -296,5 +307,5 @@ class Publisher:
 
 def _open_request(entry: LedgerEntry) -> int:
     """The number of the open pull request of a target, 0 for none."""
-    found = entry.request
-    return found.number if found is not None and found.state == "open" else 0
+    request = entry.request
+    return request.number if request is not None and request.state == "open" else 0

@@ -66,9 +66,9 @@ class GitStore:
         """Fetches another commit, by its branch. Raises GitError."""
         fetch = ["fetch", "--progress", "--quiet", *self._depth, "--no-tags", "--no-recurse-submodules"]
         try:
-            found = credentials_of(self.address)
-            command = [*found.options, *fetch, "--end-of-options", self.address, name]
-            git_program.output(command, self.place, environment=found.environment)
+            credentials = credentials_of(self.address)
+            command = [*credentials.options, *fetch, "--end-of-options", self.address, name]
+            git_program.output(command, self.place, environment=credentials.environment)
         except GitError as error:
             raise GitError(f"{self.address}: {error}") from None
 
@@ -92,17 +92,17 @@ class GitStore:
             ]
             # What goes comes first: a folder may become a file.
             for path, file in sorted(new.changes.items(), key=lambda change: (change[1] is not None, change[0])):
-                stream += _changed(path, file)
+                stream += _change_lines(path, file)
         stream.append(f"get-mark {_LATEST}\n".encode())
-        made = git_program.output(["fast-import", "--quiet", "--force"], self.place, b"".join(stream), alone=True)
-        return made.decode().strip()
+        answer = git_program.output(["fast-import", "--quiet", "--force"], self.place, b"".join(stream), alone=True)
+        return answer.decode().strip()
 
     def was_made_by(self, commit: str, author: str) -> bool:
         """Whether a commit was made by a campaign, and nobody changed it since."""
-        (found,) = GitObjects(self.place).read([f"{commit}^{{commit}}"])
-        if found is None:
+        (commit_object,) = GitObjects(self.place).read([f"{commit}^{{commit}}"])
+        if commit_object is None:
             return False
-        head, _, message = found.data.partition(b"\n\n")
+        head, _, message = commit_object.data.partition(b"\n\n")
         ours = f"committer {author} ".encode()
         return any(line.startswith(ours) for line in head.splitlines()) and f"\n{TRAILER}: ".encode() in message
 
@@ -110,9 +110,9 @@ class GitStore:
         """Makes a branch this commit, if it still is the one that was seen, '' for none. Raises GitError."""
         lease = f"--force-with-lease={HEADS}{branch}:{seen}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.address]
-        found = credentials_of(self.address)
-        command = [*found.options, *push, f"{commit}:{HEADS}{branch}"]
-        done = git_program.run(command, self.place, environment=found.environment)
+        credentials = credentials_of(self.address)
+        command = [*credentials.options, *push, f"{commit}:{HEADS}{branch}"]
+        done = git_program.run(command, self.place, environment=credentials.environment)
         if done.returncode != 0 and not self._has_arrived(commit, f"{HEADS}{branch}"):
             why = refusal(done.stderr)
             why = "somebody pushed to it meanwhile" if why == "stale info" else why
@@ -138,7 +138,7 @@ def credentials_of(address: str) -> Credentials:
 
 @cache
 def _token(host: str) -> str:
-    return ForgeSettings.parsed((), (), Pace()).token_of(host).secret
+    return ForgeSettings.parse((), (), Pace()).token_of(host).secret
 
 
 def heads_of(address: str, *names: str) -> dict[str, str]:
@@ -146,9 +146,9 @@ def heads_of(address: str, *names: str) -> dict[str, str]:
     if address.startswith("-"):
         raise GitError(f"{address} is no address of a git repository")
     try:
-        found = credentials_of(address)
-        command = [*found.options, "ls-remote", "--quiet", "--end-of-options", address, *names]
-        answer = git_program.output(command, environment=found.environment)
+        credentials = credentials_of(address)
+        command = [*credentials.options, "ls-remote", "--quiet", "--end-of-options", address, *names]
+        answer = git_program.output(command, environment=credentials.environment)
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
     return {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
@@ -157,26 +157,26 @@ def heads_of(address: str, *names: str) -> dict[str, str]:
 def default_branch(address: str) -> str:
     """The branch that a repository calls its own. Raises GitError."""
     try:
-        found = credentials_of(address)
-        command = [*found.options, "ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"]
-        answer = git_program.output(command, environment=found.environment)
+        credentials = credentials_of(address)
+        command = [*credentials.options, "ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"]
+        answer = git_program.output(command, environment=credentials.environment)
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
-    for one in answer.decode().splitlines():
-        if one.startswith(f"ref: {HEADS}"):
-            return one.removeprefix(f"ref: {HEADS}").partition("\t")[0]
+    for line in answer.decode().splitlines():
+        if line.startswith(f"ref: {HEADS}"):
+            return line.removeprefix(f"ref: {HEADS}").partition("\t")[0]
     raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
 
 
 def contents(objects: GitObjects, entries: Iterable[TreeEntry]) -> dict[str, File]:
     """Files with their contents, by path. Raises GitError."""
-    found = list(entries)
-    names = list(dict.fromkeys(entry.name for entry in found))
+    files = list(entries)
+    names = list(dict.fromkeys(entry.name for entry in files))
     blobs = {name: blob.data for name, blob in zip(names, objects.read(names), strict=True) if blob is not None}
-    return {entry.path: File(blobs[entry.name], MODES[entry.mode]) for entry in found}
+    return {entry.path: File(blobs[entry.name], MODES[entry.mode]) for entry in files}
 
 
-def _changed(path: str, file: File | None) -> list[bytes]:
+def _change_lines(path: str, file: File | None) -> list[bytes]:
     quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
     if file is None:
         return [b"D ", quoted, b"\n"]
@@ -214,17 +214,17 @@ class RepositoryMerger:
                 message = f"no package in it follows the upstream{at}"
                 return TargetOutcome(target.name, "unchanged", message, seen=base, base=base)
             tree = _files_of(packages, objects, entries)
-            merged = self._merging.merged(tree, target.name, packages)
+            merged = self._merging.merge(tree, target.name, packages)
             outcome = self._merging.outcome(target.name, merged, with_body=True)
             outcome = replace(outcome, base=base, seen="" if job.is_dry_run else base)
             if outcome.files == 0 or job.is_dry_run:
                 return outcome
-            commits = [_commit(campaign, target, one) for one in merged if one.changes]
+            commits = [_commit(campaign, target, package) for package in merged if package.changes]
             commit = store.commit(base, commits, campaign.publishing.author, settings.date)
-            kept = store_of(target, settings.cache)
-            kept.remove()
-            kept.place.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(store.place, kept.place)
+            final_store = store_of(target, settings.cache)
+            final_store.remove()
+            final_store.place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(store.place, final_store.place)
             return replace(outcome, commit=commit)
         finally:
             store.remove()
@@ -245,19 +245,21 @@ def _packages(
             if join(package, "Kptfile") not in kptfiles:
                 raise PackageError(f"{target.name}: there is no package {package}; correct targets.yaml")
         return target.packages
-    found = []
+    directories = []
     for path in sorted(kptfiles, key=lambda path: (path.count("/"), path)):
-        one = follower(campaign.upstream, kptfiles[path].data, join(target.name, path))
-        if one is not None and one.is_at(campaign.from_):
-            found.append(dirname(path))
-    return tuple(found)
+        candidate = follower(campaign.upstream, kptfiles[path].data, join(target.name, path))
+        if candidate is not None and candidate.is_at(campaign.from_):
+            directories.append(dirname(path))
+    return tuple(directories)
 
 
 def _files_of(packages: Sequence[str], objects: GitObjects, entries: Sequence[TreeEntry]) -> Tree:
     """The files of packages, by their paths in the repository."""
     folders = tuple(f"{package}/" if package else "" for package in packages)
-    wanted = [entry for entry in entries if entry.path.startswith(folders) and all(map(belongs, entry.path.split("/")))]
-    return contents(objects, wanted)
+    files_of_packages = [
+        entry for entry in entries if entry.path.startswith(folders) and all(map(belongs, entry.path.split("/")))
+    ]
+    return contents(objects, files_of_packages)
 
 
 def _commit(campaign: Campaign, target: CampaignTarget, merged: TargetPackage) -> NewCommit:

@@ -39,11 +39,11 @@ class Hosts:
         """Whether the targets of this host wait."""
         return host in self._paused
 
-    def succeeded(self, host: str) -> None:
+    def note_success(self, host: str) -> None:
         """Notes that a host did what it was asked for."""
         self._latest.pop(host, None)
 
-    def lost(self, host: str, error: ForgeError) -> str:
+    def note_outage(self, host: str, error: ForgeError) -> str:
         """Notes that a host cannot be looked at. Returns the message, '' where the host only asked to wait."""
         if self._waits(host, error):
             return ""
@@ -58,7 +58,7 @@ class Hosts:
         self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
         return True
 
-    def failed(self, host: str, target: str, error: KrmMergeError | OSError) -> str:
+    def note_failure(self, host: str, target: str, error: KrmMergeError | OSError) -> str:
         """Notes a problem. Returns the message about the target, '' where the host only asked to wait."""
         message = line(str(error))
         if self._waits(host, error):
@@ -107,11 +107,11 @@ def _place(text: str) -> tuple[str, str, str] | None:
 
 def with_part(text: str, mark: Mark, body: str) -> str:
     """The text with our part replaced, or added at its end. A body that is too long for forges is cut."""
-    said = json.dumps(asdict(mark)).replace(">", "\\u003e")
+    data = json.dumps(asdict(mark)).replace(">", "\\u003e")
     if len(body) > LONGEST:
-        kept = body[:LONGEST].rpartition("\n")[0]
-        body = f"{kept}\n\n{len(body) - len(kept):,} more characters are in the report of the campaign."
-    part = f"<!-- krm-merge {said} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
+        shortened = body[:LONGEST].rpartition("\n")[0]
+        body = f"{shortened}\n\n{len(body) - len(shortened):,} more characters are in the report of the campaign."
+    part = f"<!-- krm-merge {data} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
     text = text.replace("\r\n", "\n")
     if place := _place(text):
         return place[0] + part + place[2]
@@ -138,26 +138,26 @@ class PullRequests:
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
 
-    def seen(self, addresses: Sequence[str]) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
+    def pulls_of(self, addresses: Sequence[str]) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
         """The pull requests from our branch in repositories of one host. Raises ForgeError if the host fails."""
         return self.forge_of(addresses[0]).pull_requests_in(addresses, self.campaign.publishing.branch)
 
     def missing(self, request: LedgerRequest) -> LedgerRequest:
         """A pull request that a list lacks, as it is now. Raises ForgeError."""
-        found = self.forge_of(request.address).pull_request(request.address, request.number)
-        return replace(request, state=found.state if found else "unknown", merged_at=found.merged_at if found else "")
+        pull = self.forge_of(request.address).pull_request(request.address, request.number)
+        return replace(request, state=pull.state if pull else "unknown", merged_at=pull.merged_at if pull else "")
 
-    def opened(self, proposal: RequestDraft) -> ForgePullRequest | None:
+    def propose(self, proposal: RequestDraft) -> ForgePullRequest | None:
         """The pull request with what is proposed, None in a dry run that would open it.
 
         People's title and what they wrote around our part are kept. Raises ForgeError and NotPublishedError.
         """
         forge, address, mark = self.forge_of(proposal.address), proposal.address, proposal.mark
         if proposal.number:
-            found = forge.pull_request(address, proposal.number)
-            if found is None or found.state != "open":
+            existing = forge.pull_request(address, proposal.number)
+            if existing is None or existing.state != "open":
                 raise NotPublishedError(f"#{proposal.number} ended meanwhile; publish again")
-            pull = found
+            pull = existing
         elif self.is_dry_run:
             return None
         else:
@@ -184,21 +184,21 @@ class PullRequests:
 
 def packages_of(entry: LedgerEntry) -> list[str]:
     """The packages of a target, as a title names them."""
-    own = entry.target.rstrip("/").rpartition("/")[2].removesuffix(".git")
-    return [package or own for package in entry.packages] or [own]
+    name = entry.target.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    return [package or name for package in entry.packages] or [name]
 
 
-def observed(
+def observe(
     entry: LedgerEntry, address: str, pulls: Iterable[ForgePullRequest], at: str
 ) -> tuple[list[LedgerRequest], list[LedgerRequest]]:
     """The history of a target as the forge has it, and those of it that the forge did not list and may be open.
 
     What one was for is in its mark, or in the ledger. Others that ended are somebody else's.
     """
-    known = {one.number: one for one in entry.requests if one.number}
-    found: list[LedgerRequest] = []
+    known_requests = {request.number: request for request in entry.requests if request.number}
+    rows: list[LedgerRequest] = []
     for pull in pulls:
-        before, mark = known.pop(pull.number, None), mark_in(pull.body)
+        before, mark = known_requests.pop(pull.number, None), mark_in(pull.body)
         if before is None:
             is_ours = bool(entry.made) and pull.head == entry.made
             if mark is None and pull.state != "open" and not is_ours:
@@ -207,8 +207,8 @@ def observed(
             before = LedgerRequest(entry.target, pull.number, address, version, result, "", "open")
         if mark is not None:
             before = replace(before, version=mark.version, result=mark.result or before.result)
-        found.append(replace(before, state=pull.state, merged_at=pull.merged_at, looked_at=at))
-    return found, [one for one in known.values() if one.state in ("open", "unknown")]
+        rows.append(replace(before, state=pull.state, merged_at=pull.merged_at, looked_at=at))
+    return rows, [request for request in known_requests.values() if request.state in ("open", "unknown")]
 
 
 _AT_ONCE = 100
@@ -228,7 +228,7 @@ class Published:
 
 
 @dataclass(slots=True)
-class Looks:
+class RequestChecks:
     """Asks forges about many repositories at once; `seen` are the targets of which they said something."""
 
     requests: PullRequests
@@ -247,25 +247,27 @@ class Looks:
                 if self.hosts.is_paused(host):
                     break
                 try:
-                    found = self.requests.seen(names[start : start + _AT_ONCE])
+                    pulls_by_address = self.requests.pulls_of(names[start : start + _AT_ONCE])
                 except ForgeError as error:
-                    if message := self.hosts.lost(host, error):
+                    if message := self.hosts.note_outage(host, error):
                         yield Published(addresses[names[start]][0].target, "problem", message=message)
                     break
-                for address, pulls in found.items():
+                for address, pulls in pulls_by_address.items():
                     for entry in addresses[address]:
-                        yield from self._recorded(entry, address, pulls)
+                        yield from self._record(entry, address, pulls)
 
-    def _recorded(
+    def _record(
         self, entry: LedgerEntry, address: str, pulls: list[ForgePullRequest] | ForgeError
     ) -> Iterator[Published]:
-        rows = [replace(one, state="unknown", looked_at=now()) for one in entry.requests if one.state == "open"]
+        rows = [
+            replace(request, state="unknown", looked_at=now()) for request in entry.requests if request.state == "open"
+        ]
         try:
             if isinstance(pulls, ForgeError):
                 raise pulls
-            rows, missing = observed(entry, address, pulls, now())
+            rows, missing = observe(entry, address, pulls, now())
             rows += map(self.requests.missing, missing)
-            if hidden := next((one for one in rows if one.state == "unknown"), None):
+            if hidden := next((request for request in rows if request.state == "unknown"), None):
                 what = f"{address} does not show #{hidden.number}"
                 raise ForgeError(f"{what}; correct the address, or give the token access to it")
             self.seen.add(entry.target)
@@ -277,7 +279,7 @@ class Looks:
             self.ledger.put_problem(entry.target, message)
             yield Published(entry.target, "problem", message=message)
             return
-        before = {one.number: one.state for one in entry.requests}
+        before = {request.number: request.state for request in entry.requests}
         self.ledger.put_requests(rows)
         for row in rows:
             if before.get(row.number, row.state) != row.state:

@@ -27,7 +27,7 @@ from krm_merge.fleet.repository import HEADS, heads_of
 from krm_merge.fleet.worker import look_at, run_each, run_target
 from krm_merge.git.program import GitError
 from krm_merge.packages.files.tree import UnavailableError
-from krm_merge.packages.git import GitRepositories, uncommitted
+from krm_merge.packages.git import GitRepositories, uncommitted_files
 
 _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""
@@ -44,11 +44,11 @@ class Scope:
 
     def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
         """The targets, in the order of `targets.yaml`."""
-        found = [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
+        targets = [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
         if self.limit is None:
-            return found
+            return targets
         # Those that are done do not count: two runs of ten targets are twenty.
-        open_ones = [target for target in found if entries[target.name].state in ("pending", "failed")]
+        open_ones = [target for target in targets if entries[target.name].state in ("pending", "failed")]
         return open_ones[: self.limit]
 
     def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
@@ -60,7 +60,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LedgerSnapshot:
     """What the ledger knows, for looks: its entries, the conflicts of each target, and what settings are now."""
 
     campaign: Campaign
@@ -75,7 +75,7 @@ class Known:
         settings: str,
         entries: Mapping[str, LedgerEntry],
         conflicts: Iterable[tuple[str, TargetConflict]],
-    ) -> Known:
+    ) -> LedgerSnapshot:
         """Takes the conflicts as the ledger gives them."""
         by_target: dict[str, list[TargetConflict]] = defaultdict(list)
         for target, conflict in conflicts:
@@ -95,7 +95,7 @@ class Known:
 
 
 def look_at_directories(
-    known: Known, targets: Iterable[CampaignTarget], dirty: Collection[str]
+    snapshot: LedgerSnapshot, targets: Iterable[CampaignTarget], dirty: Collection[str]
 ) -> tuple[list[Job], list[str]]:
     """The jobs of directories, and the targets that have nothing to do.
 
@@ -105,23 +105,26 @@ def look_at_directories(
     done: list[str] = []
     changed = {folder for path in dirty for folder in _folders(path)}
     for target in targets:
-        entry = known.entries[target.name]
-        if known.is_settled(target.name) and look_at(Path(known.campaign.working_tree, target.name)) == entry.seen:
+        entry = snapshot.entries[target.name]
+        if (
+            snapshot.is_settled(target.name)
+            and look_at(Path(snapshot.campaign.working_tree, target.name)) == entry.seen
+        ):
             done.append(target.name)
         else:
             jobs.append(Job(target.name, is_dirty=target.name in changed, ours=entry.digest))
     return jobs, done
 
 
-def look_at_repositories(known: Known, targets: Iterable[CampaignTarget]) -> tuple[list[Job], list[str]]:
+def look_at_repositories(snapshot: LedgerSnapshot, targets: Iterable[CampaignTarget]) -> tuple[list[Job], list[str]]:
     """The same of repositories: each is asked for its commit. One that does not answer is a job, which says why."""
-    found = list(targets)
-    jobs = [Job(target.name) for target in found if not known.is_settled(target.name)]
-    asked = [target for target in found if known.is_settled(target.name)]
+    repositories = list(targets)
+    jobs = [Job(target.name) for target in repositories if not snapshot.is_settled(target.name)]
+    settled = [target for target in repositories if snapshot.is_settled(target.name)]
     done: list[str] = []
     with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
-        for target, commit in zip(asked, threads.map(_commit_of, asked), strict=True):
-            if commit == known.entries[target.name].seen:
+        for target, commit in zip(settled, threads.map(_commit_of, settled), strict=True):
+            if commit == snapshot.entries[target.name].seen:
                 done.append(target.name)
             else:
                 jobs.append(Job(target.name))
@@ -204,13 +207,13 @@ class Supervisor:
                     raise UnavailableError("the scheduler is gone; run again to go on")
                 broken = [future for future in done if isinstance(future.exception(), BrokenExecutor)]
                 for future in done.difference(broken):
-                    yield from self._ended(running.pop(future), future)
+                    yield from self._end(running.pop(future), future)
                 if broken:
                     self.engine.end(pool)
                     # The others of this pool have ended, too: well, or with it.
-                    for future in [one for one in running if one.done() and one.exception() is None]:
-                        yield from self._ended(running.pop(future), future)
-                    yield from self._blamed([job for jobs in running.values() for job in jobs])
+                    for future in [future for future in running if future.done() and future.exception() is None]:
+                        yield from self._end(running.pop(future), future)
+                    yield from self._blame([job for jobs in running.values() for job in jobs])
                     running.clear()
                     pool = self.engine.executor(self.settings)
         finally:
@@ -265,18 +268,18 @@ class Supervisor:
 
     # ---- what ended ----------------------------------------------------------------------------------------------
 
-    def _ended(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[TargetOutcome]:
+    def _end(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[TargetOutcome]:
         error = future.exception()
         if isinstance(error, KrmMergeError):
             raise error
         if error is not None:
             # Not the target's: the engine could not run it.
-            yield from self._blamed(jobs, str(error))
+            yield from self._blame(jobs, str(error))
             return
         for job, outcome in zip(jobs, future.result(), strict=True):
-            yield from self._taken(job, outcome)
+            yield from self._take(job, outcome)
 
-    def _taken(self, job: Job, outcome: TargetOutcome) -> Iterator[TargetOutcome]:
+    def _take(self, job: Job, outcome: TargetOutcome) -> Iterator[TargetOutcome]:
         host = self._hosts.setdefault(self.host_of(job.target), _Host())
         if outcome.failure != "transient":
             host.failures, host.pauses = 0, 0
@@ -293,7 +296,7 @@ class Supervisor:
         else:
             self._postpone(job, max(host.until, monotonic() + self.pauses.before(tries)))
 
-    def _blamed(self, jobs: list[Job], why: str = "") -> Iterator[TargetOutcome]:
+    def _blame(self, jobs: list[Job], why: str = "") -> Iterator[TargetOutcome]:
         """Jobs that were in flight when a worker ended; one that was alone did it."""
         alone = len(jobs) == 1
         for job in jobs:
@@ -342,34 +345,39 @@ class Run:
             return
         settings = settings_of(self.campaign, self.directory)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
-        known = Known.of(self.campaign, digest, entries, self.ledger.conflicts())
+        snapshot = LedgerSnapshot.of(self.campaign, digest, entries, self.ledger.conflicts())
         if not self.scope.failed:
-            aside = [target.name for target in targets if known.is_set_aside(target.name)]
+            aside = [target.name for target in targets if snapshot.is_set_aside(target.name)]
             yield from (RunEvent(name, None) for name in aside)
             targets = [target for target in targets if target.name not in set(aside)]
-        jobs, done = self._looked_at(known, targets)
+        jobs, done = self._looked_at(snapshot, targets)
         if not self.is_dry_run:
-            self.ledger.looked([(name, entries[name].seen) for name in done], now())
+            self.ledger.record_checks([(name, entries[name].seen) for name in done], now())
         yield from (RunEvent(name, None) for name in done)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
         supervisor = Supervisor(
-            self.engine, settings, lambda name: self.campaign.targets[name].host, self._crashed, self.pauses, self.work
+            self.engine,
+            settings,
+            lambda name: self.campaign.targets[name].host,
+            self._count_crash,
+            self.pauses,
+            self.work,
         )
-        yield from self._recorded(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
+        yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
-    def _looked_at(self, known: Known, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
+    def _looked_at(self, _check_targets: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
         directories = [target for target in targets if not target.is_repository]
-        dirty = uncommitted(Path(self.campaign.working_tree)) if directories else []
-        jobs, done = look_at_directories(known, directories, dirty)
-        more, unchanged = look_at_repositories(known, [target for target in targets if target.is_repository])
+        dirty = uncommitted_files(Path(self.campaign.working_tree)) if directories else []
+        jobs, done = look_at_directories(_check_targets, directories, dirty)
+        more, unchanged = look_at_repositories(_check_targets, [target for target in targets if target.is_repository])
         jobs, done = jobs + more, done + unchanged
         return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
 
-    def _crashed(self, target: str) -> None:
+    def _count_crash(self, target: str) -> None:
         if not self.is_dry_run:
-            self.ledger.crashed(target)
+            self.ledger.count_crash(target)
 
-    def _recorded(self, outcomes: Iterator[TargetOutcome], settings: str) -> Iterator[RunEvent]:
+    def _record_outcomes(self, outcomes: Iterator[TargetOutcome], settings: str) -> Iterator[RunEvent]:
         """The outcomes, recorded some at a time before anybody hears of them."""
         waiting: list[TargetOutcome] = []
         written = monotonic()
@@ -386,14 +394,23 @@ class Run:
 
     def _record(self, outcomes: list[TargetOutcome], settings: str) -> list[RunEvent]:
         if outcomes and not self.is_dry_run:
-            known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
+            before = self.ledger.entries() if any(outcome.state == "unchanged" for outcome in outcomes) else {}
             # What was merged once and has arrived is no other outcome.
-            arrived = [one for one in outcomes if one.state == "unchanged" and is_merged(known[one.target])]
-            self.ledger.arrived([(one.target, one.seen, one.digest, settings) for one in arrived], now())
-            rest = [one for one in outcomes if one not in arrived]
+            arrived = [
+                merged_upstream
+                for merged_upstream in outcomes
+                if merged_upstream.state == "unchanged" and is_merged(before[merged_upstream.target])
+            ]
+            self.ledger.record_upstream_merged(
+                [(outcome.target, outcome.seen, outcome.digest, settings) for outcome in arrived], now()
+            )
+            rest = [outcome for outcome in outcomes if outcome not in arrived]
             for outcome in rest:
                 self._write_reports(outcome)
-            rows = [(one, settings, choices_digest(self.campaign, one.target, one.conflicts)) for one in rest]
+            rows = [
+                (outcome, settings, choices_digest(self.campaign, outcome.target, outcome.conflicts))
+                for outcome in rest
+            ]
             self.ledger.record(rows, now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 

@@ -47,10 +47,10 @@ def look_at(directory: Path) -> str:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
-                    found = entry.stat(follow_symlinks=False)
+                    status = entry.stat(follow_symlinks=False)
                     # Of a folder its times say nothing about the files.
-                    times = (found.st_size, found.st_mtime_ns) if not entry.is_dir(follow_symlinks=False) else ()
-                    digest.update(repr((entry.name, found.st_ino, found.st_mode, times)).encode())
+                    times = (status.st_size, status.st_mtime_ns) if not entry.is_dir(follow_symlinks=False) else ()
+                    digest.update(repr((entry.name, status.st_ino, status.st_mode, times)).encode())
     except OSError:
         return ""
     return digest.hexdigest()[:32]
@@ -78,34 +78,34 @@ class WorkingTreeMerger:
         place = self._tree / job.target
         if not place.is_dir():
             raise PackageError(f"{place}: there is no such directory; remove it from targets.yaml")
-        with Journal.opened(place) as journal:
+        with Journal.open(place) as journal:
             here = Directory(place)
             if job.is_dirty:
-                return self._merged(job, journal, here, self._committed_files().tree(job.target))
-            outcome = self._merged(job, journal, here, here)
+                return self._merge(job, journal, here, self._committed_files().tree(job.target))
+            outcome = self._merge(job, journal, here, here)
             if outcome.state == "unchanged":
                 # A job whose worker ended before anybody had its outcome runs twice: the second finds what it wrote.
                 committed = self._committed_files().tree(job.target)
                 if committed and _differences(committed, here):
-                    return self._merged(replace(job, is_dirty=True), journal, here, committed)
+                    return self._merge(replace(job, is_dirty=True), journal, here, committed)
             return outcome
 
-    def _merged(self, job: Job, journal: Journal, here: Tree, base: Tree) -> TargetOutcome:
+    def _merge(self, job: Job, journal: Journal, here: Tree, base: Tree) -> TargetOutcome:
         if not base:
             return _dirty(job.target, sorted(here))
-        merged = self._merging.merged(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
+        merged = self._merging.merge(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
         outcome = self._merging.outcome(job.target, merged)
-        wanted = base if outcome.state in LEFT_ALONE else after(base, merged)
-        changes = _differences(here, wanted)
+        result = base if outcome.state in LEFT_ALONE else after(base, merged)
+        changes = _differences(here, result)
         if job.is_dirty and changes and job.ours != digest_of(here):
-            if wanted is not base:
+            if result is not base:
                 return _dirty(job.target, sorted(_differences(base, here)))
             # There is nothing to merge: what somebody is at work on is none of our business.
-            wanted, changes = here, {}
+            result, changes = here, {}
         if changes and not job.is_dry_run:
             journal.commit(changes, here, is_lasting=False)
         seen = "" if job.is_dry_run else look_at(self._tree / job.target)
-        return replace(outcome, digest=digest_of(wanted), seen=seen)
+        return replace(outcome, digest=digest_of(result), seen=seen)
 
     def _committed_files(self) -> CommittedFiles:
         if self._committed is None:
@@ -115,8 +115,8 @@ class WorkingTreeMerger:
 
 def _dirty(target: str, files: list[str]) -> TargetOutcome:
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    shown = ", ".join(files[:_SHOWN])
-    return TargetOutcome(target, "refused", f"uncommitted changes: {shown}{more}; commit them first")
+    examples = ", ".join(files[:_SHOWN])
+    return TargetOutcome(target, "refused", f"uncommitted changes: {examples}{more}; commit them first")
 
 
 def _differences(before: Tree, after: Tree) -> dict[str, File | None]:
@@ -223,7 +223,7 @@ def run_target(job: Job) -> TargetOutcome:
 def _worker() -> _Worker:
     """The worker of this thread: what one reads through git is not for two at once."""
     (settings,) = _settings
-    known: _Worker | None = getattr(_of_thread, "worker", None)
-    if known is None or known.settings is not settings:
-        known = _of_thread.worker = _Worker(settings)
-    return known
+    worker: _Worker | None = getattr(_of_thread, "worker", None)
+    if worker is None or worker.settings is not settings:
+        worker = _of_thread.worker = _Worker(settings)
+    return worker

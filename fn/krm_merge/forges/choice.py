@@ -47,7 +47,7 @@ class ForgeSettings:
     pace: Pace = field(default_factory=Pace)
 
     @classmethod
-    def parsed(cls, forges: tuple[str, ...], apis: tuple[str, ...], pace: Pace) -> ForgeSettings:
+    def parse(cls, forges: tuple[str, ...], apis: tuple[str, ...], pace: Pace) -> ForgeSettings:
         """Parses texts like `HOST=gitlab` or `github`, and like `HOST=https://HOST/gitlab/api/v4`.
 
         Continuous integration on GitHub and GitLab names its own host in the environment. Raises ForgeError.
@@ -67,8 +67,8 @@ class ForgeSettings:
             host, equals, api = text.partition("=")
             if not equals or "/" in host:
                 raise ForgeError(f"--api {text.partition('?')[0]}: it must be like HOST=https://HOST/api/v4")
-            known = hosts.get(host.lower())
-            hosts[host.lower()] = NamedHost(known.kind if known else _kind_of(host.lower(), others), api)
+            listed = hosts.get(host.lower())
+            hosts[host.lower()] = NamedHost(listed.kind if listed else _kind_of(host.lower(), others), api)
         return cls(hosts, others, pace)
 
     def token_of(self, host: str) -> Token:
@@ -78,7 +78,7 @@ class ForgeSettings:
         """
         variable = ""
         for kind, usual in _VARIABLES.items():
-            named = [name for name, one in self.hosts.items() if one.kind == kind]
+            named = [name for name, settings in self.hosts.items() if settings.kind == kind]
             if (named or [name for name, public in _PUBLIC.items() if public == kind]) == [host]:
                 variable = usual
         return token_for(host, variable)
@@ -108,8 +108,8 @@ class Forges:
         return self._clients[host]
 
     def _client(self, host: str) -> Forge:
-        found = self._settings.hosts.get(host) or NamedHost(_kind_of(host, self._settings.others))
-        if found.kind == "local":
+        settings = self._settings.hosts.get(host) or NamedHost(_kind_of(host, self._settings.others))
+        if settings.kind == "local":
             return LocalForge()
         try:
             from krm_merge.forges.hosted.answers import Connection
@@ -121,7 +121,7 @@ class Forges:
             raise ForgeError(f"{missing}; in a checkout, install it with: pip install '.[forges]'") from None
         clients: dict[Kind, Callable[[Connection], Forge]] = {"github": GitHub, "gitlab": GitLab, "forgejo": Forgejo}
         token = self._settings.token_of(host)
-        return clients[found.kind](Connection(host, token, found.api, pace=self._settings.pace))
+        return clients[settings.kind](Connection(host, token, settings.api, pace=self._settings.pace))
 
 
 def is_local(url: str) -> bool:
@@ -142,13 +142,13 @@ def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
 
 def _of_environment() -> dict[str, NamedHost]:
     """The hosts in the environment of GitHub Actions and GitLab CI."""
-    found: dict[str, NamedHost] = {}
+    hosts: dict[str, NamedHost] = {}
     if api := os.environ.get("GITHUB_API_URL", ""):
         host = urlsplit(os.environ.get("GITHUB_SERVER_URL", "")).hostname or _host_of_api(api)
-        found[host] = NamedHost("github", api)
+        hosts[host] = NamedHost("github", api)
     if api := os.environ.get("CI_API_V4_URL", ""):
-        found[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = NamedHost("gitlab", api)
-    return found
+        hosts[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = NamedHost("gitlab", api)
+    return hosts
 
 
 def _host_of_api(api: str) -> str:

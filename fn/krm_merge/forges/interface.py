@@ -61,10 +61,10 @@ class ForgeError(KrmMergeError):
 class RefusedRequestError(ForgeError):
     """A request that the forge understood and refused: repeating it does not help."""
 
-    def __init__(self, said: str, status: int, remedy: str = "") -> None:
+    def __init__(self, message: str, status: int, remedy: str = "") -> None:
         """Takes the forge's message, the HTTP status, and the remedy, '' if it depends on the request."""
-        super().__init__(f"{said}; {remedy or 'correct what it complains about'}")
-        self.said = said
+        super().__init__(f"{message}; {remedy or 'correct what it complains about'}")
+        self.message = message
         self.status = status
         self.remedy = remedy
 
@@ -198,19 +198,19 @@ def one_by_one(
 
     Raises ForgeError where the token is unknown, a limit is reached, or two in a row have no answer.
     """
-    found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+    pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
     is_lost = False
     for repository in repositories:
         try:
-            found[repository] = forge.pull_requests_from(repository, branch)
+            pulls_by_repository[repository] = forge.pull_requests_from(repository, branch)
             is_lost = False
         except ForgeError as error:
             is_unknown = isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED
             was_lost, is_lost = is_lost, isinstance(error, UnavailableForgeError)
             if is_unknown or (is_lost and (was_lost or getattr(error, "until", None) is not None)):
                 raise
-            found[repository] = error
-    return found
+            pulls_by_repository[repository] = error
+    return pulls_by_repository
 
 
 @dataclass(frozen=True, slots=True)

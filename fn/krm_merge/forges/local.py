@@ -49,25 +49,25 @@ class Record:
     comments: tuple[PostedComment, ...] = ()
 
     @classmethod
-    def read(cls, found: Mapping[str, Any]) -> Record:
+    def read(cls, value: Mapping[str, Any]) -> Record:
         """Raises KeyError, TypeError or ValueError if it was not written by `written`."""
-        texts = [found[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "base", "author")]
-        number, state, draft = found["number"], found["state"], found["draft"]
+        texts = [value[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "base", "author")]
+        number, state, draft = value["number"], value["state"], value["draft"]
         if not all(isinstance(text, str) for text in texts) or type(number) is not int or type(draft) is not bool:
             raise TypeError("a field has the wrong type")
         if state not in get_args(PullRequestState):
             raise ValueError(f"state {state!r}")
         source, target, title, body, head, base, author = texts
-        merge_commit, merged_at = str(found.get("mergeCommit", "")), str(found.get("mergedAt", ""))
-        changed = found.get("changed")
+        merge_commit, merged_at = str(value.get("mergeCommit", "")), str(value.get("mergedAt", ""))
+        changed = value.get("changed")
         return cls(
             ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author, merged_at),
             base,
             None if changed is None else tuple(str(path) for path in changed),
-            tuple(PostedComment(str(each["author"]), str(each["text"])) for each in found["comments"]),
+            tuple(PostedComment(str(each["author"]), str(each["text"])) for each in value["comments"]),
         )
 
-    def written(self) -> dict[str, Any]:
+    def to_value(self) -> dict[str, Any]:
         """Its value in the file."""
         pull = self.pull
         return {
@@ -133,7 +133,7 @@ class BareRepository:
         return ForgeError(f"{self.directory}: {text}")
 
     @contextmanager
-    def checked(self) -> Iterator[Store]:
+    def git_errors(self) -> Iterator[Store]:
         """Its objects and branches; errors of git raise ForgeError."""
         try:
             yield self.store
@@ -146,7 +146,7 @@ class BareRepository:
     # ---- pull requests -----------------------------------------------------------------------------------------
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Locks the file, so that two processes do not use the same number."""
         fcntl = file_locks()
         try:
@@ -162,7 +162,7 @@ class BareRepository:
     @contextmanager
     def changing(self, number: int) -> Iterator[RecordChange]:
         """A pull request to change, which is written if the block ends without an error."""
-        with self.locked():
+        with self.lock():
             records = self.read()
             change = RecordChange(self.current(self.find(records, number), self.branches()))
             yield change
@@ -178,8 +178,8 @@ class BareRepository:
     def read(self) -> list[Record]:
         """The pull requests, by number. Raises ForgeError."""
         try:
-            found = json.loads(self.file.read_bytes())
-            records = [Record.read(each) for each in found["pullRequests"]]
+            document = json.loads(self.file.read_bytes())
+            records = [Record.read(each) for each in document["pullRequests"]]
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -191,7 +191,7 @@ class BareRepository:
 
     def write(self, records: Sequence[Record]) -> None:
         """Writes the pull requests. Raises ForgeError."""
-        whole = {"pullRequests": [record.written() for record in records]}
+        whole = {"pullRequests": [record.to_value() for record in records]}
         text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
         try:
             write_file(self.file, File(text.encode(errors="replace")))
@@ -203,8 +203,8 @@ class BareRepository:
     def branches(self) -> dict[str, str]:
         """The commits of all branches."""
         lines = self.git("for-each-ref", "--format=%(objectname) %(refname)", _HEADS).splitlines()
-        found = (line.partition(" ") for line in lines)
-        return {name.removeprefix(_HEADS): commit for commit, _, name in found}
+        rows = (line.partition(" ") for line in lines)
+        return {name.removeprefix(_HEADS): commit for commit, _, name in rows}
 
     def commit_of(self, branch: str, branches: Mapping[str, str]) -> str:
         """The commit of a branch. Raises ForgeError if it is missing."""
@@ -218,7 +218,7 @@ class BareRepository:
 
     def merge_base(self, target: str, source: str) -> str:
         """The newest common ancestor of two commits. Raises ForgeError."""
-        with self.checked() as store:
+        with self.git_errors() as store:
             if base := store.merge_base(target, source):
                 return base
         raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
@@ -237,26 +237,26 @@ class BareRepository:
         merge, parent = since[-1].split()[:2] if since else (head, head)
         # The branch has own commits; otherwise the target merely moved past it.
         merge_commit = head if parent == head else merge
-        changed = self.changed(now, {**branches, pull.target_branch: record.base})
-        return replace(self.merged(now, merge_commit), changed=changed)
+        changed = self.changes_of(now, {**branches, pull.target_branch: record.base})
+        return replace(self.as_merged(now, merge_commit), changed=changed)
 
-    def merged(self, record: Record, commit: str) -> Record:
+    def as_merged(self, record: Record, commit: str) -> Record:
         """The record as merged by this commit, at the time of the commit."""
-        with self.checked() as store:
+        with self.git_errors() as store:
             at = datetime.fromtimestamp(store.committed_at(commit), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return replace(
             record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=at)
         )
 
-    def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
+    def changes_of(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
         """The changes of the pull request since its merge base."""
         base = self.merge_base(self.commit_of(record.pull.target_branch, branches), record.pull.head)
-        with self.checked() as store:
+        with self.git_errors() as store:
             return tuple(sorted(store.changed_paths(base, record.pull.head)))
 
     def git(self, *arguments: str) -> str:
         """The output of git. Raises ForgeError."""
-        with self.checked() as store:
+        with self.git_errors() as store:
             return store.text(*arguments)
 
 
@@ -273,24 +273,24 @@ class LocalMerge:
     person: Person
     at: datetime
 
-    def made(self, how: How, pull: ForgePullRequest, target: str, source: str) -> str:
+    def commit_merge(self, how: How, pull: ForgePullRequest, target: str, source: str) -> str:
         """The new commit of the target branch."""
         if how == "rebase":
             listed = self.store.text("rev-list", "--reverse", "--topo-order", "--no-merges", f"{target}..{source}")
-            return reduce(self._picked, listed.splitlines(), target)
+            return reduce(self._pick, listed.splitlines(), target)
         tree = self.store.merge_trees(target, source)
         if how == "squash":
             return self._commit(tree, [target], f"{pull.title} (#{pull.number})\n\n{pull.body}".rstrip())
         message = f"Merge pull request #{pull.number} from {pull.source_branch}\n\n{pull.title}"
         return self._commit(tree, [target, source], message)
 
-    def _picked(self, onto: str, commit: str) -> str:
+    def _pick(self, onto: str, commit: str) -> str:
         """A commit on top of another one; the other one if it has the change already."""
         tree = self.store.pick_changes(onto, f"{commit}^", commit)
         if tree == self.store.tree(onto):
             return onto
-        shown = self.store.output("show", "--no-patch", "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B", commit)
-        name, mail, date, message = shown.split("\0", 3)
+        commit_text = self.store.output("show", "--no-patch", "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B", commit)
+        name, mail, date, message = commit_text.split("\0", 3)
         return self._commit(tree, [onto], message.rstrip("\n"), Stamp(Person(name, mail), f"@{date}"))
 
     def _commit(self, tree: str, parents: list[str], message: str, author: Stamp | None = None) -> str:
@@ -342,7 +342,7 @@ class LocalForge:
         place = Path(owner.removeprefix("file://"))
         if not place.is_dir():
             raise ForgeError(f"{owner}: there is no such directory")
-        return [str(found) for found in sorted(place.glob("*.git")) if (found / "HEAD").is_file()]
+        return [str(repository) for repository in sorted(place.glob("*.git")) if (repository / "HEAD").is_file()]
 
     def git_token(self, repository: str) -> str:
         """Always '': these repositories are files."""
@@ -353,7 +353,7 @@ class LocalForge:
         place = BareRepository.at(repository)
         branches = place.branches()
         record = place.current(place.find(place.read(), number), branches)
-        return list(place.changed(record, branches) if record.changed is None else record.changed)
+        return list(place.changes_of(record, branches) if record.changed is None else record.changed)
 
     def budget(self) -> Budget:
         """No limits: these repositories are files."""
@@ -369,7 +369,7 @@ class LocalForge:
     ) -> ForgePullRequest:
         """Opens a pull request, or returns the open one for the two branches unchanged."""
         place = BareRepository.at(repository)
-        with place.locked():
+        with place.lock():
             records, branches = place.read(), place.branches()
             for record in records:
                 pull = place.current(record, branches).pull
@@ -415,7 +415,7 @@ class LocalForge:
             branches, record = place.branches(), change.record
             # A pull request without its branch cannot be compared, but must still be closable.
             whole = {record.pull.source_branch, record.pull.target_branch} <= branches.keys()
-            changed = place.changed(record, branches) if whole else None
+            changed = place.changes_of(record, branches) if whole else None
             change.record = replace(record, pull=replace(record.pull, state="closed"), changed=changed)
 
     def comment(self, repository: str, number: int, text: str) -> None:
@@ -444,9 +444,11 @@ class LocalForge:
             target = place.commit_of(pull.target_branch, branches)
             if place.merge_base(target, source) == source:
                 raise place.error(f"pull request #{number} has nothing that {pull.target_branch} does not have")
-            changed = place.changed(record, branches)
-            with place.checked() as store:
-                commit = LocalMerge(store, self._author, at or datetime.now(UTC)).made(how, pull, target, source)
+            changed = place.changes_of(record, branches)
+            with place.git_errors() as store:
+                commit = LocalMerge(store, self._author, at or datetime.now(UTC)).commit_merge(
+                    how, pull, target, source
+                )
             place.move(pull.target_branch, target, commit)
-            change.record = replace(place.merged(record, commit), changed=changed)
+            change.record = replace(place.as_merged(record, commit), changed=changed)
             return commit

@@ -22,13 +22,13 @@ class Token:
 
 def token_for(host: str, variable: str = "") -> Token:
     """The token of one host: from KRM_MERGE_TOKEN_HOST, from the `variable` of this host, or from git."""
-    own = variable_of(host)
-    for name in filter(None, (own, variable)):
+    host_variable = variable_of(host)
+    for name in filter(None, (host_variable, variable)):
         if secret := os.environ.get(name, "").strip():
             return Token(secret, name)
     if secret := _password(host):
         return Token(secret, "the password in git's credential helper")
-    return Token("", variable or own)
+    return Token("", variable or host_variable)
 
 
 def variable_of(host: str) -> str:
@@ -38,9 +38,11 @@ def variable_of(host: str) -> str:
 
 def _password(host: str) -> str:
     """The token of git's credential helpers for a host, '' for none. Never prompts."""
-    asked = f"protocol=https\nhost={host}\n\n".encode()
+    request = f"protocol=https\nhost={host}\n\n".encode()
     try:
-        done = run(["-c", "credential.interactive=false", "credential", "fill"], data=asked, environment=_NO_QUESTIONS)
+        done = run(
+            ["-c", "credential.interactive=false", "credential", "fill"], data=request, environment=_NO_QUESTIONS
+        )
     except GitError:
         return ""
     lines = done.stdout.decode(errors="replace").splitlines() if done.returncode == 0 else []

@@ -42,10 +42,10 @@ def _run(resource_list: ResourceList) -> None:
     else:
         field = "kind"
     if kind not in KINDS:
-        known = ", ".join(KINDS)
+        kinds = ", ".join(KINDS)
         resource_list.results.error(
             f"functionConfig: {field} is {quoted(kind) or 'missing'}; "
-            f"known are {known}, or ConfigMap with data.function",
+            f"known are {kinds}, or ConfigMap with data.function",
             path=field,
         )
         return

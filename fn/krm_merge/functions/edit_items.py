@@ -67,7 +67,7 @@ def edit_items(resource_list: ResourceList, editor: Callable[[], ItemEditor[Summ
     `editor` is called for each part, which may be in another process. If an error is reported, no item changes.
     """
     results, items = resource_list.results, resource_list.items
-    edits = edits_of(items, editor, results, _written)
+    edits = edits_of(items, editor, results, _item_bytes)
     if not results.errors:
         for item, (fate, data) in zip(items, edits.items, strict=True):
             if fate == CHANGED:
@@ -86,13 +86,13 @@ def edits_of(
 
     `editor` is called for each part, which may be in another process: edits of the items themselves are lost there.
     """
-    parts = in_parallel(lambda part: _edited(part, editor(), write), items)
+    parts = in_parallel(lambda part: _edit_part(part, editor(), write), items)
     for result in (result for part in parts for result in part.results):
         results.add(result)
     return Edits([done for part in parts for done in part.items], [part.summary for part in parts])
 
 
-def _edited(
+def _edit_part(
     items: Sequence[Resource], editor: ItemEditor[Summary], write: Callable[[Resource, Results], bytes]
 ) -> _Part[Summary]:
     done: list[tuple[ItemFate, bytes]] = []
@@ -105,7 +105,7 @@ def _edited(
     return _Part(done, list(editor.results), summary)
 
 
-def _written(item: Resource, results: Results) -> bytes:
+def _item_bytes(item: Resource, results: Results) -> bytes:
     """The bytes of a changed item of a list, whose tree is forgotten then."""
     try:
         data = item.data()
@@ -133,20 +133,20 @@ class Shapes:
     def of(self, item: Resource) -> SchemaShape:
         """The shape of a resource."""
         key = (item.api_version, item.kind)
-        known = self._known.get(key)
-        if known is None:
+        shape = self._known.get(key)
+        if shape is None:
             schema = self._schemas.of(Member("", identity_of(item.root), item.root, ""))
-            own = [k for k in self._list_keys if (k.api_version, k.kind) == key]
-            if own:
-                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))
-            known = self._known[key] = SchemaShape(schema)
-        return known
+            list_keys = [k for k in self._list_keys if (k.api_version, k.kind) == key]
+            if list_keys:
+                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in list_keys))
+            shape = self._known[key] = SchemaShape(schema)
+        return shape
 
 
 def definitions_of(items: Sequence[Resource]) -> Definitions:
     """Returns a reader of the CRDs among items; items without the kind's name are not parsed."""
 
-    def found() -> Iterator[MappingNode]:
+    def definitions() -> Iterator[MappingNode]:
         return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)
 
-    return found
+    return definitions

@@ -25,7 +25,7 @@ class Renamed:
     by: str
 
 
-def renamed(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
+def rename_of(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
     """The change of an object's identity, None if it is the same or has no name."""
     old, new = TargetNames.of(before).identity, TargetNames.of(after).identity
     return Renamed(was, old, new, by) if new.name and new != old else None
@@ -39,9 +39,9 @@ _Key: TypeAlias = "tuple[str | None, str, str, str | None]"
 
 def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
     """Warns of references to the old names of renamed resources, if no resource has such a name any more."""
-    wanted = {key: change for change in reversed(changes) for key in _keys_of(change.old)}
+    change_by_key = {key: change for change in reversed(changes) for key in _keys_of(change.old)}
     there: set[_Key] = set()
-    found: list[tuple[Resource, Reference]] = []
+    references: list[tuple[Resource, Reference]] = []
     now: dict[Identity, tuple[ResourceRef, str | None]] = {}
     renamed = {change.new for change in changes}
     for item in items:
@@ -53,18 +53,22 @@ def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed]
         if identity in renamed:
             now[identity] = item.ref, item.file
         if isinstance(value, dict):
-            found += ((item, one) for one in references_in(value) if any(key in wanted for key in _keys_for(one)))
+            references += (
+                (item, reference)
+                for reference in references_in(value)
+                if any(key in change_by_key for key in _keys_for(reference))
+            )
     left: dict[Renamed, list[str]] = {}
-    for item, reference in found:
+    for item, reference in references:
         if any(key in there for key in _keys_for(reference)):
             continue
-        change = next(wanted[key] for key in _keys_for(reference) if key in wanted)
+        change = next(change_by_key[key] for key in _keys_for(reference) if key in change_by_key)
         left.setdefault(change, []).append(f"{item.ref} in {format_path(reference.path)}")
     for change, places in left.items():
         more = f", and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
         message = (
-            f"{change.was}: {change.by} renames it to {_named(change.new)}, but the package still refers to "
-            f"{_named(change.old)}: {', '.join(places[:_SHOWN])}{more}; change these fields, too"
+            f"{change.was}: {change.by} renames it to {_name_of(change.new)}, but the package still refers to "
+            f"{_name_of(change.old)}: {', '.join(places[:_SHOWN])}{more}; change these fields, too"
         )
         # A later patch may have renamed or removed it.
         ref, file = now.get(change.new, (None, None))
@@ -83,7 +87,7 @@ def _keys_for(reference: Reference) -> Iterator[_Key]:
         yield reference.group, reference.kind, reference.name, namespace
 
 
-def _named(identity: Identity) -> str:
+def _name_of(identity: Identity) -> str:
     return str(ResourceRef(identity.group, identity.kind, identity.name, identity.namespace))
 
 
@@ -92,30 +96,30 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
 
     The former are errors, the latter warnings; `items` are those after all changes.
     """
-    found = list(changes)
-    if not found:
+    all_changes = list(changes)
+    if not all_changes:
         return
-    _report_renames(items, found, results)
+    _report_renames(items, all_changes, results)
     if not results.errors:
         # Renames are rare.
 
-        report_left_references(items, found, results)
+        report_left_references(items, all_changes, results)
 
 
 def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
-    found: dict[Identity, list[Renamed]] = {}
+    changes_by_identity: dict[Identity, list[Renamed]] = {}
     for change in changes:
-        found.setdefault(change.new, []).append(change)
-    held: dict[Identity, list[Resource]] = {}
+        changes_by_identity.setdefault(change.new, []).append(change)
+    items_by_identity: dict[Identity, list[Resource]] = {}
     for item in items:
         identity = _identity_of(item)
-        if identity in found:
-            held.setdefault(identity, []).append(item)
-    for identity, holders in held.items():
+        if identity in changes_by_identity:
+            items_by_identity.setdefault(identity, []).append(item)
+    for identity, holders in items_by_identity.items():
         if len(holders) < 2:
             continue
         files = " and ".join(dict.fromkeys(holder.file or "an item without a file" for holder in holders))
-        for change in found[identity]:
+        for change in changes_by_identity[identity]:
             message = (
                 f"{change.was}: {change.by} renames it to {holders[0].ref}, of which there would be {len(holders)} "
                 f"(in {files}); choose another name, or remove the other one first"

@@ -33,12 +33,12 @@ def function_config(original: Tree, upstream: Tree, choices: dict[str, str], res
     return written(root).encode()
 
 
-def declared(package: Tree, config: bytes, image: str) -> Changes:
+def add_function(package: Tree, config: bytes, image: str) -> Changes:
     """The changes that run the merge at every render: the functionConfig as a file, and a function that comes first.
 
     Raises PackageError where the Kptfile cannot be read.
     """
-    changes = dict(undeclared(package))
+    changes = dict(remove_function(package))
     kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
     function = from_value({"image": image, "configPath": CONFIG_FILE})
     pipeline = kptfile.root.get("pipeline")
@@ -52,10 +52,10 @@ def declared(package: Tree, config: bytes, image: str) -> Changes:
             raise KeyError("pipeline.mutators is no list")
     except KeyError as error:
         raise PackageError(f"{KPTFILE}: {error.args[0]}; nothing was changed") from None
-    return {**changes, CONFIG_FILE: File(config), KPTFILE: _written(kptfile, package)}
+    return {**changes, CONFIG_FILE: File(config), KPTFILE: _kptfile_of(kptfile, package)}
 
 
-def undeclared(package: Tree) -> Changes:
+def remove_function(package: Tree) -> Changes:
     """The changes that take it out again, whatever image runs it; none where it is not declared.
 
     Raises PackageError.
@@ -72,7 +72,7 @@ def undeclared(package: Tree) -> Changes:
             if config is not None and config.canonical == CONFIG_FILE:
                 kptfile.editor.remove(functions, node)
     if kptfile.is_changed:
-        changes[KPTFILE] = _written(kptfile, package)
+        changes[KPTFILE] = _kptfile_of(kptfile, package)
     if CONFIG_FILE in package:
         changes[CONFIG_FILE] = None
     return changes
@@ -118,5 +118,5 @@ def _kptfile(file: File) -> Resource:
     return Resource.from_tree(root)
 
 
-def _written(kptfile: Resource, package: Tree) -> File:
+def _kptfile_of(kptfile: Resource, package: Tree) -> File:
     return File(kptfile.text().encode(), package[KPTFILE].mode)

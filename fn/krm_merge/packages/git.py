@@ -37,12 +37,12 @@ class CommittedFiles:
     def __init__(self, working_tree: Path) -> None:
         """Reads the working tree with this top directory. Raises PackageError if it is not one."""
         try:
-            found = WorkingTree.around(working_tree)
+            tree = WorkingTree.around(working_tree)
         except GitError as error:
             raise PackageError(f"{working_tree}: {error}") from None
-        if found is None:
+        if tree is None:
             raise PackageError(f"{working_tree}: not a git repository")
-        self._objects = GitObjects(found.repository)
+        self._objects = GitObjects(tree.repository)
         self._working_tree = working_tree
 
     def tree(self, directory: str) -> Tree:
@@ -113,10 +113,10 @@ class GitRepositories:
         names = [f"{folder}/{ref}", ref] if folder else [ref]
         refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
         answer = _git(["ls-remote", "--quiet", repository, *refs], about=f"{repository} cannot be reached")
-        found = {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+        commits = {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
         for name in refs:
-            if name in found:
-                return Version(_short(name) if ref else ref, found[name])
+            if name in commits:
+                return Version(_short(name) if ref else ref, commits[name])
         remedy = self._alternatives(repository, directory, ref)
         raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {remedy}")
 
@@ -124,11 +124,11 @@ class GitRepositories:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""
         if repository not in self._names:
             _check_address(repository)
-            asked = ["ls-remote", "--quiet", "--refs", repository, "refs/tags/*", "refs/heads/*"]
-            answer = _git(asked, about=f"{repository} cannot be reached").decode()
-            found = [line.partition("\t")[2] for line in answer.splitlines()]
+            command = ["ls-remote", "--quiet", "--refs", repository, "refs/tags/*", "refs/heads/*"]
+            answer = _git(command, about=f"{repository} cannot be reached").decode()
+            refs = [line.partition("\t")[2] for line in answer.splitlines()]
             tags, branches = (
-                frozenset(name.removeprefix(kind) for name in found if name.startswith(kind))
+                frozenset(name.removeprefix(kind) for name in refs if name.startswith(kind))
                 for kind in ("refs/tags/", "refs/heads/")
             )
             self._names[repository] = Names(tags, branches)
@@ -150,9 +150,9 @@ class GitRepositories:
         Raises PackageError where there can be no cache.
         """
         _check_address(repository)
-        wanted = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
-        with self._opened(repository) as (store, objects):
-            missing = [commit for commit, there in zip(wanted, _has(objects, wanted), strict=True) if not there]
+        full_ids = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
+        with self._open(repository) as (store, objects):
+            missing = [commit for commit, there in zip(full_ids, _has(objects, full_ids), strict=True) if not there]
             if len(missing) > 1:
                 with suppress(GitError):
                     program.output([*_FETCH, "--depth=1", repository, *missing], store)
@@ -165,32 +165,32 @@ class GitRepositories:
             raise PackageError(
                 f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
             )
-        with self._opened(repository) as (store, objects):
+        with self._open(repository) as (store, objects):
             self._fetch(store, objects, repository, commit)
             return self._read(store, objects, repository, directory, commit)
 
     def committed_at(self, repository: str, commit: str) -> str:
         """When a commit was made: seconds since 1970 and the offset from UTC. Raises PackageError."""
         _check_address(repository)
-        with self._opened(repository) as (store, objects):
+        with self._open(repository) as (store, objects):
             self._fetch(store, objects, repository, commit)
-            (found,) = _found(objects, [f"{commit}^{{commit}}"])
-        assert found is not None
-        lines = found.data.partition(b"\n\n")[0].splitlines()
+            (header,) = _read_objects(objects, [f"{commit}^{{commit}}"])
+        assert header is not None
+        lines = header.data.partition(b"\n\n")[0].splitlines()
         committer = next(line for line in lines if line.startswith(b"committer "))
         return b" ".join(committer.rsplit(b" ", 2)[1:]).decode()
 
     @contextmanager
-    def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
+    def _open(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
         """The copy of a repository, for this program alone as long as it is used."""
-        with self._cache.opened(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as store:
-            found = store.stat()
+        with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as store:
+            status = store.stat()
             # A copy that another process removed meanwhile is another one.
-            known = (found.st_dev, found.st_ino)
+            identity = (status.st_dev, status.st_ino)
             if not (store / "HEAD").is_file():
                 _git(["init", "--quiet", "--bare", str(store)], about=f"{store}: no cache can be made")
-                self._objects.pop(known, None)
-            yield store, self._objects.setdefault(known, GitObjects(store))
+                self._objects.pop(identity, None)
+            yield store, self._objects.setdefault(identity, GitObjects(store))
 
     def _fetch(self, store: Path, objects: GitObjects, repository: str, commit: str) -> None:
         """Fetches a commit that is not there yet; other copies make room for it. Raises PackageError."""
@@ -202,7 +202,7 @@ class GitRepositories:
         folder = _folder(directory)
         parents = folder.split("/") if folder else []
         above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
-        root, *attributes = _found(objects, [f"{commit}:{path}" for path in (folder, *above)])
+        root, *attributes = _read_objects(objects, [f"{commit}:{path}" for path in (folder, *above)])
         if root is None or root.kind != "tree":
             raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
         files = _files(objects, root)
@@ -210,15 +210,15 @@ class GitRepositories:
             if leads_out(file.path):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
         if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
-            return self._converted(store, commit, folder, files)
-        wanted = list(dict.fromkeys(file.name for file in files if file.name not in self._blobs))
-        for name, blob in zip(wanted, _found(objects, wanted), strict=True):
+            return self._checkout(store, commit, folder, files)
+        blob_ids = list(dict.fromkeys(file.name for file in files if file.name not in self._blobs))
+        for name, blob in zip(blob_ids, _read_objects(objects, blob_ids), strict=True):
             if blob is None:
                 raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
             self._blobs[name] = blob.data
         return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
 
-    def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
+    def _checkout(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
         with temporary_directory() as directory:
             tree = Path(directory, "tree")
@@ -230,18 +230,18 @@ class GitRepositories:
             return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
-def uncommitted(package: Path) -> list[str]:
+def uncommitted_files(package: Path) -> list[str]:
     """The files of a package with changes that git has not committed; none where it is in no repository.
 
     A single file is looked at alone.
     """
     real = package.resolve() if package.is_dir() else package.parent.resolve() / package.name
     try:
-        found = WorkingTree.around(real if package.is_dir() else real.parent)
-        if found is None:
+        tree = WorkingTree.around(real if package.is_dir() else real.parent)
+        if tree is None:
             return []
         status = ["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
-        listed = found.output([*status, "--", os.path.relpath(real, found.top)])
+        listed = tree.output([*status, "--", os.path.relpath(real, tree.top)])
     except GitError as error:
         raise PackageError(f"{package}: git status: {error}") from None
     return [os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry[2:3] == b" "]
@@ -288,10 +288,10 @@ def _fetch(store: Path, objects: GitObjects, repository: str, commit: str) -> No
 
 
 def _has(objects: GitObjects, commits: Sequence[str]) -> list[bool]:
-    return [one is not None for one in _found(objects, [f"{commit}^{{commit}}" for commit in commits])]
+    return [commit is not None for commit in _read_objects(objects, [f"{commit}^{{commit}}" for commit in commits])]
 
 
-def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | None]:
+def _read_objects(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | None]:
     try:
         return objects.read(expressions)
     except GitError as error:

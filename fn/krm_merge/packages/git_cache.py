@@ -45,14 +45,14 @@ class GitCache:
         self._hold: int | None = None
 
     @contextmanager
-    def opened(self, name: str, address: str) -> Iterator[Path]:
+    def open(self, name: str, address: str) -> Iterator[Path]:
         """The directory of a copy, for this process alone; it may be empty. Raises PackageError."""
         place = self._folder(_PACKAGES) / name
         if place not in self._used and _size_of(place) > CACHE_MB.value() * 10**6:
             # On its own it is too large, with commits that nobody needs any more.
-            _removed(place)
+            _remove(place)
         self._used.add(place)
-        handle = _locked(place, shared=False)
+        handle = _lock(place, shared=False)
         try:
             for lock in place.glob("*.lock"):
                 # A git that was killed left it: under our lock no other one runs here.
@@ -62,7 +62,7 @@ class GitCache:
         finally:
             os.close(handle)
 
-    def held(self, name: str) -> Path:
+    def directory_of(self, name: str) -> Path:
         """The directory of a copy of `krm-merge components`; all of these stay while this process runs.
 
         Raises PackageError.
@@ -70,7 +70,7 @@ class GitCache:
         folder = self._folder(_COMPONENTS)
         if self._hold is None:
             self.trim()
-            self._hold = _locked(folder, shared=True)
+            self._hold = _lock(folder, shared=True)
         place = folder / name
         self._used.add(place)
         with suppress(OSError):  # it is not there yet
@@ -79,24 +79,24 @@ class GitCache:
 
     def copies(self) -> list[CachedRepository]:
         """All copies, the least recently used first."""
-        found = []
+        copies = []
         for folder in (_PACKAGES, _COMPONENTS):
             for place in (self.place / folder).glob("[!.]*"):
                 with suppress(FileNotFoundError):  # another process removes it
-                    found.append(CachedRepository(place, _address_of(place), _size_of(place), place.stat().st_mtime))
-        return sorted(found, key=lambda copy: copy.used_at)
+                    copies.append(CachedRepository(place, _address_of(place), _size_of(place), place.stat().st_mtime))
+        return sorted(copies, key=lambda copy: copy.used_at)
 
     def trim(self) -> None:
         """Removes the least recently used copies until the others have room. Raises KrmMergeError for a wrong limit."""
         copies, most = self.copies(), CACHE_MB.value() * 10**6
         size = sum(copy.size for copy in copies)
         for copy in copies:
-            if size > most and copy.place not in self._used and _removed(copy.place):
+            if size > most and copy.place not in self._used and _remove(copy.place):
                 size -= copy.size
 
     def clean(self) -> list[CachedRepository]:
         """Removes all copies that no process uses; gives those."""
-        return [copy for copy in self.copies() if _removed(copy.place)]
+        return [copy for copy in self.copies() if _remove(copy.place)]
 
     def _folder(self, name: str) -> Path:
         """A folder for copies that is private: they may be of private repositories."""
@@ -119,13 +119,13 @@ class GitCache:
 
 def cache_directory() -> Path:
     """Where copies of repositories are kept."""
-    if given := os.environ.get(CACHE_VARIABLE):
-        return Path(given)
+    if override := os.environ.get(CACHE_VARIABLE):
+        return Path(override)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "krm-merge"
 
 
-def _locked(place: Path, *, shared: bool) -> int:
+def _lock(place: Path, *, shared: bool) -> int:
     """The handle that locks a directory, which is made where it is missing. Raises PackageError."""
     fcntl = file_locks()
     while True:
@@ -146,7 +146,7 @@ def _locked(place: Path, *, shared: bool) -> int:
         os.close(handle)
 
 
-def _removed(place: Path) -> bool:
+def _remove(place: Path) -> bool:
     """Whether a copy was removed: not while a process uses it."""
     fcntl = file_locks()
     guard = place if place.parent.name == _PACKAGES else place.parent
@@ -179,10 +179,10 @@ def _size_of(place: Path) -> int:
 
 def _name(place: Path, address: str) -> None:
     """Writes down whose copy it is, without credentials."""
-    shown = bare_address(address)
-    if _address_of(place) != shown:
+    bare = bare_address(address)
+    if _address_of(place) != bare:
         with suppress(OSError):
-            (place / _ADDRESS).write_text(f"{shown}\n", encoding="utf-8", errors="surrogateescape")
+            (place / _ADDRESS).write_text(f"{bare}\n", encoding="utf-8", errors="surrogateescape")
 
 
 def _address_of(place: Path) -> str:

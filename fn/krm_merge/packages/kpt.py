@@ -140,5 +140,5 @@ def _refusal(done: subprocess.CompletedProcess[str], directory: Path) -> str:
     """Kpt's error message in one line, without the place of the copy; '' where it made the update."""
     if done.returncode == 0:
         return ""
-    said = _COPIES.sub("", _TITLE.split(done.stderr)[-1].replace(f"{directory}/repository/", ""))
-    return without_credentials(" ".join(said.split())) or f"exit code {done.returncode}"
+    message = _COPIES.sub("", _TITLE.split(done.stderr)[-1].replace(f"{directory}/repository/", ""))
+    return without_credentials(" ".join(message.split())) or f"exit code {done.returncode}"

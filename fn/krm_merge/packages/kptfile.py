@@ -119,27 +119,27 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
     Tags of the package itself come before those of the whole repository, where it has such a tag of the ref. Versions
     before a release are left out unless the ref is one. A ref that is no version has none. Source: semver.org, 2.0.0.
     """
-    known = set(tags)
+    names = set(tags)
     prefix, _, name = ref.rpartition("/")
     here = _order(name)
     if here is None:
         return []
     written = f"{prefix}/" if prefix else ""
     folder = f"{directory.strip('/')}/{ref}"
-    place = folder.removesuffix(name) if folder in known else written
-    found = []
-    for tag in known:
+    place = folder.removesuffix(name) if folder in names else written
+    newer = []
+    for tag in names:
         order = _order(tag.removeprefix(place)) if tag.startswith(place) else None
         if order is not None and order > here and (order[1] or not here[1]):
-            found.append((order, written + tag.removeprefix(place)))
-    return [tag for _, tag in sorted(found)]
+            newer.append((order, written + tag.removeprefix(place)))
+    return [tag for _, tag in sorted(newer)]
 
 
 def newest_version(directory: str, tags: Iterable[str]) -> str:
     """The tag of a package with the highest version that is no version before a release; '' where none is."""
-    known = set(tags)
+    names = set(tags)
     for lowest in (f"{directory.strip('/')}/0.0", "0.0"):
-        if versions := newer_versions(lowest, "", known):
+        if versions := newer_versions(lowest, "", names):
             return versions[-1]
     return ""
 

@@ -149,9 +149,9 @@ class KptfileFunction(_Fields):
             raise ValueError("has both image and exec; keep one of them")
         if not self.image and not self.exec:
             raise ValueError("has neither image nor exec; add the one that it runs")
-        given = [name for name in _CONFIGS if getattr(self, name)]
-        if len(given) > 1:
-            raise ValueError(f"has both {' and '.join(given)}; keep one of them")
+        configs = [name for name in _CONFIGS if getattr(self, name)]
+        if len(configs) > 1:
+            raise ValueError(f"has both {' and '.join(configs)}; keep one of them")
         return self
 
 

@@ -16,7 +16,7 @@ from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Subtree, Tree, is_kptfile, refuse_repositories
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
-from krm_merge.packages.merge.origin import attribution_in, noted
+from krm_merge.packages.merge.origin import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
 from krm_merge.startup import replace
 from krm_merge.text.reading.values import Value
@@ -47,14 +47,14 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
 def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
     rest = _without_own_packages(original, local)
-    return _replaced(original, upstream, local, merge, [path for path in rest if path not in upstream])
+    return _replace(original, upstream, local, merge, [path for path in rest if path not in upstream])
 
 
 def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
     rest = _without_own_packages(original, local)
     gone = [path for path in original if path not in upstream and path in rest]
-    return _replaced(original, upstream, local, merge, gone)
+    return _replace(original, upstream, local, merge, gone)
 
 
 BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTree]]] = dict(
@@ -62,15 +62,15 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTr
 )
 
 
-def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
+def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
-    own, attribution = _own_packages(original, local), attribution_in(local)
+    nested, attribution = _own_packages(original, local), attribution_in(local)
     for path, file in upstream.items():
-        if own and path.startswith(own):
+        if nested and path.startswith(nested):
             message = f"{path}: stays out; local has a package with an upstream of its own there"
             merged.results.warning(message, file=path, rule="R3", tags={"side": "upstream"})
-        elif path != KPTFILE and (marked := noted(path, file, attribution)) != local.get(path):
+        elif path != KPTFILE and (marked := with_origin(path, file, attribution)) != local.get(path):
             changes[path] = marked
     lost = set(local_changes(original, local))
     # Whoever asks for this strategy has decided, unless conflicts are to fail.
@@ -96,8 +96,8 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
 
 def _without_own_packages(original: Tree, local: Tree) -> Tree:
     """Local's files without the packages inside that follow an upstream of their own, which the original has not."""
-    own = _own_packages(original, local)
-    return {path: local[path] for path in local if not path.startswith(own)} if own else local
+    nested = _own_packages(original, local)
+    return {path: local[path] for path in local if not path.startswith(nested)} if nested else local
 
 
 def _own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
@@ -206,9 +206,9 @@ def update(
     run = _Run(repositories, merge, name, Update())
     pending = [("", ref, strategy)]
     while pending:
-        folder, wanted, how = pending.pop()
+        folder, new_ref, how = pending.pop()
         before = _at(Changed(local, run.done.changes), folder)
-        changes = run.update(before, folder, wanted, how)
+        changes = run.update(before, folder, new_ref, how)
         run.done.changes |= {join(folder, path): file for path, file in changes.items()}
         if run.done.results.errors:
             return replace(run.done, changes={})
@@ -248,17 +248,17 @@ class _Run:
             self.done.results.warning(f"{file} {problem}")
         merged = BY_NAME[how](before, theirs, local, self.merge)
         for result in merged.results:
-            self.done.results.add(_placed(result, folder))
+            self.done.results.add(_in_folder(result, folder))
         self.done.reached |= merged.reached
         self.done.decided.append(replace(merged.decided, folder=folder))
         if merged.results.errors:
             return {}
         changes = dict(merged.changes)
-        own = Changed(local, changes)[KPTFILE]
+        own_kptfile = Changed(local, changes)[KPTFILE]
         # K2: the Kptfile says where the package comes from when all else is done.
-        data = KptfileText(own.data, file).following(ref, after, strategy)
+        data = KptfileText(own_kptfile.data, file).following(ref, after, strategy)
         if data != local[KPTFILE].data:
-            changes[KPTFILE] = File(data, own.mode)
+            changes[KPTFILE] = File(data, own_kptfile.mode)
         self.done.packages.append(Updated(folder, lock, after))
         return changes
 
@@ -308,9 +308,9 @@ def _follows_same(inner: Upstream, root: Upstream) -> bool:
     )
 
 
-def _placed(result: Result, folder: str) -> Result:
+def _in_folder(result: Result, folder: str) -> Result:
     if result.file is None or not folder:
         return result
-    own = result.message.startswith(result.file)
-    message = join(folder, result.message) if own else result.message
+    names_file = result.message.startswith(result.file)
+    message = join(folder, result.message) if names_file else result.message
     return replace(result, message=message, file=join(folder, result.file))

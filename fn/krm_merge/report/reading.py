@@ -115,7 +115,7 @@ class _Reader:
             message=without_credentials(message),
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
-            chosen=_chosen(decision.resolution, status, contents, choices),
+            chosen=_choice_of(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(
                 nature,
                 member.identity.kind or (member.place if secret else ""),
@@ -152,7 +152,7 @@ class _Reader:
             message=without_credentials(decision.message),
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
-            chosen=_chosen(decision.resolution, status, contents, choices),
+            chosen=_choice_of(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(nature, decision.path if secret else "", (), None if secret else compared),
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
@@ -194,11 +194,11 @@ def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node 
     """What each side has at the place of a decision, and what the result has."""
     if not decision.path and decision.nature == "resource":
         members = outcome.members
-        kept = {"added": outcome.upstream, "deleted": None}.get(outcome.fate, outcome.local)
+        survivor = {"added": outcome.upstream, "deleted": None}.get(outcome.fate, outcome.local)
         sides: dict[SideName, Node | None] = {
             name: members[name].root if name in members else None for name in ("original", "upstream", "local")
         }
-        return sides | {"result": None if kept is None else kept.root}
+        return sides | {"result": None if survivor is None else survivor.root}
     stays = decision.severity == "error"
     return {
         "original": decision.original,
@@ -252,7 +252,7 @@ def _choices_of_file(data: Mapping[SideName, bytes | None], secret: bool) -> tup
     return "upstream", "local", "upstream-then-local", "local-then-upstream"
 
 
-def _chosen(
+def _choice_of(
     resolution: Resolution | None, status: Status, contents: Mapping[SideName, Content], choices: Sequence[Choice]
 ) -> Choice | None:
     """What was chosen, by whatever settled it."""
@@ -269,11 +269,11 @@ def _chosen(
 def _alike(contents: Mapping[SideName, Content]) -> dict[SideName, str]:
     """A letter for each side that has something; sides with the same letter are equal."""
     letters: dict[str, str] = {}
-    found: dict[SideName, str] = {}
+    letters_by_side: dict[SideName, str] = {}
     for side, content in contents.items():
         if content:
-            found[side] = letters.setdefault(json.dumps(content, sort_keys=True), "ABCD"[len(letters)])
-    return found
+            letters_by_side[side] = letters.setdefault(json.dumps(content, sort_keys=True), "ABCD"[len(letters)])
+    return letters_by_side
 
 
 def shown_value(value: Value) -> Value:
@@ -311,7 +311,7 @@ def contexts_of(
     No hidden value is among them (M6).
     """
     documents: dict[str, list[_Document]] = {}
-    found: dict[str, Context] = {}
+    contexts: dict[str, Context] = {}
     for record in records:
         if not record.path or record.is_redacted:
             continue
@@ -320,9 +320,9 @@ def contexts_of(
         for document in documents[record.file]:
             context = document.around(parse_path(record.path)) if document.is_of(record) else None
             if context is not None:
-                found[record.id] = context
+                contexts[record.id] = context
                 break
-    return found
+    return contexts
 
 
 class _Document:
@@ -340,10 +340,10 @@ class _Document:
 
     def is_of(self, record: DecisionRecord) -> bool:
         """Whether the record may be about it, and it may be shown."""
-        own, resource = self._subject, record.resource
+        subject, resource = self._subject, record.resource
         if self._is_secret or resource is None:
             return not self._is_secret
-        return (own.kind, own.namespace, own.name) == (resource.kind, resource.namespace, resource.name)
+        return (subject.kind, subject.namespace, subject.name) == (resource.kind, resource.namespace, resource.name)
 
     def around(self, path: FieldPath) -> Context | None:
         """The lines around a place; None where it is not in this text."""
@@ -360,9 +360,9 @@ class _Document:
         first, last = self._line(node.start), self._line(end)
         top, bottom = self._line(self._root.start), self._line(max(self._root.start, self._root.end - 1))
         before, last = max(top, first - AROUND), min(last, first + _MOST_LINES)
-        shown = self._lines[before : min(bottom, last + AROUND) + 1]
+        context_lines = self._lines[before : min(bottom, last + AROUND) + 1]
         return Context(
-            tuple(without_credentials(line.rstrip("\r")) for line in shown), first - before, last - before + 1
+            tuple(without_credentials(line.rstrip("\r")) for line in context_lines), first - before, last - before + 1
         )
 
     def _line(self, position: int) -> int:

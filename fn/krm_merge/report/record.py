@@ -144,12 +144,14 @@ class MergeReport:
 
     def notices(self) -> list[Mapping[str, Value]]:
         """The warnings and errors that no record is about."""
-        said: dict[str, list[str]] = {}
+        messages: dict[str, list[str]] = {}
         for record in self.records:
             if record.status != "automatic" or record.rule in ("R1", "R3", "K4"):
-                said.setdefault(record.file, []).append(record.message)
+                messages.setdefault(record.file, []).append(record.message)
         return [
-            result for result in self.results if result.get("severity") != "info" and not _is_in_a_record(result, said)
+            result
+            for result in self.results
+            if result.get("severity") != "info" and not _is_in_a_record(result, messages)
         ]
 
     @property
@@ -176,10 +178,10 @@ class MergeReport:
         return value
 
 
-def _is_in_a_record(result: Mapping[str, Value], said: Mapping[str, Sequence[str]]) -> bool:
+def _is_in_a_record(result: Mapping[str, Value], messages: Mapping[str, Sequence[str]]) -> bool:
     file, message = result.get("file"), str(result.get("message"))
     path = str(file.get("path")) if isinstance(file, dict) else ""
-    return any(text in message for text in said.get(path, ()))
+    return any(text in message for text in messages.get(path, ()))
 
 
 Schema = dict[str, Any]
@@ -191,7 +193,7 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 def schema() -> Schema:
     """The schema, without an address of its own."""
     statuses = dict.fromkeys(get_args(Status), _COUNT)
-    return closed(
+    return closed_object(
         "All that was decided in one merge.",
         {
             "apiVersion": {"const": API_VERSION},
@@ -203,7 +205,7 @@ def schema() -> Schema:
                 "items": {"type": "object"},
                 "description": "The packages that an update reached: path, from, to.",
             },
-            "counts": closed("How many records and files there are.", {**statuses, "files": _COUNT}),
+            "counts": closed_object("How many records and files there are.", {**statuses, "files": _COUNT}),
             "files": files_schema(),
             "records": {"type": "array", "items": _record()},
             "results": {
@@ -219,18 +221,20 @@ def schema() -> Schema:
 def files_schema() -> Schema:
     """The schema of the files by what becomes of them."""
     names = ("added", "changed", "deleted")
-    return closed("The files by what becomes of them.", {name: {"type": "array", "items": _TEXT} for name in names})
+    return closed_object(
+        "The files by what becomes of them.", {name: {"type": "array", "items": _TEXT} for name in names}
+    )
 
 
 def sides_schema() -> Schema:
     """The schema of the versions of the package."""
-    side = closed("A version of the package.", {"ref": _TEXT, "commit": _TEXT}, required=["ref"])
+    side = closed_object("A version of the package.", {"ref": _TEXT, "commit": _TEXT}, required=["ref"])
     return {"type": "object", "additionalProperties": side}
 
 
 def resource_schema() -> Schema:
     """The schema of the resource that a record is about."""
-    return closed("", dict.fromkeys(("apiVersion", "kind", "namespace", "name"), _TEXT))
+    return closed_object("", dict.fromkeys(("apiVersion", "kind", "namespace", "name"), _TEXT))
 
 
 def _record() -> Schema:
@@ -238,7 +242,7 @@ def _record() -> Schema:
         side: {"description": f"The value of {side}; absent where there is nothing."} for side in SIDES[:3]
     }
     letters: Schema = {side: {"enum": list("ABCD")} for side in SIDES}
-    return closed(
+    return closed_object(
         "One decision.",
         {
             "id": {**_TEXT, "description": "Stable in a run, and between runs on the same input."},
@@ -257,7 +261,9 @@ def _record() -> Schema:
             **values,
             "result": {"description": "What the package has now; absent where there is nothing, or while it is open."},
             "redacted": {"const": True, "description": "The values are secret and left out."},
-            "alike": closed("Where values are left out: sides with the same letter are equal.", letters, required=[]),
+            "alike": closed_object(
+                "Where values are left out: sides with the same letter are equal.", letters, required=[]
+            ),
             "choices": {"type": "array", "items": {"enum": list(get_args(Choice))}},
             "chosen": {"enum": list(get_args(Choice))},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -267,7 +273,7 @@ def _record() -> Schema:
     )
 
 
-def closed(description: str, properties: Schema, *, required: list[str] | None = None) -> Schema:
+def closed_object(description: str, properties: Schema, *, required: list[str] | None = None) -> Schema:
     """An object with these fields and no others, all of them required unless said otherwise."""
     about: Schema = {"description": description} if description else {}
     return {

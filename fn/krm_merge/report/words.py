@@ -49,31 +49,31 @@ def differing_part(values: Mapping[Name, Value]) -> Mapping[Name, Value]:
 
     Fields that name an element stay. Values of different kinds are returned as they are.
     """
-    known = list(values.values())
-    if len(known) < 2 or all(same(known[0], value) for value in known):
+    all_values = list(values.values())
+    if len(all_values) < 2 or all(same(all_values[0], value) for value in all_values):
         return values
     mappings = {name: value for name, value in values.items() if isinstance(value, dict)}
     lists = {name: value for name, value in values.items() if isinstance(value, list)}
     lines = {name: value.split("\n") for name, value in values.items() if isinstance(value, str) and "\n" in value}
-    if len(mappings) == len(known):
+    if len(mappings) == len(all_values):
         return _of_mappings(mappings)
-    if len(lists) == len(known):
+    if len(lists) == len(all_values):
         return _between(lists)
-    if len(lines) == len(known):
+    if len(lines) == len(all_values):
         between = _between({name: [*map(str, of)] for name, of in lines.items()})
         return {name: "\n".join(map(str, of)) if isinstance(of, list) else of for name, of in between.items()}
     return values
 
 
 def _of_mappings(mappings: Mapping[Name, dict[str, Value]]) -> Mapping[Name, Value]:
-    found: dict[Name, dict[str, Value]] = {name: {} for name in mappings}
+    parts: dict[Name, dict[str, Value]] = {name: {} for name in mappings}
     for key in dict.fromkeys(key for value in mappings.values() for key in value):
         having = {name: value[key] for name, value in mappings.items() if key in value}
         first = next(iter(having.values()))
         if key == "name" or len(having) < len(mappings) or not all(same(first, value) for value in having.values()):
             for name, part in differing_part(having).items():
-                found[name][key] = part
-    return {**found}
+                parts[name][key] = part
+    return {**parts}
 
 
 def _between(lists: Mapping[Name, list[Value]]) -> Mapping[Name, Value]:
@@ -94,7 +94,7 @@ def _between(lists: Mapping[Name, list[Value]]) -> Mapping[Name, Value]:
     return {name: [*around[0], *items, *around[1]] for name, items in middle.items()}
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The start of a long text, and how much of it is left out."""
     if len(text) <= longest:
         return text

@@ -30,7 +30,7 @@ OF_SESSION: Final = -1
 class ChoiceStep:
     """What was chosen at once, and can be undone at once."""
 
-    made: tuple[RecordedChoice, ...] = ()
+    choices: tuple[RecordedChoice, ...] = ()
     rules: tuple[Rule, ...] = ()
 
 
@@ -38,30 +38,30 @@ class ChoiceStep:
 class Choices:
     """All that holds after some steps: the latest choice on each conflict, and the rules, the latest first."""
 
-    made: tuple[RecordedChoice, ...]
+    all: tuple[RecordedChoice, ...]
     rules: tuple[Rule, ...]
 
     @classmethod
     def after(cls, steps: Iterable[ChoiceStep]) -> Choices:
         """What the steps leave."""
-        made: dict[Key, RecordedChoice] = {}
+        by_key: dict[Key, RecordedChoice] = {}
         rules: dict[tuple[object, ...], Rule] = {}
         for step in steps:
-            for one in step.made:
-                _replace(made, one)
+            for choice in step.choices:
+                _replace(by_key, choice)
             for rule in step.rules:
                 # A choice would come before the rule.
-                made = {key: one for key, one in made.items() if not _is_about(one, rule)}
+                by_key = {key: choice for key, choice in by_key.items() if not _is_about(choice, rule)}
                 rules[_place_of(rule)] = rule
-        return cls(tuple(made.values()), tuple(reversed(rules.values())))
+        return cls(tuple(by_key.values()), tuple(reversed(rules.values())))
 
     def of(self, identities: Iterable[Identity]) -> Iterator[RecordedChoice]:
         """The choices that may be for a resource with one of these names."""
-        known = {None, *identities}
-        return (one for one in self.made if one.resolution.identity in known)
+        names = {None, *identities}
+        return (choice for choice in self.all if choice.resolution.identity in names)
 
 
-def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> RecordedChoice:
+def choice_for(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> RecordedChoice:
     """A choice on the conflict of a record; `anywhere` is for every place with its fingerprint."""
     resource = None if anywhere else record.resource
     resolution = Resolution(
@@ -104,18 +104,18 @@ def identity_of(resource: ResourceRef) -> Identity:
     return Identity(group, resource.kind, resource.namespace, resource.name)
 
 
-def _replace(known: dict[Key, RecordedChoice], new: RecordedChoice) -> None:
+def _replace(by_key: dict[Key, RecordedChoice], new: RecordedChoice) -> None:
     """Puts a choice last; one that is for any resource replaces those for single ones."""
     identity, _, nature, fingerprint = new.key
-    known.pop(new.key, None)
+    by_key.pop(new.key, None)
     if identity is None:
-        for key in [key for key in known if key[2:] == (nature, fingerprint)]:
-            del known[key]
-    known[new.key] = new
+        for key in [key for key in by_key if key[2:] == (nature, fingerprint)]:
+            del by_key[key]
+    by_key[new.key] = new
 
 
-def _is_about(one: RecordedChoice, rule: Rule) -> bool:
-    chosen = one.resolution
+def _is_about(choice: RecordedChoice, rule: Rule) -> bool:
+    chosen = choice.resolution
     identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
     return chosen.identity == identity and without_positions(chosen.path) == without_positions(rule.path or ())
 
@@ -141,14 +141,14 @@ class StepForm(Protocol[Step]):
         ...
 
 
-def kept_beside(place: Path) -> Path:
+def journal_path(place: Path) -> Path:
     """Where the choices on a package or file are kept; no command takes it for a part of a package around it."""
     resolved = place.resolve()
     return resolved.parent / f".{resolved.name}.choices.krm-merge"
 
 
 @dataclass(slots=True)
-class Kept(Generic[Step]):
+class ChoiceJournal(Generic[Step]):
     """A file of choices: one line for each thing that was done. `place` None keeps nothing.
 
     `steps` are those that hold when the file is read.
@@ -217,7 +217,7 @@ class PolicySteps:
     def to_value(self, step: ChoiceStep) -> Mapping[str, Value]:
         """The resolutions and rules of a step."""
         return {
-            "resolutions": [one.to_value() for one in step.made],
+            "resolutions": [choice.to_value() for choice in step.choices],
             "rules": [rule_value(rule) for rule in step.rules],
         }
 
@@ -226,11 +226,11 @@ class PolicySteps:
         policy = parse_policy({**_HEAD, **value}, self.policy_file)
         written = value.get("resolutions")
         assert isinstance(written, list)
-        made = tuple(
-            RecordedChoice(replaced(resolution, place=self.policy_file, number=-1), _resource(one))
-            for resolution, one in zip(policy.resolutions.all, written, strict=True)
+        choices = tuple(
+            RecordedChoice(replaced(resolution, place=self.policy_file, number=-1), _resource(written_choice))
+            for resolution, written_choice in zip(policy.resolutions.all, written, strict=True)
         )
-        return ChoiceStep(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
+        return ChoiceStep(choices, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
 
 
 def _resource(written: Value) -> ResourceRef | None:

@@ -66,20 +66,20 @@ def _with_choices(record: DecisionRecord) -> DecisionRecord:
     return replace(record, choices=("upstream", "local", "value")) if is_value else record
 
 
-def custom_value(given: Value, record: DecisionRecord) -> Value:
+def custom_value(text: Value, record: DecisionRecord) -> Value:
     """The value that is meant for the place of a record.
 
     A text is YAML, as it would be written there; where all sides are texts, it is one, too. Raises RefusedChoiceError.
     """
     sides = [record.values[side] for side in _SIDES if side in record.values]
-    value = given
-    if isinstance(given, str):
-        if _is_of_lines(given, sides):
-            return given
-        value = _read(given)
+    value = text
+    if isinstance(text, str):
+        if _is_of_lines(text, sides):
+            return text
+        value = _read(text)
         if all(isinstance(side, str) for side in sides) and not isinstance(value, Mapping | list | str):
             # A version such as 1.10 is no number among texts.
-            return given.strip()
+            return text.strip()
     expected = {_kind(side) for side in sides if side is not None}
     if expected and value is not None and _kind(value) not in expected:
         hint = "; write it in quotes to have it as a text" if "a text or number" in expected else ""
@@ -87,10 +87,10 @@ def custom_value(given: Value, record: DecisionRecord) -> Value:
     return value
 
 
-def _is_of_lines(given: str, sides: Sequence[Value]) -> bool:
+def _is_of_lines(text: str, sides: Sequence[Value]) -> bool:
     """Whether a text is meant as it is: it has lines, or those that it is for have."""
     texts = [side for side in sides if isinstance(side, str)]
-    return len(texts) == len(sides) and ("\n" in given.strip() or any("\n" in text for text in texts))
+    return len(texts) == len(sides) and ("\n" in text.strip() or any("\n" in text for text in texts))
 
 
 def _read(text: str) -> Value:
@@ -134,7 +134,7 @@ class Saved:
     """What saving writes: local's files, and all that was chosen; `results` are the messages."""
 
     changes: Changes
-    made: tuple[RecordedChoice, ...]
+    choices: tuple[RecordedChoice, ...]
     results: Results
 
 
@@ -260,6 +260,6 @@ class ConflictSession(ABC, Generic[Step]):
         records = [self.record(identifier) for identifier in identifiers]
         for record in records:
             if choice not in record.choices:
-                known = ", ".join(record.choices) or "nothing"
-                raise RefusedChoiceError(f"{place_name(record)}: {choice} cannot be chosen here; {known} can")
+                possible = ", ".join(record.choices) or "nothing"
+                raise RefusedChoiceError(f"{place_name(record)}: {choice} cannot be chosen here; {possible} can")
         return records

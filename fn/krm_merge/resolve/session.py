@@ -19,7 +19,7 @@ from krm_merge.packages.files.tree import Changed
 from krm_merge.policy import RecordedChoice, edit_policy, rule_value
 from krm_merge.report.reading import contexts_of, records_of, values_at
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
-from krm_merge.resolve.choices import Choices, ChoiceStep, made, rule_for
+from krm_merge.resolve.choices import Choices, ChoiceStep, choice_for, rule_for
 from krm_merge.resolve.interface import (
     NO_VALUE,
     NOT_ALWAYS,
@@ -96,11 +96,11 @@ class Part:
     def contexts(self, record: DecisionRecord) -> Iterator[tuple[SideName, Context]]:
         """The lines around the place of a record: of each side that has it, and as merged. No hidden value."""
         for outcome in self.decided.outcomes:
-            texts: dict[SideName, str] = {side: document_text(one.root) for side, one in outcome.members.items()}
+            texts: dict[SideName, str] = {side: document_text(member.root) for side, member in outcome.members.items()}
             for side, text in (texts | {"result": _carried_out(outcome)[0]}).items():
-                found = contexts_of([record], lambda _, text=text: text.encode(), self.redactions)  # type: ignore[misc]
-                if record.id in found:
-                    yield side, found[record.id]
+                member = contexts_of([record], lambda _, text=text: text.encode(), self.redactions)  # type: ignore[misc]
+                if record.id in member:
+                    yield side, member[record.id]
 
     def values(self, record: DecisionRecord) -> dict[SideName, Value]:
         """What the sides have at the place of a record, also where that is hidden."""
@@ -127,8 +127,8 @@ def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:
         resource = Resource.from_tree(outcome.member.root)
         carry_out(resource, outcome, results)
         return resource.text(), results
-    kept = {"deleted": None, "added": outcome.upstream}.get(outcome.fate, outcome.local)
-    return ("" if kept is None else document_text(kept.root)), results
+    contexts = {"deleted": None, "added": outcome.upstream}.get(outcome.fate, outcome.local)
+    return ("" if contexts is None else document_text(contexts.root)), results
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Session(ConflictSession[ChoiceStep]):
 
     def _merge_all(self) -> None:
         self._choices = Choices.after(self._steps)
-        policy = self._policy(self._choices, self._choices.made)
+        policy = self._policy(self._choices, self._choices.all)
         self._outcome = self.task.sides.merge(self.task.choices.merger_under(policy))
         self._parts = list(parts_of(self._outcome.decided, policy))
         results = [result.to_value() for result in self._outcome.results]
@@ -206,19 +206,19 @@ class Session(ConflictSession[ChoiceStep]):
 
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises RefusedChoiceError."""
-        return self._found(identifier)[1]
+        return self._place_of(identifier)[1]
 
     def contexts(self, identifier: str) -> dict[SideName, Context]:
         """The lines around the place of a record, on each side that has it and as merged.
 
         Raises RefusedChoiceError.
         """
-        number, record = self._found(identifier)
+        number, record = self._place_of(identifier)
         return dict(self._parts[number].contexts(record))
 
     def hidden_values(self, identifier: str) -> dict[SideName, Value]:
         """The hidden values at the place of a record, which are in no record. Raises RefusedChoiceError."""
-        number, record = self._found(identifier)
+        number, record = self._place_of(identifier)
         return self._parts[number].values(record) if record.is_redacted else {}
 
     def packages(self, identifier: str) -> Sequence[str]:
@@ -233,14 +233,14 @@ class Session(ConflictSession[ChoiceStep]):
         """The ids of the conflicts with the fingerprint of this one, itself among them. Raises RefusedChoiceError."""
         record = self.record(identifier)
         places = sorted(self._by_fingerprint[record.fingerprint])
-        found = [other for number in places for other in self._parts[number].records]
-        return [other.id for other in found if other.fingerprint == record.fingerprint and other.choices]
+        records = [other for number in places for other in self._parts[number].records]
+        return [other.id for other in records if other.fingerprint == record.fingerprint and other.choices]
 
-    def _found(self, identifier: str) -> tuple[int, DecisionRecord]:
-        found = self._by_id.get(identifier)
-        if found is None:
+    def _place_of(self, identifier: str) -> tuple[int, DecisionRecord]:
+        place = self._by_id.get(identifier)
+        if place is None:
             raise RefusedChoiceError(f"there is no decision {identifier!r} here; ask for the report again")
-        return found
+        return place
 
     # ---- steps -------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Session(ConflictSession[ChoiceStep]):
         Raises RefusedChoiceError, and chooses nothing then.
         """
         step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
-        before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
+        before = {identifier: self._parts[self._place_of(identifier)[0]] for identifier in identifiers}
         steps = self._steps
         try:
             answer = self._carry_out([*steps, step], step)
@@ -276,14 +276,14 @@ class Session(ConflictSession[ChoiceStep]):
         # One choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
-        alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
+        alike = {identifier for identifier, n in counts.items() if n > 1 and n == len(self.alike(firsts[identifier]))}
         new: dict[object, RecordedChoice] = {}
         for record in records:
             anywhere = record.fingerprint in alike
             meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            one = made(record, choice, meant, anywhere=anywhere, place=file)
-            new[one.key] = one
-        return ChoiceStep(made=tuple(new.values()))
+            recorded_choice = choice_for(record, choice, meant, anywhere=anywhere, place=file)
+            new[recorded_choice.key] = recorded_choice
+        return ChoiceStep(choices=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
         """Whether a conflict is settled as it was chosen to be (M4). Raises RefusedChoiceError."""
@@ -305,10 +305,10 @@ class Session(ConflictSession[ChoiceStep]):
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
-        for one in changed.made:
-            identity = one.resolution.identity
-            found = self._by_fingerprint.get(one.resolution.fingerprint, ())
-            numbers |= set(found if identity is None else self._by_identity.get(identity, ()))
+        for recorded in changed.choices:
+            identity = recorded.resolution.identity
+            places = self._by_fingerprint.get(recorded.resolution.fingerprint, ())
+            numbers |= set(places if identity is None else self._by_identity.get(identity, ()))
         for rule in changed.rules:
             identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
             numbers |= set(self._by_identity.get(identity, ()))
@@ -322,9 +322,9 @@ class Session(ConflictSession[ChoiceStep]):
             for record in before.records:
                 del self._by_id[record.id]
             self._put(number, part)
-            had = {record.id: record for record in before.records}
-            records += [record for record in self._parts[number].records if had.pop(record.id, None) != record]
-            removed += had
+            earlier = {record.id: record for record in before.records}
+            records += [record for record in self._parts[number].records if earlier.pop(record.id, None) != record]
+            removed += earlier
         return Answer(records, removed)
 
     def _all_anew(self) -> Answer:
@@ -333,10 +333,10 @@ class Session(ConflictSession[ChoiceStep]):
         after = self.records
         return Answer(after, sorted(before - {record.id for record in after}))
 
-    def _policy(self, choices: Choices, made: Iterable[RecordedChoice]) -> Policy:
+    def _policy(self, choices: Choices, recorded: Iterable[RecordedChoice]) -> Policy:
         """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.choices.package
-        resolutions = [one.resolution for one in made]
+        resolutions = [choice.resolution for choice in recorded]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
         rules = (*self.task.choices.rules.rules, *choices.rules, *package.rules)
@@ -359,7 +359,7 @@ class Session(ConflictSession[ChoiceStep]):
         if errors:
             raise NotSettledError("; ".join(error.message for error in errors))
         used = {RecordedChoice(resolution).key for part in self._parts for resolution in part.resolutions()}
-        chosen = self._in_order(one for one in self._choices.made if one.key in used)
+        chosen = self._in_order(choice for choice in self._choices.all if choice.key in used)
         changes: dict[str, File | None] = dict(self._outcome.changes)
         if self.task.writes_policy and (chosen or self._choices.rules):
             file = self.task.choices.package.target_file
@@ -369,10 +369,12 @@ class Session(ConflictSession[ChoiceStep]):
             )
         return Saved(changes, tuple(chosen), self._outcome.results)
 
-    def _in_order(self, made: Iterable[RecordedChoice]) -> list[RecordedChoice]:
+    def _in_order(self, choices: Iterable[RecordedChoice]) -> list[RecordedChoice]:
         """Choices in the order of the merge, in whatever order they were made."""
         order: dict[tuple[str, str], int] = {}
         for record in self.records:
             for about in (str(record.resource), "None"):
                 order.setdefault((about, record.fingerprint), len(order))
-        return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
+        return sorted(
+            choices, key=lambda choice: order.get((str(choice.resource), choice.resolution.fingerprint), len(order))
+        )

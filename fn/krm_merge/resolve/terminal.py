@@ -11,7 +11,7 @@ from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.report.words import yaml_text
 from krm_merge.resolve.interface import RefusedChoiceError
 from krm_merge.resolve.web.api import Host
-from krm_merge.resolve.words import SideLabels, choice_words, happened
+from krm_merge.resolve.words import SideLabels, choice_words, what_happened
 
 KEYS: Final[dict[str, Choice]] = {
     "u": "upstream",
@@ -64,10 +64,10 @@ class Terminal:
                 self._screen.say(line)
             answer = ""
             while not answer:
-                given = self._screen.read(self._prompt(record))
-                if given is None or given.strip() == "q":
+                reply = self._screen.read(self._prompt(record))
+                if reply is None or reply.strip() == "q":
                     return False
-                answer = "" if self._is_refused(record, given.strip()) else given
+                answer = "" if self._is_refused(record, reply.strip()) else reply
         return not self._host.session.open
 
     def _next(self) -> DecisionRecord | None:
@@ -113,13 +113,13 @@ class Terminal:
         where = " ".join([record.file, *([str(record.resource)] if record.resource else [])])
         yield ""
         yield f"{where}  ({left} open{f', {alike} like this' if alike > 1 else ''})"
-        yield f"{record.path or record.file}: {happened(record, self._labels)} ({record.rule})"
+        yield f"{record.path or record.file}: {what_happened(record, self._labels)} ({record.rule})"
         width = max(len(getattr(self._labels, side)) for side in _SIDES)
         for side in _SIDES:
             label = getattr(self._labels, side).lower()
-            shown = (_value(record, side) or _absent(record, side)).split("\n")
-            more = [f"... {len(shown) - _MOST_LINES} more lines"] if len(shown) > _MOST_LINES else []
-            for number, line in enumerate([*shown[:_MOST_LINES], *more]):
+            value_lines = (_value(record, side) or _absent(record, side)).split("\n")
+            more = [f"... {len(value_lines) - _MOST_LINES} more lines"] if len(value_lines) > _MOST_LINES else []
+            for number, line in enumerate([*value_lines[:_MOST_LINES], *more]):
                 yield f"  {'' if number else label:{width}}  {line}".rstrip()
 
     def _prompt(self, record: DecisionRecord) -> str:

@@ -51,7 +51,7 @@ _BOTH: Final[dict[Nature, str]] = {
 }
 
 
-def happened(record: DecisionRecord, labels: SideLabels) -> str:
+def what_happened(record: DecisionRecord, labels: SideLabels) -> str:
     """What both sides did, in one sentence."""
     has = _sides(record)
     thing = _THINGS.get(record.nature, "value")
@@ -88,7 +88,7 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> 
     if record.nature == "reference":
         return "Put it back" if choice in has else "Accept that it is gone"
     upstream, local = labels.upstream.lower(), labels.local.lower()
-    said: dict[Choice, str] = {
+    words: dict[Choice, str] = {
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
         "local": f"Keep {local}" if "local" in has else "Leave it deleted" if "original" in has else "Leave it out",
         "original": f"Take {labels.original.lower()}",
@@ -97,7 +97,7 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> 
         "value": "Edit",
         "recognise": "Recognise the functions",
     }
-    return said[choice]
+    return words[choice]
 
 
 def _sides(record: DecisionRecord) -> set[SideName]:

@@ -177,7 +177,7 @@ def any_edits(seed: int) -> Triple:
 
 def any_group(rng: random.Random, group: int) -> list[list[Data]]:
     original = [r for r in generated.package(rng) if r["kind"] != "CustomResourceDefinition"]
-    sides = [original, *(generated.edited(rng, original, rng.randint(0, 5)) for _ in range(2))]
+    sides = [original, *(generated.edit_package(rng, original, rng.randint(0, 5)) for _ in range(2))]
     sides = [renamed(copy.deepcopy(side), group) for side in sides]
     if rng.random() < 0.3:
         rewrite(rng, sides)

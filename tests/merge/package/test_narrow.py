@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generated.packages import Package, edited, package
+from generated.packages import Package, edit_package, package
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
@@ -123,7 +123,7 @@ def test_it_is_the_merge_of_everything(seed: int) -> None:
     rng = random.Random(seed)
     original = package(rng) + [r for r in package(rng) if r["kind"] != "CustomResourceDefinition"]
     names = [str(resource["metadata"]["name"]) for resource in original]
-    sides = [edited(rng, original, rng.randint(0, 4)) for _ in range(2)]
+    sides = [edit_package(rng, original, rng.randint(0, 4)) for _ in range(2)]
     for at, side in enumerate(sides):
         for resource in side:
             if at and rng.random() < 0.3:

@@ -43,7 +43,7 @@ def test_root_keeps_the_owner_of_a_package(tmp_path: Path) -> None:
         "new/link": File(b"f.yaml", "link"),
         "gone/e.yaml": None,
     }
-    with Journal.opened(package) as journal:
+    with Journal.open(package) as journal:
         journal.commit(changes, dict(Directory(package)))
     assert set(owners(package).values()) == {OTHERS}
     assert {"a.yaml", "new/in/f.yaml", "new/link"} < owners(package).keys()
@@ -54,7 +54,7 @@ def test_root_keeps_the_owner_of_a_package(tmp_path: Path) -> None:
 def test_files_of_several_owners_keep_theirs(tmp_path: Path) -> None:
     package = write(tmp_path / "p", {"a.yaml": "a: b\n", "b.yaml": "a: b\n"})
     os.chown(package / "b.yaml", *OTHERS)
-    with Journal.opened(package) as journal:
+    with Journal.open(package) as journal:
         journal.commit({"a.yaml": File(b"x"), "b.yaml": File(b"x"), "c.yaml": File(b"x")}, dict(Directory(package)))
     assert {name: owner[0] for name, owner in owners(package).items()} == {
         ".": 0,
@@ -92,7 +92,7 @@ def test_an_owner_that_cannot_be_kept_is_a_reason_to_change_nothing(
     monkeypatch.setattr(Path, "lstat", of_others)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(os, "chown", refuse)
-    with Journal.opened(package) as journal, pytest.raises(PackageError) as caught:
+    with Journal.open(package) as journal, pytest.raises(PackageError) as caught:
         journal.commit({"a.yaml": File(b"x")}, dict(Directory(package)))
     why = f"{package}/a.yaml: owner 12345 and group 12346 cannot be kept (Operation not permitted)"
     assert str(caught.value) == f"{why}; run krm-merge as that user; nothing was changed"

@@ -15,7 +15,7 @@ from generated.written import Texts
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.merge.other_files import is_yaml, marked
+from krm_merge.packages.merge.other_files import is_yaml, with_markers
 from krm_merge.packages.merge.trees import merge_trees
 
 SEED = st.integers(0, 2**48)
@@ -201,4 +201,4 @@ def test_markers_have_the_line_ends_of_the_file() -> None:
     for end in (b"\n", b"\r\n", b"\r"):
         ours, theirs = (text.replace(b"\n", end) for text in (b"a: 1\nb: 2", b"a: 1\nb: 3\n"))
         expected = b"a: 1\n<<<<<<< ours\nb: 2\n=======\nb: 3\n>>>>>>> theirs\n"
-        assert marked(ours, theirs, 7) == (expected.replace(b"\n", end), 1)
+        assert with_markers(ours, theirs, 7) == (expected.replace(b"\n", end), 1)

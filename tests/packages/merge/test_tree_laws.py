@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generated.packages import Package, edited, package
+from generated.packages import Package, edit_package, package
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree
-from krm_merge.packages.merge.other_files import marked
+from krm_merge.packages.merge.other_files import with_markers
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
 
 FOLDERS = ["", "", "sub/", "sub/deep/", "plain/"]
@@ -58,7 +58,11 @@ def text(rng: random.Random) -> str:
 
 
 def changed(rng: random.Random, before: Version) -> Version:
-    resources, places, texts = edited(rng, before.resources, rng.randint(0, 4)), dict(before.places), dict(before.texts)
+    resources, places, texts = (
+        edit_package(rng, before.resources, rng.randint(0, 4)),
+        dict(before.places),
+        dict(before.texts),
+    )
     if places and rng.random() < 0.3:
         # Moved within its package: to another one it is another resource.
         name = rng.choice(list(places))
@@ -134,7 +138,7 @@ def identities(tree: Tree) -> list[tuple[str, str]]:
 def test_each_side_can_be_taken_from_between_the_markers(ours: list[str], theirs: list[str], crlf: bool) -> None:
     newline = "\r\n" if crlf else "\n"
     mine, other = ("".join(line + newline for line in lines).encode() for lines in (ours, theirs))
-    merged, conflicts = marked(mine, other, 7)
+    merged, conflicts = with_markers(mine, other, 7)
     assert (conflicts == 0) == (mine == other)
     assert [b"".join(side) for side in taken(merged)] == [mine, other]
 

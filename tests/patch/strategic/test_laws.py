@@ -12,7 +12,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from effort import scaled
-from generated.objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited
+from generated.objects import (
+    KUBERNETES,
+    SMALL,
+    Data,
+    Patches,
+    Record,
+    Records,
+    Scalars,
+    SpecShape,
+    document,
+    edit_object,
+)
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import (
     Moved,
@@ -57,7 +68,7 @@ def some_document(rng: random.Random, spec: Record) -> Data:
 
 
 def some_edit(rng: random.Random, spec: Record, value: Data) -> Data:
-    result: Data = edited(rng, spec, value, rng.choice([0.1, 0.3, 0.6]))
+    result: Data = edit_object(rng, spec, value, rng.choice([0.1, 0.3, 0.6]))
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.report.comparison.difference import GRAVITY, HEADINGS, Comparison, Difference, FindingName, summary
-from krm_merge.report.comparison.judgement import JudgedPlace, judged
+from krm_merge.report.comparison.judgement import JudgedPlace, judge
 
 CASES: list[tuple[str, FindingName, str]] = [
     # original, upstream, local, kpt, krm-merge; - is nothing
@@ -37,12 +37,12 @@ CASES: list[tuple[str, FindingName, str]] = [
 @pytest.mark.parametrize(("sides", "finding", "message"), CASES, ids=[case[0] for case in CASES])
 def test_the_sides_say_what_kpt_does(sides: str, finding: FindingName, message: str) -> None:
     original, upstream, local, kpt, merged = (None if side == "-" else side for side in sides.split())
-    assert judged(JudgedPlace(original, upstream, local, kpt, merged)) == (finding, message)
+    assert judge(JudgedPlace(original, upstream, local, kpt, merged)) == (finding, message)
 
 
 def test_an_empty_value_remains_of_what_was_removed_unless_a_side_has_it() -> None:
-    assert judged(JudgedPlace("a", "b", None, (), None, kpt_has_nothing_in_it=True)).finding == "remains"
-    assert judged(JudgedPlace("a", (), None, (), None, kpt_has_nothing_in_it=True)).finding == "restored"
+    assert judge(JudgedPlace("a", "b", None, (), None, kpt_has_nothing_in_it=True)).finding == "remains"
+    assert judge(JudgedPlace("a", (), None, (), None, kpt_has_nothing_in_it=True)).finding == "restored"
 
 
 def comparison(*findings: FindingName) -> Comparison:

@@ -12,7 +12,7 @@ import pytest
 from checkout import ROOT
 from krm_merge.packages.files.tree import File
 from krm_merge.report.comparison.difference import HEADINGS
-from krm_merge.report.forms.by_suffix import FORMS, as_json, rendered
+from krm_merge.report.forms.by_suffix import FORMS, as_json, render_document
 from krm_merge.report.forms.terminal import comparison_lines
 from report.comparison.packages import Package, followed
 
@@ -376,7 +376,7 @@ def test_the_comparison_says_what_differs(name: str) -> None:
 def test_every_form_has_every_difference(suffix: str) -> None:
     for name in ("an order of documents", "a setter that krm-merge loses", "a conflict"):
         made = CASES[name].package.compared()
-        text = rendered(made, suffix)
+        text = render_document(made, suffix)
         assert all(
             one.file in text and (one.finding in text or HEADINGS[one.finding] in text) for one in made.differences
         )

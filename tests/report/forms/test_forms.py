@@ -14,7 +14,7 @@ import pytest
 
 from checkout import ROOT
 from krm_merge import merge_packages
-from krm_merge.report.forms.by_suffix import FORMS, rendered
+from krm_merge.report.forms.by_suffix import FORMS, render_document
 from krm_merge.report.forms.html import html, tag
 from krm_merge.report.reading import contexts_of
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
@@ -79,7 +79,7 @@ class Elements(HTMLParser):
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "local", "fail"])
 def test_the_document_is_as_its_schema_says(on_conflict: str) -> None:
-    document = json.loads(rendered(report_of_all(on_conflict=on_conflict), ".json"))
+    document = json.loads(render_document(report_of_all(on_conflict=on_conflict), ".json"))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(document, SCHEMA)
     assert (document["apiVersion"], document["kind"]) == ("fn.kpt.dev/v1alpha1", "MergeReport")
@@ -87,7 +87,7 @@ def test_the_document_is_as_its_schema_says(on_conflict: str) -> None:
 
 
 def test_the_schema_refuses_what_is_no_record() -> None:
-    document = json.loads(rendered(report_of_all(), ".json"))
+    document = json.loads(render_document(report_of_all(), ".json"))
     document["records"][0]["status"] = "done"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, SCHEMA)
@@ -114,7 +114,7 @@ def test_anchors_are_those_of_the_forge() -> None:
     "report", [report_of_all(), report_of_all(on_conflict="fail"), hostile_report(), MergeReport()]
 )
 def test_html_is_well_formed_and_needs_nothing_else(report: MergeReport) -> None:
-    page = Elements(text := rendered(report, ".html"))
+    page = Elements(text := render_document(report, ".html"))
     assert page.open == []
     assert not {"script", "link", "img", "iframe", "form", "object", "base"} & set(page.names)
     assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "style")]
@@ -125,7 +125,7 @@ def test_html_is_well_formed_and_needs_nothing_else(report: MergeReport) -> None
 
 
 def test_html_shows_each_side_what_differs_and_the_result_in_its_place() -> None:
-    text = rendered(report_of_all(), ".html")
+    text = render_document(report_of_all(), ".html")
     assert "<mark>u</mark>" in text
     assert '<h4>upstream<span class="kept"> kept</span></h4>' in text
     assert '<span class="here">      - name: b\n        image: other</span>' in text
@@ -139,11 +139,11 @@ def test_content_is_escaped_in_one_place() -> None:
 def test_html_of_ten_thousand_records_is_below_five_megabytes() -> None:
     report = many(10_000)
     assert len(report.records) == 10_000
-    assert len(rendered(report, ".html").encode()) < 5_000_000
+    assert len(render_document(report, ".html").encode()) < 5_000_000
 
 
 def test_html_of_large_values_is_below_five_megabytes() -> None:
-    text = rendered(many(2_000, "x" * 6_000), ".html")
+    text = render_document(many(2_000, "x" * 6_000), ".html")
     assert len(text.encode()) < 5_000_000
     assert "more than this page has room for" in text
 
@@ -152,20 +152,20 @@ def test_html_of_large_values_is_below_five_megabytes() -> None:
 
 
 def test_markdown_has_the_conflicts_first() -> None:
-    text = rendered(report_of_all(), ".md")
+    text = render_document(report_of_all(), ".md")
     assert text.index("### Settled conflicts") < text.index("### Taken automatically")
     assert "| `data.a` ConfigMap c<br>c.yaml | Value: upstream changed it, local changed it" in text
 
 
 def test_markdown_is_cut_with_a_count() -> None:
-    text = rendered(many(10_000), ".md")
+    text = render_document(many(10_000), ".md")
     assert len(text) < 60_000
     rows = text.count("\n| `data.")
     assert f"{10_000 - rows:,} more decisions are not shown" in text
 
 
 def test_markdown_has_no_markup_of_the_content() -> None:
-    text = rendered(hostile_report(), ".md")
+    text = render_document(hostile_report(), ".md")
     outside_code = re.sub(r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     for dangerous in ("<script", "<img", "![x]", "@all", "http://"):
         assert dangerous not in outside_code
@@ -178,7 +178,7 @@ def test_markdown_has_no_markup_of_the_content() -> None:
 
 def test_sarif_has_a_rule_for_each_rule_and_a_result_for_each_conflict() -> None:
     report = report_of_all()
-    (run,) = json.loads(rendered(report, ".sarif"))["runs"]
+    (run,) = json.loads(render_document(report, ".sarif"))["runs"]
     conflicts = [record for record in report.records if record.status != "automatic"]
     assert [result["ruleId"] for result in run["results"]] == [record.rule for record in conflicts]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted({record.rule for record in conflicts})
@@ -186,7 +186,7 @@ def test_sarif_has_a_rule_for_each_rule_and_a_result_for_each_conflict() -> None
 
 
 def test_sarif_of_open_conflicts_are_errors() -> None:
-    (run,) = json.loads(rendered(report_of_all(on_conflict="fail"), ".sarif"))["runs"]
+    (run,) = json.loads(render_document(report_of_all(on_conflict="fail"), ".sarif"))["runs"]
     assert "error" in {result["level"] for result in run["results"]}
 
 
@@ -195,8 +195,8 @@ def test_sarif_of_open_conflicts_are_errors() -> None:
 
 @pytest.mark.parametrize("suffix", FORMS)
 def test_every_form_takes_any_content(suffix: str) -> None:
-    assert rendered(hostile_report(), suffix)
-    assert rendered(MergeReport(), suffix)
+    assert render_document(hostile_report(), suffix)
+    assert render_document(MergeReport(), suffix)
 
 
 def test_warnings_that_no_record_is_about_are_shown() -> None:
@@ -208,8 +208,8 @@ def test_warnings_that_no_record_is_about_are_shown() -> None:
     report = MergeReport(records=merged_case("value").records, results=results)
     shown = [notice["message"] for notice in report.notices()]
     assert shown[-1] == "a name that leads nowhere"
-    assert "a name that leads nowhere" in rendered(report, ".html")
-    assert "all is well" not in rendered(report, ".html")
+    assert "a name that leads nowhere" in render_document(report, ".html")
+    assert "all is well" not in render_document(report, ".html")
 
 
 def test_words_that_differ() -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tools.make_pictures import make_pictures
 
 from checkout import ROOT
-from krm_merge.resolve.choices import Kept, PolicySteps
+from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from report.conflicts import SECRETS
 from resolve.browsing import MILLISECONDS, card, count, faults, opened, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
@@ -110,7 +110,7 @@ def test_one_choice_for_all_alike(page: Page, client: Client) -> None:
     expect(count(page)).to_have_text("2 open · 1 settled")
     page.keyboard.press("a")
     expect(count(page)).to_have_text("All 3 settled")
-    assert len(client.host.session.save().made) == 1
+    assert len(client.host.session.save().choices) == 1
 
 
 def test_always_is_a_rule(page: Page, client: Client) -> None:
@@ -218,13 +218,13 @@ def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
 ) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*config_maps(2))
-    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
+    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         page = opened(context, client)
         page.keyboard.press("u")
         expect(count(page)).to_have_text("1 open · 1 settled")
     page.keyboard.press("l")
     expect(card(page, 0).get_by_role("alert")).to_contain_text("run the same command again")
-    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
+    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         expect(count(opened(context, client))).to_have_text("1 open · 1 settled")
 
 

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from e2e.hosts import SECONDS, wait_until
-from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps
 from krm_merge.resolve.web import server as server_module
 from krm_merge.resolve.web.server import LONGEST_BODY
 from report.conflicts import SCHEMA, SECRETS
@@ -190,7 +190,7 @@ def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Slow(Kept[ChoiceStep]):
+    class Slow(ChoiceJournal[ChoiceStep]):
         def remove(self) -> None:
             # The server looks several times whether it may end.
             time.sleep(1)
@@ -452,7 +452,7 @@ def test_nothing_else_is_revealed(client: Client) -> None:
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())
-    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
+    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         for _ in range(4):
             record = next(r for r in client.report()["records"] if r["status"] == "open")
             choice = PER_NATURE[record["nature"]]
@@ -462,7 +462,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     # What a kill leaves half written does not count.
     with file.open("a") as out:
         out.write('{"resolutions": [{"na')
-    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
+    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         after = client.report()
         assert client.view()["canUndo"]
     assert after["records"] == before["records"]

@@ -30,21 +30,25 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
     code is 1 where something is found.
     """
     packages = packages_of(paths or (Path("."),))
-    found = [(package, problem) for package in packages for problem in package_problems(Directory(package))]
+    problems_by_package = [
+        (package, problem) for package in packages for problem in package_problems(Directory(package))
+    ]
     if form == "json":
-        problems = [{**problem.to_value(), "file": str(package / problem.file)} for package, problem in found]
+        problems = [
+            {**problem.to_value(), "file": str(package / problem.file)} for package, problem in problems_by_package
+        ]
         click.echo(json.dumps({"packages": [str(package) for package in packages], "problems": problems}, indent=2))
     else:
-        for package, problem in found:
+        for package, problem in problems_by_package:
             place = f"{package / problem.file}:{problem.line}" if problem.line else str(package / problem.file)
             say(f"{place}: {problem.message}", on_stdout=True)
-        if not quiet and not found:
+        if not quiet and not problems_by_package:
             count = "1 package" if len(packages) == 1 else f"{len(packages):,} packages"
             say(
                 f"{count} checked, no problems" if packages else "no packages: no directory has a Kptfile",
                 on_stdout=True,
             )
-    if found:
+    if problems_by_package:
         sys.exit(1)
 
 
@@ -60,7 +64,7 @@ def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str
     recognise functions by their names, whatever becomes of images and order. Comments and layout stay.
     """
     packages = packages_of(paths or (Path("."),))
-    named = {package: _named(package) for package in packages}
+    named = {package: _name_functions(package) for package in packages}
     if not dry_run:
         for package, (tree, functions) in named.items():
             if functions.names:
@@ -70,14 +74,14 @@ def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str
     if form == "json":
         click.echo(json.dumps({"names": names}, indent=2))
         return
-    for file, given in names.items():
-        for place, name in given.items():
+    for file, names_by_place in names.items():
+        for place, name in names_by_place.items():
             say(f"{file}: {place}: {'would be named' if dry_run else 'named'} {name}", on_stdout=True)
     if not names and not quiet:
         say("every function has a name" if packages else "no packages: no directory has a Kptfile", on_stdout=True)
 
 
-def _named(package: Path) -> tuple[Tree, NamedFunctions]:
+def _name_functions(package: Path) -> tuple[Tree, NamedFunctions]:
     """The files of a package, and its Kptfile with names. Raises PackageError."""
     tree = Directory(package)
     try:

@@ -11,7 +11,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
 from krm_merge.cli.output import COLORS
-from krm_merge.cli.terminal import StagedRepositories, counted_files, fitted, stages, width_of
+from krm_merge.cli.terminal import StagedRepositories, counted_files, fit, stages, width_of
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.journal import Journal
@@ -23,10 +23,10 @@ from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.merge.trees import differences
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import find_policy
-from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
+from krm_merge.report.comparison.comparing import Compared, changed_lines, compare
 from krm_merge.report.comparison.difference import Comparison, VersionName
 from krm_merge.report.comparison.versions import ComparedVersion
-from krm_merge.report.forms.by_suffix import FORMS, as_json, rendered
+from krm_merge.report.forms.by_suffix import FORMS, as_json, render_document
 from krm_merge.report.forms.terminal import comparison_lines
 from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
@@ -61,19 +61,19 @@ def compare_command(
     choices = MergeChoices.of(on_conflict, function_identity, rules_file)
     if Journal(place).directory.exists():
         raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
-    comparison = _compared(place, ref, strategy, choices, form)
+    comparison = _compare(place, ref, strategy, choices, form)
     for file in reports:
-        write_file(file, File(rendered(comparison, file.suffix).encode()))
+        write_file(file, File(render_document(comparison, file.suffix).encode()))
     if form == "json":
         click.echo(as_json(comparison), nl=False)
         return
     for line in comparison_lines(comparison):
         indent = len(line.text) - len(line.text.lstrip()) + 2
-        text = fitted(line.text, width_of(sys.stdout), indent)
+        text = fit(line.text, width_of(sys.stdout), indent)
         click.echo(click.style(text, fg=COLORS[line.style], bold=line.style == "heading"))
 
 
-def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
+def _compare(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
     local = dict(Directory(place))
     policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {counted_files(len(local))} of {place}", form) as stage:
@@ -87,7 +87,7 @@ def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices
     if by_kpt.refusal:
         return Comparison(str(place), outcome.sides, files=outcome.files, refusal=by_kpt.refusal)
     with stages("fetching both versions with kpt", form):
-        fetched = _fetched(place, outcome, repositories)
+        fetched = _fetch(place, outcome, repositories)
     comparison = comparison_of(*fetched, by_kpt.tree, outcome)
     return replace(comparison, package=str(place), sides=outcome.sides, files=outcome.files)
 
@@ -104,8 +104,10 @@ def comparison_of(original: Tree, upstream: Tree, by_kpt: Tree, outcome: Outcome
     }
     versions = {name: ComparedVersion(tree) for name, tree in trees.items()}
     between = differences(merged, by_kpt).decided
-    found = compared(Compared(outcome.decided, outcome.policy, between, versions, _newly_unreadable(merged, by_kpt)))
-    return Comparison(differences=found, lines=changed_lines(versions), is_same=merged == dict(by_kpt))
+    all_differences = compare(
+        Compared(outcome.decided, outcome.policy, between, versions, _newly_unreadable(merged, by_kpt))
+    )
+    return Comparison(differences=all_differences, lines=changed_lines(versions), is_same=merged == dict(by_kpt))
 
 
 def _without_refusals(policy: Policy) -> Policy:
@@ -114,7 +116,7 @@ def _without_refusals(policy: Policy) -> Policy:
     return replace(policy, on_conflict="local" if policy.on_conflict == "fail" else policy.on_conflict, rules=rules)
 
 
-def _fetched(
+def _fetch(
     place: Path, outcome: Outcome, repositories: RememberedRepositories
 ) -> tuple[dict[str, File], dict[str, File]]:
     """The files of original and upstream of all packages that were updated, as `kpt pkg get` writes them."""

@@ -11,7 +11,7 @@ import click
 
 from krm_merge.cli import forges as local_pull_requests
 from krm_merge.cli import options
-from krm_merge.cli.documents import Documents, configured, edited_by
+from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, with_places
 from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
 from krm_merge.components.apply.execution import apply_plan
@@ -96,12 +96,12 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
     results = Results()
-    found = summarize(plan for place in plans for plan in _recorded_plans(place, results))
+    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
     show_results(results, quiet=True)
     if form == "json":
-        click.echo(json.dumps(as_value(found), indent=2))
+        click.echo(json.dumps(as_value(plans_summary), indent=2))
     else:
-        click.echo(as_page(found) if form == "html" else as_text(found, by), nl=False)
+        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
     if results.errors:
         sys.exit(1)
 
@@ -114,18 +114,18 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places: Places) -> None:
     """Read the pull requests of git repositories into PullRequest items."""
     items: dict[str, str] = {}
-    for given in urls:
+    for address in urls:
         # Store the absolute path: the file may be read from another directory.
-        url = str(Path(given).resolve()) if is_relative(given) else given
+        url = str(Path(address).resolve()) if is_relative(address) else address
         try:
             repository, forge = places.of(url)
-            for one in observe_pull_requests(bare_address(url), repository, forge):
-                name = pull_request_name(one)
-                root = from_value(pull_request_resource(one, name, namespace))
+            for pull_request in observe_pull_requests(bare_address(url), repository, forge):
+                name = pull_request_name(pull_request)
+                root = from_value(pull_request_resource(pull_request, name, namespace))
                 assert isinstance(root, MappingNode)
                 items[name] = written(root)
         except (GitError, ForgeError) as error:
-            about = "" if str(error).startswith(f"{given}: ") else f"{given}: "
+            about = "" if str(error).startswith(f"{address}: ") else f"{address}: "
             raise PackageError(f"{about}{error}") from None
     if target == STDOUT:
         click.echo("---\n".join(items.values()), nl=False)
@@ -145,11 +145,11 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
     files = [place / path for path in Directory(place) if holds_resources(path)] if place.is_dir() else [place]
     for file in files:
         try:
-            found = Documents(str(file), read_file(file), str(file)).resources
+            resources = Documents(str(file), read_file(file), str(file)).resources
         except PackageError as error:
             results.error(str(error))
             continue
-        for item in found:
+        for item in resources:
             try:
                 if item.kind == KIND:
                     yield read_recorded_plan(item.value)
@@ -257,7 +257,7 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
     edited_by(draw, directory, Directory(directory), _with_mode(config, "plan"), results)
     show_results(results, quiet=True)
     if drawing is not None:
-        text = _drawn(_focused(drawing, focus, depth or 0), form)
+        text = _draw(_focus(drawing, focus, depth or 0), form)
         if target == STDOUT:
             click.echo(text, nl=False)
         else:
@@ -266,14 +266,14 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
         sys.exit(1)
 
 
-def _focused(drawing: Drawing, name: str, depth: int) -> Drawing:
+def _focus(drawing: Drawing, name: str, depth: int) -> Drawing:
     try:
         return focus(drawing, name, depth) if name else drawing
     except LookupError as error:
         raise PackageError(f"--focus: {error.args[0]}") from None
 
 
-def _drawn(drawing: Drawing, form: str) -> str:
+def _draw(drawing: Drawing, form: str) -> str:
     if form == "html":
         return page(drawing)
     if form == "dot":
@@ -314,7 +314,7 @@ def _run(
 
 def _with_mode(config: Path | None, mode: str) -> str:
     """The functionConfig as YAML, with another mode."""
-    value = to_value(configured(config, _KIND).function_config if config is not None else read(_CONFIG))
+    value = to_value(configure(config, _KIND).function_config if config is not None else read(_CONFIG))
     assert isinstance(value, dict)
     data = value.get("data")
     if value.get("kind") == "ConfigMap" and isinstance(data, dict):

@@ -62,12 +62,12 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
 
 
 def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
-    found = differences(before, after)
+    tree_differences = differences(before, after)
     policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
-    records = sorted(records_of([found.decided], policy), key=lambda record: record.file)
+    records = sorted(records_of([tree_differences.decided], policy), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
-    results = [result.to_value() for result in found.results]
-    return MergeReport(name or str(places[1]), sides, records, Files.of(before, found.changes), results)
+    results = [result.to_value() for result in tree_differences.results]
+    return MergeReport(name or str(places[1]), sides, records, Files.of(before, tree_differences.changes), results)
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:

@@ -14,7 +14,7 @@ import click
 from krm_merge.cli import forges as forge_options
 from krm_merge.cli import options
 from krm_merge.cli.commands.fleet_runs import DIRECTORY, show_messages
-from krm_merge.cli.options import gathered
+from krm_merge.cli.options import options_as
 from krm_merge.cli.output import say, write_reports
 from krm_merge.cli.settling import in_terminal, no_browser, settle
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignDirectory, CampaignTarget
@@ -40,14 +40,14 @@ from krm_merge.git.store import signing_settings
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.tree import File, UnavailableError
-from krm_merge.report.words import CHOICES, NATURES, shortened, yaml_text
-from krm_merge.resolve.choices import Kept, kept_beside
+from krm_merge.report.words import CHOICES, NATURES, shorten, yaml_text
+from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.web.api import Host
 from krm_merge.resolve.words import OF_FLEET
 
 
-def _checked(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+def _check_suffixes(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     for file in files:
         if file.suffix not in FORMS:
             raise click.BadParameter(f"{file}: the suffix says the form; known are {', '.join(FORMS)}")
@@ -61,7 +61,7 @@ def _checked(context: click.Context, option: click.Parameter, files: tuple[Path,
     "reports",
     type=click.Path(path_type=Path, dir_okay=False),
     multiple=True,
-    callback=_checked,
+    callback=_check_suffixes,
     help=f"Write it to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
 )
 @options.form
@@ -79,8 +79,8 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
         say(f"{count:9,}  {state}", on_stdout=True)
     for wave in overview.waves:
         of = wave.published + wave.to_publish
-        said = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
-        say(f"wave {wave.name}: {len(wave.targets):,} targets, {said}", on_stdout=True)
+        counts = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
+        say(f"wave {wave.name}: {len(wave.targets):,} targets, {counts}", on_stdout=True)
     show_messages(overview.messages)
     for entry in overview.entries.values():
         if entry.problem:
@@ -90,13 +90,13 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
 @click.command("report")
 @DIRECTORY
 @click.argument(
-    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), callback=_checked
+    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), callback=_check_suffixes
 )
 def report(directory: Path, files: tuple[Path, ...]) -> None:
     """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets."""
-    wanted = files or (directory / "report.html",)
-    _write(_read_overview(directory), wanted)
-    for file in wanted:
+    reports = files or (directory / "report.html",)
+    _write(_read_overview(directory), reports)
+    for file in reports:
         say(f"{file} was written", on_stdout=True)
 
 
@@ -105,7 +105,7 @@ def _read_overview(directory: Path) -> Overview:
     campaign = place.read()
     if not place.ledger.is_file():
         return Overview.of(campaign, {}, ())
-    with Ledger.opened(place.ledger) as ledger:
+    with Ledger.open(place.ledger) as ledger:
         return Overview.of(campaign, ledger.entries(), ledger.conflicts())
 
 
@@ -159,14 +159,14 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         return
     policy = place.path / POLICY_FILE
     # The terminal asks from the beginning.
-    kept = Kept(None if in_terminal else kept_beside(policy), GroupSteps())
-    session = GroupSession(campaign, groups, kept.steps)
+    journal = ChoiceJournal(None if in_terminal else journal_path(policy), GroupSteps())
+    session = GroupSession(campaign, groups, journal.steps)
 
     def write(saved: Saved) -> None:
         before = File(campaign.policy_text) if campaign.policy_text else None
-        write_file(policy, _changed(saved), before)
+        write_file(policy, _policy_file(saved), before)
 
-    host = Host(session, kept, write)
+    host = Host(session, journal, write)
     if in_terminal:
         _ask(host, {group.id: group for group in groups})
         if not host.session.can_save:
@@ -180,7 +180,7 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
             f"{group.place}: still a conflict in {package}: its own MergePolicy, or other resources, decide",
             on_stdout=in_terminal,
         )
-    count = len(session.made)
+    count = len(session.new_choices)
     noun = "1 choice" if count == 1 else f"{count} choices"
     # Of the page, stdout has the address alone.
     say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
@@ -189,14 +189,14 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
 def _without_effect(place: CampaignDirectory, session: GroupSession) -> list[tuple[Group, str]]:
     """The groups that the choices do not settle, each with a package in which they were tried."""
     try:
-        with place.locked():
-            return list(without_effect(settings_of(place.read(), place), session.chosen))
+        with place.lock():
+            return list(without_effect(settings_of(place.read(), place), session.new_groups))
     except UnavailableError:
         # A run that goes on meanwhile tries them itself.
         return []
 
 
-def _changed(saved: Saved) -> File:
+def _policy_file(saved: Saved) -> File:
     file = saved.changes[POLICY_FILE]
     assert file is not None
     return file
@@ -206,18 +206,18 @@ def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campa
     campaign = place.read()
     if not place.ledger.is_file():
         return campaign, []
-    with Ledger.opened(place.ledger) as ledger:
-        found = list(ledger.conflicts())
-    return campaign, groups_of(found) + (groups_of(found, decided=True) if with_decided else [])
+    with Ledger.open(place.ledger) as ledger:
+        known_conflicts = list(ledger.conflicts())
+    return campaign, groups_of(known_conflicts) + (groups_of(known_conflicts, decided=True) if with_decided else [])
 
 
 def _show_group(group: Group) -> None:
-    one = group.conflict
-    by = f" [settled by {one.settled_by}]" if not one.is_undecided else ""
+    conflict = group.conflict
+    by = f" [settled by {conflict.settled_by}]" if not conflict.is_undecided else ""
     click.echo(click.style(f"{len(group.packages):,} x {group.place}", bold=True) + by)
-    say(f"  {NATURES[one.nature]}: {one.message} ({one.rule})", on_stdout=True)
+    say(f"  {NATURES[conflict.nature]}: {conflict.message} ({conflict.rule})", on_stdout=True)
     for side, value in values_of(group):
-        text = shortened(" ".join(yaml_text(value).split()), _LONGEST_VALUE)
+        text = shorten(" ".join(yaml_text(value).split()), _LONGEST_VALUE)
         say(f"  {side:9} {text}", on_stdout=True)
     names = sorted({resource.name for resource in group.resources})
     if len(names) > 1:
@@ -232,10 +232,10 @@ def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
         _show_group(groups[record.id])
         offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
         always = {key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.id], choice)}
-        said = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
-        said += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
+        labels = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
+        labels += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
         while True:
-            say(f"  {', '.join(said)}, n next, q quit", on_stdout=True)
+            say(f"  {', '.join(labels)}, n next, q quit", on_stdout=True)
             answer = sys.stdin.readline().strip()
             if answer in offered or answer in always:
                 choice = offered.get(answer) or always[answer]
@@ -249,20 +249,20 @@ def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
 
 
 def _as_value(group: Group) -> dict[str, object]:
-    one = group.conflict
+    conflict = group.conflict
     return {
-        "fingerprint": one.fingerprint,
-        "nature": one.nature,
+        "fingerprint": conflict.fingerprint,
+        "nature": conflict.nature,
         "apiGroup": group.api_group,
-        "kind": one.kind,
+        "kind": conflict.kind,
         "names": sorted({resource.name for resource in group.resources}),
-        "path": one.path,
-        "rule": one.rule,
-        "message": one.message,
-        "status": one.status,
-        "settledBy": one.settled_by,
-        "values": dict(one.values),
-        "choices": list(one.choices),
+        "path": conflict.path,
+        "rule": conflict.rule,
+        "message": conflict.message,
+        "status": conflict.status,
+        "settledBy": conflict.settled_by,
+        "values": dict(conflict.values),
+        "choices": list(conflict.choices),
         "count": len(group.packages),
         "packages": list(group.packages),
     }
@@ -305,7 +305,7 @@ class PublishOptions:
     is_flag=True,
     help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
 )
-@gathered(PublishOptions)
+@options_as(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
 
@@ -317,12 +317,12 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     publishing = campaign.publishing
     if options.direct and not campaign.working_tree:
         raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
-    names = [one.name for one in publishing.waves] or ["all"]
+    names = [publishing_wave.name for publishing_wave in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
-    with place.locked(), Ledger.opened(place.ledger, is_dry_run=options.dry_run) as ledger:
+    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
-        settings = ForgeSettings.parsed(
+        settings = ForgeSettings.parse(
             options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
         )
         settings.share_tokens()
@@ -348,8 +348,10 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         for event in publisher.events():
             counts[event.what] += 1
             _show_event(event)
-    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
-    say(f"{'dry run: ' if options.dry_run else ''}{said}", on_stdout=True)
+    summary = (
+        ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
+    )
+    say(f"{'dry run: ' if options.dry_run else ''}{summary}", on_stdout=True)
     if requests is not None and counts:
         _show_budgets(requests, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
@@ -368,5 +370,7 @@ def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None
 
 def _show_event(event: Published) -> None:
     number = f" #{event.request}" if event.request else ""
-    said = f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
-    say(said, on_stdout=event.what != "problem")
+    message = (
+        f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
+    )
+    say(message, on_stdout=event.what != "problem")

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import click
 
 from krm_merge.cli import forges as forge_options
-from krm_merge.cli.options import gathered
+from krm_merge.cli.options import options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
@@ -61,12 +61,12 @@ class Shown(Protocol):
 class Progress:
     """Shows the progress of a run."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, show: Shown) -> None:
         """Every event is shown."""
         self.total = self.done = self.merged = self.looked_at = 0
         self.names: list[str] = []
         self._states: Counter[TargetState] = Counter()
-        self._shown = shown
+        self._shown = show
         self._started = monotonic()
 
     @property
@@ -107,8 +107,8 @@ def progress_on(form: str) -> Iterator[Progress]:
         yield progress
         click.echo(json.dumps({"event": "end", "seconds": round(progress.seconds, 3), **_numbers(progress)}))
     elif sys.stderr.isatty():
-        with _bar() as shown:
-            yield Progress(shown)
+        with _bar() as show:
+            yield Progress(show)
     else:
         yield Progress(_Lines())
 
@@ -159,12 +159,12 @@ def _bar() -> Iterator[Shown]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 
-        def shown(event: RunEvent, progress: Progress) -> None:
+        def show(event: RunEvent, progress: Progress) -> None:
             bar.update(
                 task, total=progress.total, completed=progress.done, description=_line(progress).partition(": ")[2]
             )
 
-        yield shown
+        yield show
 
 
 _SHARD = re.compile(r"(\d+)/(\d+)")
@@ -177,10 +177,10 @@ def checked_shard(context: click.Context, option: click.Parameter, text: str | N
     """`I/N` as two numbers."""
     if text is None:
         return None
-    found = _SHARD.fullmatch(text)
-    if found is None or int(found[2]) < 1 or int(found[1]) > int(found[2]):
+    match = _SHARD.fullmatch(text)
+    if match is None or int(match[2]) < 1 or int(match[1]) > int(match[2]):
         raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class FleetRunOptions:
     show_default=True,
     help="With jsonl, stdout has an event a line for programs, errors too.",
 )
-@gathered(FleetRunOptions)
+@options_as(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:
     """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
 
@@ -240,7 +240,7 @@ def run(directory: Path, options: FleetRunOptions) -> None:
     campaign = place.read()
     scope = Scope(options.only, options.failed, options.limit, options.shard)
     workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
-    with place.locked(), Ledger.opened(place.ledger) as ledger, workers as chosen:
+    with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
         this = Run(place, campaign, ledger, chosen, scope, options.dry_run)
         with progress_on(options.form) as progress:
             for event in this.events():
@@ -351,7 +351,7 @@ class TargetSource:
 )
 @forge_options.forge_kinds
 @forge_options.forge_apis
-@gathered(TargetSource)
+@options_as(TargetSource)
 def init(
     directory: Path,
     more_packages: tuple[str, ...],
@@ -375,9 +375,9 @@ def init(
     source = split_upstream(take_credentials(upstream), ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
     if options.repositories is not None:
-        targets = _listed(options.repositories)
+        targets = _targets_of_file(options.repositories)
     elif options.host is not None and options.owner is not None:
-        targets = _owned(options.host, options.owner, options.topic, options.forges, options.apis)
+        targets = _targets_of_owner(options.host, options.owner, options.topic, options.forges, options.apis)
         selection |= {"forge": take_credentials(options.host), "owner": options.owner} | (
             {"topic": options.topic} if options.topic else {}
         )
@@ -399,21 +399,21 @@ def init(
 
 
 def _matching(patterns: list[str]) -> list[Path]:
-    found: list[Path] = []
+    directories: list[Path] = []
     for pattern in patterns:
         matches = [Path(name) for name in sorted(glob(pattern, recursive=True)) if os.path.isdir(name)]
         if not matches:
             raise PackageError(f"{pattern}: no directory matches")
-        found += matches
-    return found
+        directories += matches
+    return directories
 
 
-def _listed(source: str) -> list[CampaignTarget]:
+def _targets_of_file(source: str) -> list[CampaignTarget]:
     text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
-    given = [line for line in lines if line and not line.startswith("#")]
-    names = dict.fromkeys(map(take_credentials, given))
-    if hosts := sorted({host_of(name) for name in given if take_credentials(name) != name}):
+    addresses = [line for line in lines if line and not line.startswith("#")]
+    names = dict.fromkeys(map(take_credentials, addresses))
+    if hosts := sorted({host_of(name) for name in addresses if take_credentials(name) != name}):
         variables = ", ".join(map(variable_of, hosts))
         say(f"the credentials in addresses are not written; give git their token: {variables}", on_stdout=True)
     for name in names:
@@ -422,11 +422,13 @@ def _listed(source: str) -> list[CampaignTarget]:
     return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
 
 
-def _owned(host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]) -> list[CampaignTarget]:
+def _targets_of_owner(
+    host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]
+) -> list[CampaignTarget]:
     if is_local(host):
         place = os.path.join(host.removeprefix("file://"), owner)
         return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
-    settings = ForgeSettings.parsed(forges, apis, Pace())
+    settings = ForgeSettings.parse(forges, apis, Pace())
     addresses = Forges(settings).of(host.rstrip("/") + "/-/-").repositories(owner, topic)
     return [CampaignTarget(address, True) for address in addresses]
 
@@ -455,8 +457,8 @@ def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     versions = Counter(target.at for target in targets if target.at)
     at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
     say(f"{len(targets):,} {noun if len(targets) == 1 else plural}{f': {at}' if at else ''}", on_stdout=True)
-    said = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
-    say(said, on_stdout=True)
+    advice = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
+    say(advice, on_stdout=True)
 
 
 @click.command("join")
@@ -466,7 +468,7 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
     """Take what copies of the campaign in the first DIR have done, each its own shard, over into it."""
     place = CampaignDirectory(directory)
     campaign = place.read()
-    with place.locked(), Ledger.opened(place.ledger) as ledger:
+    with place.lock(), Ledger.open(place.ledger) as ledger:
         ledger.follow(campaign.targets)
         for other in map(CampaignDirectory, others):
             if other.ledger == place.ledger:
@@ -475,9 +477,9 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
                 raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
             if (name := other.read().name) != campaign.name:
                 raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
-            with Ledger.opened(other.ledger) as theirs:
-                taken = ledger.take_over(theirs)
+            with Ledger.open(other.ledger) as theirs:
+                count = ledger.take_over(theirs)
             for folder in ("reports", "cache/repositories"):
                 if (other.ledger.parent / folder).is_dir():
                     shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
-            say(f"{other.path}: {taken:,} targets", on_stdout=True)
+            say(f"{other.path}: {count:,} targets", on_stdout=True)

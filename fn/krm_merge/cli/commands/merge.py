@@ -73,7 +73,7 @@ def merge_command(
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
         sides = read_sides(places)
-        kept = record_upstream(sides, ManifestSource(source, version), asked=record)
+        upstream_record = record_upstream(sides, ManifestSource(source, version), is_requested=record)
         choices = choices.obeying(find_policy(sides.local))
         with stages(f"merging {counted_files(len(sides.local))} of {local}", options.form):
             outcome = merge_sides(sides, choices)
@@ -88,7 +88,7 @@ def merge_command(
             show_diff(sides.local, outcome.changes)
         if write is not None and not outcome.is_refused:
             with stages(f"writing {counted_files(len(outcome.changes))}", options.form):
-                write(sides.local, {**outcome.changes, **kept})
+                write(sides.local, {**outcome.changes, **upstream_record})
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
@@ -97,7 +97,7 @@ def merge_command(
             say(summary(sides.local, outcome.changes, outcome.results))
             if sides.vendored is not None and sides.vendored.is_known:
                 say(f"nothing new: {local} has this version of upstream already")
-            elif kept and write is not None:
+            elif upstream_record and write is not None:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
     if options.form == "text" and not options.quiet and not outcome.leaves_conflicts:

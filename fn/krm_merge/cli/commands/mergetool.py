@@ -16,7 +16,7 @@ from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.tree import Changed, File, PackageError, Tree, read_file
 from krm_merge.packages.merge.side import path_of
 from krm_merge.policy import find_policy_around, memory_path, recall, remember
-from krm_merge.resolve.choices import Kept, PolicySteps
+from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.web.api import Host
@@ -60,9 +60,9 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
             raise PackageError(f"{merged}: nothing is left of it; remove it with git rm")
         write_file(merged, now[path])
         if memory is not None:
-            remember(memory, saved.made)
+            remember(memory, saved.choices)
 
-    host = Host(Session(task), Kept(None, PolicySteps(choices.package.target_file)), write)
+    host = Host(Session(task), ChoiceJournal(None, PolicySteps(choices.package.target_file)), write)
     if not host.session.open:
         host.save()
         say(f"{merged}: settled by what was chosen before")

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.documents import Documents
-from krm_merge.cli.options import gathered, output, quiet
+from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import show_diff, show_results
 from krm_merge.functions.identities import report_renames
 from krm_merge.functions.patch_resources.function import IS_LIST, Patcher, check_copies, is_list, report
-from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
+from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, with_labels
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.result import Results
@@ -92,7 +92,7 @@ class ApplyOptions:
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
 @quiet
-@gathered(ApplyOptions)
+@options_as(ApplyOptions)
 def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options: ApplyOptions) -> None:
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
@@ -111,26 +111,26 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if wrong.errors:
         show_results(wrong, quiet=options.quiet)
         sys.exit(1)
-    documents = Documents(_named(file), before)
-    Targets([job.target for job in jobs]).check(len(documents.resources), f"{_named(patch)}: ")
+    documents = Documents(_name_of(file), before)
+    Targets([job.target for job in jobs]).check(len(documents.resources), f"{_name_of(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
     data, parts = documents.edited_by_parts(lambda: Patcher(config, documents.definitions), results)
     check_copies(parts)
     after = File(data, before.mode)
     tallies = [list(of_job) for of_job in zip(*parts, strict=True)]
-    if any(map(is_list, documents.resources)) and not all(any(one.matched for one in of_job) for of_job in tallies):
+    if any(map(is_list, documents.resources)) and not all(any(tally.matched for tally in of_job) for of_job in tallies):
         # What it is for may be in there.
-        raise RefusedError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
+        raise RefusedError(f"{_name_of(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     if changes := [change for of_job in tallies for tally in of_job for change in tally.renamed]:
         # P9: as what is written has them.
-        report_renames(Documents(_named(file), after, _named(file)).resources, changes, results)
+        report_renames(Documents(_name_of(file), after, _name_of(file)).resources, changes, results)
     for job, of_job in zip(jobs, tallies, strict=True):
-        report(results, job, of_job, where=_named(file))
+        report(results, job, of_job, where=_name_of(file))
     show_results(results, quiet=options.quiet)
     if results.errors:
         sys.exit(1)
     if options.with_diff:
-        name = file.name if file != _STDIO else _named(file)
+        name = file.name if file != _STDIO else _name_of(file)
         show_diff({name: before}, {name: after} if after.data != before.data else {})
     if in_place or target != _STDIO:
         write_file(file if in_place else target, after, before if in_place else None)
@@ -147,13 +147,13 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
     try:
         patches = read_patches(_read(place).data.decode(), options.type_)
     except (PatchError, UnicodeDecodeError) as error:
-        raise PackageError(f"{_named(place)}: {error}") from None
+        raise PackageError(f"{_name_of(place)}: {error}") from None
     if not patches:
-        raise PackageError(f"{_named(place)}: the patch is empty")
+        raise PackageError(f"{_name_of(place)}: the patch is empty")
     allowed = {"apiVersion", "kind"} if options.allow_kind_change else set()
     allowed |= {"metadata.name", "metadata.namespace"} if options.allow_name_change else set()
     jobs = []
-    for label, patch in labelled(patches, _named(place)):
+    for label, patch in with_labels(patches, _name_of(place)):
         target = target_of(patch)
         if target is None and (named := [name for name in named_by(patch) if name not in allowed]):
             # It would give every resource that name.
@@ -229,7 +229,7 @@ def create_command(
                 merge_keys=merge_keys,
             )
     except PatchError as error:
-        raise RefusedError(f"{_named(live or new)}: {error}") from None
+        raise RefusedError(f"{_name_of(live or new)}: {error}") from None
     click.echo(_as_yaml(patch), nl=False)
 
 
@@ -237,7 +237,7 @@ def _read(place: Path) -> File:
     return File(sys.stdin.buffer.read()) if place == _STDIO else read_file(place)
 
 
-def _named(place: Path) -> str:
+def _name_of(place: Path) -> str:
     return "stdin" if place == _STDIO else str(place)
 
 
@@ -246,13 +246,13 @@ def _object(place: Path) -> tuple[Object, list[MappingNode]]:
     try:
         roots = list(read_all(_read(place).data.decode()))
     except (TextError, UnicodeDecodeError) as error:
-        raise PackageError(f"{_named(place)}: {error}") from None
+        raise PackageError(f"{_name_of(place)}: {error}") from None
     definitions = [root for root in roots if isinstance(root, MappingNode) and to_value(root.get("kind")) == CRD]
-    known = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
-    objects = [root for root in roots if id(root) not in known]
+    definition_ids = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
+    objects = [root for root in roots if id(root) not in definition_ids]
     value = to_value(objects[0]) if len(objects) == 1 else None
     if not isinstance(value, dict):
-        raise PackageError(f"{_named(place)}: one object is expected, and no others than CustomResourceDefinitions")
+        raise PackageError(f"{_name_of(place)}: one object is expected, and no others than CustomResourceDefinitions")
     return value, definitions
 
 
@@ -262,7 +262,7 @@ def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> N
         before, after = _text_at(now, field), _text_at(modified, field)
         if before != after:
             raise PackageError(
-                f"{_named(live)}: {field} is {quoted(before or 'missing')}, in {_named(new)} it is "
+                f"{_name_of(live)}: {field} is {quoted(before or 'missing')}, in {_name_of(new)} it is "
                 f"{quoted(after or 'missing')}; with --live, both must be one object"
             )
 

@@ -49,15 +49,15 @@ def show(package: Path, form: str) -> None:
     others = f"are won by {winner}" if winner in ("upstream", "local") else "that nothing here settles stay open"
     click.echo(f"{policy.file}: conflicts {others}")
     for rule in policy.rules:
-        said = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
+        sides = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
         about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
         about += [format_path(rule.path)] if rule.path is not None else []
-        wins = ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
+        wins = ", ".join(f"{name}: {value}" for name, value in sides.items() if value is not None)
         click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
-    for one in policy.redactions:
-        named = [part for part in (one.kind, one.namespace, one.name) if part]
-        named += [format_path(one.path)] if one.path is not None else []
-        click.echo(f"redact      {' '.join([*named, *([one.field] if one.field is not None else [])])}")
+    for redaction in policy.redactions:
+        named = [part for part in (redaction.kind, redaction.namespace, redaction.name) if part]
+        named += [format_path(redaction.path)] if redaction.path is not None else []
+        click.echo(f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}")
     for resolution in policy.resolutions.all:
         click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
 
@@ -75,16 +75,16 @@ def check(package: Path, form: str) -> None:
             tree, policy = _policy(package)
     except PolicyError as error:
         raise RefusedError(str(error)) from None
-    found = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
+    problems = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
     if form == "json":
-        click.echo(json.dumps({"file": policy.file, "problems": found}, indent=2))
+        click.echo(json.dumps({"file": policy.file, "problems": problems}, indent=2))
     else:
-        for problem in found:
+        for problem in problems:
             click.echo(problem)
-        if not found:
-            said = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
-            click.echo(said)
-    if found:
+        if not problems:
+            message = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
+            click.echo(message)
+    if problems:
         sys.exit(1)
 
 
@@ -118,7 +118,9 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
     if form == "json":
-        click.echo(json.dumps({"file": policy.file, "dropped": [_as_value(one) for one in dropped]}, indent=2))
+        click.echo(
+            json.dumps({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]}, indent=2)
+        )
         return
     for resolution in dropped:
         click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")

@@ -36,10 +36,10 @@ def help_command(ctx: click.Context, topic: str) -> None:
         _show(page_of_rule(topic))
     elif topic in COMMANDS:
         assert isinstance(root.command, click.Group)
-        found = root.command.get_command(root, topic)
-        assert found is not None
-        with click.Context(found, info_name=topic, parent=root) as about:
-            click.echo(found.get_help(about))
+        subcommand = root.command.get_command(root, topic)
+        assert subcommand is not None
+        with click.Context(subcommand, info_name=topic, parent=root) as about:
+            click.echo(subcommand.get_help(about))
     else:
         raise click.exceptions.NoSuchCommand(topic, f"No topic {topic!r}.", (*TOPICS, *COMMANDS), ctx)
 
@@ -97,8 +97,8 @@ def schema_command(kind: str | None) -> None:
     """Runs the command."""
     if kind is None:
         width = max(map(len, KINDS))
-        for known in KINDS.values():
-            click.echo(f"{known.kind:{width}}  {known.about}")
+        for kind_schema in KINDS.values():
+            click.echo(f"{kind_schema.kind:{width}}  {kind_schema.about}")
         return
     try:
         schema = kind_named(kind).schema()

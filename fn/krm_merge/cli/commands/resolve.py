@@ -22,7 +22,7 @@ from krm_merge.packages.files.tree import Directory
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import find_policy, memory_path, recall
-from krm_merge.resolve.choices import ChoiceStep, Kept, PolicySteps, kept_beside
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, journal_path
 from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.web.api import Host
@@ -87,7 +87,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
         local = Directory(place)
         choices = choices.obeying(find_policy(local))
         earlier = recall(memory_path(place))
-        kept = Kept(kept_beside(place), PolicySteps(choices.package.target_file))
+        choice_journal = ChoiceJournal(journal_path(place), PolicySteps(choices.package.target_file))
 
         def write(saved: Saved) -> None:
             journal.commit(saved.changes, local)
@@ -97,7 +97,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
             sides = PackageUpdate(local, repositories, str(place), ref or None)
             task = Task(str(place), sides, choices, earlier)
-            host = Host(Session(task, kept.steps), kept, write)
+            host = Host(Session(task, choice_journal.steps), choice_journal, write)
         yield host
 
 
@@ -109,27 +109,27 @@ def _merge_of(
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
-        kept_record = record_upstream(sides, source, asked=record)
+        kept_record = record_upstream(sides, source, is_requested=record)
         choices = choices.obeying(find_policy(sides.local))
 
         is_package = local.is_dir()
         earlier = recall(memory_path(local if is_package else local.parent))
         task = Task(str(local), sides, choices, earlier, is_package)
-        kept = Kept(kept_beside(local), PolicySteps(choices.package.target_file))
+        choice_journal = ChoiceJournal(journal_path(local), PolicySteps(choices.package.target_file))
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
             write_changes(sides.local, {**saved.changes, **kept_record})
             _show(task, saved)
 
-        yield Host(Session(task, kept.steps), kept, write)
+        yield Host(Session(task, choice_journal.steps), choice_journal, write)
 
 
 def _show(task: Task, saved: Saved) -> None:
     """Says what was written, on stderr: stdout has the address alone."""
     show_results(saved.results, quiet=True)
-    say(f"saved {task.name}: {summary(task.sides.local, saved.changes, saved.results)}{_settled(saved.made)}")
+    say(f"saved {task.name}: {summary(task.sides.local, saved.changes, saved.results)}{_settlement(saved.choices)}")
 
 
-def _settled(made: Sequence[object]) -> str:
-    return f"; {len(made)} choices are in its MergePolicy" if len(made) > 1 else ""
+def _settlement(choices: Sequence[object]) -> str:
+    return f"; {len(choices)} choices are in its MergePolicy" if len(choices) > 1 else ""

@@ -18,7 +18,7 @@ from krm_merge.krm.result import Results
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages.files.disk import write_file
 from krm_merge.packages.files.tree import Directory, File, PackageError, Tree
-from krm_merge.packages.function_config import CONFIG_FILE, declared, function_config, undeclared
+from krm_merge.packages.function_config import CONFIG_FILE, add_function, function_config, remove_function
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.git_cache import CachedRepository, GitCache
 from krm_merge.packages.kptfile import KptfileText
@@ -53,7 +53,7 @@ class ConfigOptions:
 @common.on_conflict
 @common.function_identity
 @common.quiet
-@common.gathered(ConfigOptions)
+@common.options_as(ConfigOptions)
 def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
     """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
 
@@ -73,7 +73,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         if KPTFILE not in local:
             raise PackageError(f"{package} has no Kptfile; name the directory of a package")
         if options.undeclare:
-            changes = undeclared(local)
+            changes = remove_function(local)
             journal.commit(changes, local)
             if not options.quiet:
                 say("the merge is no longer declared" if changes else "no merge is declared")
@@ -84,7 +84,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         text = function_config(*_versions(local, before, after), choices, results)
         show_results(results, quiet=options.quiet)
         if options.declare:
-            journal.commit(declared(local, text, options.image), local)
+            journal.commit(add_function(local, text, options.image), local)
             if not options.quiet:
                 say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
         elif target == STDOUT:
@@ -137,8 +137,8 @@ def cache_command(clean: bool, form: str) -> None:
     for copy in copies:
         click.echo(f"{_megabytes(copy.size):>12}  {_day(copy)}  {line(copy.address)}")
     if clean:
-        click.echo(f"removed: {_counted(removed)}")
-    click.echo(f"{cache.place}: {_counted(copies)} of {CACHE_MB.value():,} MB")
+        click.echo(f"removed: {_size(removed)}")
+    click.echo(f"{cache.place}: {_size(copies)} of {CACHE_MB.value():,} MB")
 
 
 def _value(copy: CachedRepository) -> dict[str, Value]:
@@ -146,7 +146,7 @@ def _value(copy: CachedRepository) -> dict[str, Value]:
     return {"repository": copy.address, "directory": str(copy.place), "size": copy.size, "used": used}
 
 
-def _counted(copies: list[CachedRepository]) -> str:
+def _size(copies: list[CachedRepository]) -> str:
     count = "1 repository" if len(copies) == 1 else f"{len(copies):,} repositories"
     return f"{count}, {_megabytes(sum(copy.size for copy in copies))}"
 

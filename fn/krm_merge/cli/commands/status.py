@@ -12,7 +12,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.tree import Directory, PackageError, packages_below
-from krm_merge.packages.git import GitRepositories, uncommitted
+from krm_merge.packages.git import GitRepositories, uncommitted_files
 from krm_merge.packages.kptfile import KptfileText, newer_versions
 from krm_merge.packages.merge.other_files import lines_of_conflicts
 from krm_merge.text.reading.values import Value
@@ -84,9 +84,9 @@ def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> N
 
     Example:  krm-merge status environments
     """
-    found = [place for directory in directories or (Path("."),) for place in packages_below(directory)]
+    places = [place for directory in directories or (Path("."),) for place in packages_below(directory)]
     repositories = None if offline else GitRepositories()
-    packages = [_looked_at(place, repositories) for place in found]
+    packages = [_looked_at(place, repositories) for place in places]
     if form == "json":
         click.echo(json.dumps({"packages": [package.to_value() for package in packages]}, indent=2))
     else:
@@ -117,4 +117,4 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
                 newer = newer_versions(ref, upstream.directory, repositories.names(upstream.repository).tags)
     except PackageError as error:
         problem = str(error)
-    return _Package(place, ref, commit, latest, uncommitted(place), conflicts, newer, problem)
+    return _Package(place, ref, commit, latest, uncommitted_files(place), conflicts, newer, problem)

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from krm_merge import interrupts
 from krm_merge.cli import options as common
-from krm_merge.cli.documents import Documents, configured, with_document
+from krm_merge.cli.documents import Documents, configure, with_document
 from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
 from krm_merge.functions.identities import report_renames
 from krm_merge.functions.transform_resources.config import (
@@ -78,32 +78,32 @@ class CraneFiles:
 
     sources: Collection[str]
     outcome: list[Resource] = field(default_factory=list)
-    kept: dict[str, bytes | None] = field(default_factory=dict)
+    files: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
     def add_new(self, added: Mapping[str, Sequence[ProposedResource]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
-            texts = "---\n".join(written(one.tree) for one in new)
-            self.outcome += [Resource.from_tree(one.tree, path) for one in new]
-            made_for = sorted({one.created.file or "" for one in new})
-            self.kept[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
+            texts = "---\n".join(written(resource.tree) for resource in new)
+            self.outcome += [Resource.from_tree(resource.tree, path) for resource in new]
+            made_for = sorted({resource.created.file or "" for resource in new})
+            self.files[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
 
-    def write(self, directory: Path, ignored: Path | None, held: Journal) -> None:
+    def write(self, directory: Path, ignored: Path | None, open_journal: Journal) -> None:
         """Writes the files to a directory, the ignored ones to another if there is one: all of them or none.
 
-        `held` is the journal of a package, which may be one of the two. Raises PackageError.
+        `open_journal` is the journal of a package, which may be one of the two. Raises PackageError.
         """
         with ExitStack() as stack:
             # What was interrupted there is ended before anything there is read.
             journals = {
-                place: held if place == held.package else stack.enter_context(_journal(place))
-                for place in dict.fromkeys(one.resolve() for one in (directory, ignored) if one is not None)
+                place: open_journal if place == open_journal.package else stack.enter_context(_journal(place))
+                for place in dict.fromkeys(folder.resolve() for folder in (directory, ignored) if folder is not None)
             }
-            files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.kept}
+            files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.files}
             if ignored is not None:
                 files.setdefault(ignored.resolve(), {}).update(self.ignored)
-            places = [_Place(place, wanted) for place, wanted in files.items()]
+            places = [_Place(place, contents) for place, contents in files.items()]
             # Both directories change, or none does.
             stack.enter_context(interrupts.held())
             done: list[tuple[Journal, _Place]] = []
@@ -134,12 +134,12 @@ class CraneFiles:
 class _Place:
     """A directory that is written to, with its files before and after. Raises PackageError."""
 
-    def __init__(self, directory: Path, wanted: Mapping[str, bytes | None]) -> None:
+    def __init__(self, directory: Path, contents: Mapping[str, bytes | None]) -> None:
         self.directory = directory
-        there = {path: _file_at(directory / path) for path in wanted}
+        there = {path: _file_at(directory / path) for path in contents}
         self.before = {path: file for path, file in there.items() if file is not None}
         self.changes: dict[str, File | None] = {}
-        for path, data in wanted.items():
+        for path, data in contents.items():
             file = None if data is None else File(data)
             if file != there[path]:
                 self.changes[path] = file
@@ -158,7 +158,7 @@ class _Place:
 @contextmanager
 def _journal(directory: Path) -> Iterator[Journal]:
     """The journal of a directory, which is created where it is missing, and removed if nothing was written to it."""
-    made = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    new_folders = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def _journal(directory: Path) -> Iterator[Journal]:
             yield journal
     finally:
         with suppress(OSError):  # what is there stays
-            for folder in made:
+            for folder in new_folders:
                 folder.rmdir()
 
 
@@ -192,15 +192,15 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
     Raises PackageError for a file of several resources: there is one patch file for each file.
     """
     files = CraneFiles(documents.keys())
-    for path, one in documents.items():
-        if len(one.resources) > 1:
+    for path, file_documents in documents.items():
+        if len(file_documents.resources) > 1:
             raise PackageError(f"{path} holds several resources; with --transform-dir each has a file of its own")
-        for item in one.resources:
+        for item in file_documents.resources:
             decided = transformer.decide(item)
             if decided is None:
                 if not is_kptfile(path):
                     # No plugin is shown it any more, as it became local-config.
-                    files.kept |= dict.fromkeys((whiteout_path(path), transform_path(path)))
+                    files.files |= dict.fromkeys((whiteout_path(path), transform_path(path)))
                     files.ignored[ignored_path(path)] = None
                 files.outcome.append(item)
                 continue
@@ -209,14 +209,16 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
                 decided.reporter.whiteouts(whiteouts, "error" if transformer.refuses_whiteouts else "exclude")
             decided.reporter.losses(settlement)
             if settlement.operations:
-                decided.reporter.applied(settlement)
+                decided.reporter.report_applied(settlement)
             if not whiteouts:
                 files.outcome.append(_with_value(item, settlement.value))
-            files.kept[whiteout_path(path)] = b"" if whiteouts else None
+            files.files[whiteout_path(path)] = b"" if whiteouts else None
             patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
-            files.kept[transform_path(path)] = None if whiteouts else _json(patch)
-            lost = [one.operation for one in settlement.ignored]
-            lost += (one.operation for one in decided.protected_changes if one.whole)
+            files.files[transform_path(path)] = None if whiteouts else _json(patch)
+            lost = [ignored_change.operation for ignored_change in settlement.ignored]
+            lost += (
+                protected_change.operation for protected_change in decided.protected_changes if protected_change.whole
+            )
             files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
     return files
 
@@ -328,7 +330,7 @@ class RunOptions:
 @common.quiet
 @common.form
 @click.pass_context
-@common.gathered(RunOptions)
+@common.options_as(RunOptions)
 def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **choices: Any) -> None:
     """Run plugins over the resources in DIR: KubernetesPlugin and all in --plugin-dir, or those that --config names.
 
@@ -339,13 +341,13 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     """
     if not directory.is_dir():
         raise PackageError(f"{directory}: there is no such directory")
-    given = [
+    flags = [
         parameter.opts[0]
         for parameter in ctx.command.params
         if parameter.name in choices and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
-    if options.config is not None and given:
-        raise click.UsageError(f"--config says all of it; leave out {given[0]}")
+    if options.config is not None and flags:
+        raise click.UsageError(f"--config says all of it; leave out {flags[0]}")
     if options.ignored_patches_dir is not None and options.transform_dir is None:
         raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, the results report them")
     results = Results()
@@ -360,22 +362,22 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         changes: Changes = {}
         if run is not None:
             documents = _documents(directory, tree)
-            check_targets(run.runner, sum(len(one.resources) for one in documents.values()))
+            check_targets(run.runner, sum(len(file_documents.resources) for file_documents in documents.values()))
             with _running(run, documents, results) as transformer:
                 if options.transform_dir is None:
-                    edited = {path: one.edited(transformer) for path, one in documents.items()}
+                    edited = {path: file_documents.edit(transformer) for path, file_documents in documents.items()}
                 else:
                     patches = crane_files(documents, transformer)
             transformed = transformer.finish()
             new = _new(transformed, run, documents, results)
             if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
-                if transformed.renamed and not results.errors:
-                    report_renames(_resources_after(directory, documents, changes), transformed.renamed, results)
+                if transformed.renames and not results.errors:
+                    report_renames(_resources_after(directory, documents, changes), transformed.renames, results)
             else:
                 patches.add_new(new)
                 if not results.errors:
-                    report_renames(patches.outcome, transformed.renamed, results)
+                    report_renames(patches.outcome, transformed.renames, results)
             if options.transform_dir is not None and not results.errors and not options.dry_run:
                 patches.write(options.transform_dir, options.ignored_patches_dir, journal)
             if options.with_diff and options.form == "text" and not results.errors:
@@ -401,10 +403,10 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the plugins that `krm-merge transform` would run, with their versions."""
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([one.to_value() for one in plugins], indent=2))
+        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
         return
-    for one in plugins:
-        say(f"{one.name} {one.version}".rstrip(), on_stdout=True)
+    for plugin in plugins:
+        say(f"{plugin.name} {plugin.version}".rstrip(), on_stdout=True)
 
 
 @transform_command.command("optionals")
@@ -415,11 +417,11 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the options that plugins know, for --optional-flags."""
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([one.to_value() for one in plugins], indent=2))
+        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
         return
-    for one in plugins:
-        say(f"{one.name}:" if one.fields else f"{one.name}: no options", on_stdout=True)
-        for declared in one.fields:
+    for plugin in plugins:
+        say(f"{plugin.name}:" if plugin.fields else f"{plugin.name}: no options", on_stdout=True)
+        for declared in plugin.fields:
             example = f" Example: {declared.example}" if declared.example else ""
             say(f"  {declared.name}: {declared.help}{example}", on_stdout=True)
 
@@ -436,7 +438,7 @@ def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
 
 def _of_config(file: Path, directory: PluginDirectory, results: Results) -> Transformation | None:
     """The run that a functionConfig describes; what is wrong is reported."""
-    resource_list = configured(file, "TransformResources")
+    resource_list = configure(file, "TransformResources")
     run = read_transformation(resource_list, directory)
     for result in resource_list.results:
         results.add(result)
@@ -455,7 +457,7 @@ def _of_flags(
     """The run that the flags describe; what is wrong is reported."""
     try:
         flags = options_of_crane(optional_flags)
-        own = options_by_plugin(plugin_flags)
+        plugin_options = options_by_plugin(plugin_flags)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
@@ -463,29 +465,29 @@ def _of_flags(
     except PluginError as error:
         raise PackageError(str(error)) from None
     names = [plugin.name for plugin in plugins]
-    if unknown := [name for name in own if name not in names]:
+    if unknown := [name for name in plugin_options if name not in names]:
         raise click.UsageError(
             f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
         )
-    with_options = [WithOptions(p, own[p.name]) if p.name in own else p for p in plugins]
+    with_options = [WithOptions(p, plugin_options[p.name]) if p.name in plugin_options else p for p in plugins]
     chosen = TransformSettings(names_in(plugin_priorities), names_in(skip_plugins), flags, **choices)
     return transformation(with_options, chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
 
 
 def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     """Options by plugin, from `NAME=JSON`. Raises ValueError."""
-    found: dict[str, dict[str, str]] = {}
+    options: dict[str, dict[str, str]] = {}
     for text in texts:
         name, sign, flags = text.partition("=")
         if not sign or not name.strip():
             raise ValueError(f"--plugin-flags {quoted(text)}: NAME=JSON is expected")
-        if name.strip() in found:
+        if name.strip() in options:
             raise ValueError(f"--plugin-flags: duplicate plugin {name.strip()}")
         try:
-            found[name.strip()] = options_of_crane(flags)
+            options[name.strip()] = options_of_crane(flags)
         except ValueError as error:
             raise ValueError(f"--plugin-flags {name.strip()}: {error}") from None
-    return found
+    return options
 
 
 def _documents(directory: Path, tree: Tree) -> dict[str, Documents]:
@@ -499,7 +501,9 @@ def _documents(directory: Path, tree: Tree) -> dict[str, Documents]:
 @contextmanager
 def _running(run: Transformation, documents: dict[str, Documents], results: Results) -> Iterator[Transformer]:
     """Ends the plugins after all, and reports what they did."""
-    transformer = Transformer(run, lambda: chain.from_iterable(one.definitions() for one in documents.values()))
+    transformer = Transformer(
+        run, lambda: chain.from_iterable(file_documents.definitions() for file_documents in documents.values())
+    )
     try:
         yield transformer
     finally:
@@ -518,7 +522,7 @@ def _new(
     strongest = (
         strongest_of(transformed.created, run.runner, run.choices.on_conflict, results) if transformed.created else []
     )
-    items = [item for one in documents.values() for item in one.resources] if strongest else []
+    items = [item for file_documents in documents.values() for item in file_documents.resources] if strongest else []
     existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)
     added: dict[str, list[ProposedResource]] = {}
     copied = CopiedInAll(transformed.copied)
@@ -536,9 +540,9 @@ def _new(
 def _resources_after(directory: Path, documents: dict[str, Documents], changes: Changes) -> list[Resource]:
     """The resources of the package as they will be written (P9)."""
     written = {path: file for path, file in changes.items() if file is not None}
-    kept = {path: one for path, one in documents.items() if path not in changes}
-    after = kept | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
-    return [resource for one in after.values() for resource in one.resources]
+    unchanged = {path: file_documents for path, file_documents in documents.items() if path not in changes}
+    after = unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
+    return [resource for file_documents in after.values() for resource in file_documents.resources]
 
 
 def _changes(edited: dict[str, bytes], added: dict[str, list[ProposedResource]], tree: Tree) -> Changes:
@@ -550,7 +554,7 @@ def _changes(edited: dict[str, bytes], added: dict[str, list[ProposedResource]],
     }
     for path, new in added.items():
         there = changes.get(path, tree.get(path))
-        for one in new:
-            there = with_document(there, written(one.tree))
+        for resource in new:
+            there = with_document(there, written(resource.tree))
         changes[path] = there
     return changes

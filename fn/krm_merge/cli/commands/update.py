@@ -25,7 +25,7 @@ from krm_merge.cli.output import (
 from krm_merge.cli.terminal import StagedRepositories, counted_files, recap, stages, what_next
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.tree import Directory, PackageError, RefusedError
-from krm_merge.packages.git import GitRepositories, uncommitted
+from krm_merge.packages.git import GitRepositories, uncommitted_files
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, is_version, newer_versions, same_major
 from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import find_policy
@@ -130,7 +130,7 @@ def _newest(place: Path, local: Directory, repositories: GitRepositories, *, sam
 
 def refuse_uncommitted(place: Path) -> None:
     """Raises PackageError where a package has changes that git could not give back."""
-    if dirty := uncommitted(place):
+    if dirty := uncommitted_files(place):
         more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
         names = f"{', '.join(dirty[:_SHOWN])}{more}"
         raise RefusedError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
@@ -145,5 +145,5 @@ def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
         version_before = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
         stays = before is not None and before.commit == updated.after.commit
         say(f"{place / updated.folder}: {'is at ' if stays else version_before}{after}", on_stdout=True)
-    said = summary(outcome.local, outcome.changes, outcome.results)
-    say(f"{said}; nothing was changed: --dry-run" if dry_run and outcome.changes else said, on_stdout=True)
+    numbers = summary(outcome.local, outcome.changes, outcome.results)
+    say(f"{numbers}; nothing was changed: --dry-run" if dry_run and outcome.changes else numbers, on_stdout=True)

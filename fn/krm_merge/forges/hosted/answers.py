@@ -64,36 +64,36 @@ class DraftTitles:
         """The title without the mark."""
         return self.spellings.sub("", title)
 
-    def titled(self, title: str, *, draft: bool) -> str:
+    def mark_title(self, title: str, *, draft: bool) -> str:
         """The title with the mark of a draft, or without."""
         plain = self.plain(title)
         return f"{self.mark} {plain}" if draft else plain
 
 
-def object_at(found: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+def object_at(answer: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """An object, or None for null, which forges send for deleted objects."""
-    value = found.get(name)
+    value = answer.get(name)
     return value if value is None else object_of(value)
 
 
-def object_of(found: object) -> Mapping[str, Any]:
+def object_of(answer: object) -> Mapping[str, Any]:
     """An object. Raises ForgeError for anything else."""
-    return found if isinstance(found, dict) else _unexpected("an object")
+    return answer if isinstance(answer, dict) else _reject_answer("an object")
 
 
-def text_at(found: Mapping[str, Any], name: str) -> str:
+def text_at(answer: Mapping[str, Any], name: str) -> str:
     """A text, '' for null. Raises ForgeError for anything else."""
-    text = found.get(name, 0)
-    return "" if text is None else text if isinstance(text, str) else _unexpected(f"the text {name}")
+    text = answer.get(name, 0)
+    return "" if text is None else text if isinstance(text, str) else _reject_answer(f"the text {name}")
 
 
-def number_at(found: Mapping[str, Any], name: str) -> int:
+def number_at(answer: Mapping[str, Any], name: str) -> int:
     """A number. Raises ForgeError for anything else."""
-    number = found.get(name)
-    return number if type(number) is int else _unexpected(f"the number {name}")
+    number = answer.get(name)
+    return number if type(number) is int else _reject_answer(f"the number {name}")
 
 
-def _unexpected(what: str) -> NoReturn:
+def _reject_answer(what: str) -> NoReturn:
     raise ForgeError(f"the answer has not {what} that is documented; correct the address of the API")
 
 
@@ -105,12 +105,12 @@ def pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iter
         seen.add(url)
         answer = session.get(url, params=following)
         try:
-            found = answer.json()
+            items = answer.json()
         except ValueError:
-            found = None
-        if not isinstance(found, list):
+            items = None
+        if not isinstance(items, list):
             raise ForgeError("the answer is not a list; correct the address of the API")
-        yield from map(object_of, found)
+        yield from map(object_of, items)
         if "next" not in answer.links:
             return
         url, following = urljoin(url, answer.links["next"]["url"]), {}
@@ -145,11 +145,11 @@ def opened_once(
     try:
         return transport.once(ask, existing)
     except RefusedRequestError as refused:
-        found = existing() if refused.status in _IN_THE_WAY else None
-        if found is not None:
-            return found
+        existing_pull = existing() if refused.status in _IN_THE_WAY else None
+        if existing_pull is not None:
+            return existing_pull
         look = f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
-        raise RefusedRequestError(refused.said, refused.status, refused.remedy or look) from None
+        raise RefusedRequestError(refused.message, refused.status, refused.remedy or look) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +173,13 @@ def owned_repositories(transport: Transport, owned: Owned, owner: str, topic: st
         for number, path in enumerate(owned.paths, 1):
             url = f"{transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
             try:
-                found = list(pages(transport.session(), url, owned.query))
+                repositories = list(pages(transport.session(), url, owned.query))
             except RefusedRequestError as refused:
                 if refused.status != HTTPStatus.NOT_FOUND or number == len(owned.paths):
                     raise
                 continue
-            kept = [one for one in found if not one.get("archived")]
+            active = [repository for repository in repositories if not repository.get("archived")]
             if topic:
-                kept = [one for one in kept if topic in (one.get("topics") or ())]
-            return sorted({text_at(one, owned.address) for one in kept})
+                active = [repository for repository in active if topic in (repository.get("topics") or ())]
+            return sorted({text_at(repository, owned.address) for repository in active})
     raise AssertionError("there is at least one path")

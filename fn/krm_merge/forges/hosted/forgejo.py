@@ -47,21 +47,21 @@ class Forgejo:
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number."""
         with self._asking(repository, "listing the pull requests") as name:
-            return self._listed(name, state="all")
+            return self._pulls_by_query(name, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """The open pull requests, by number."""
         with self._asking(repository, "listing the open pull requests") as name:
-            return self._listed(name, state="open")
+            return self._pulls_by_query(name, state="open")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
         """The pull requests from one branch of the repository: all open ones, and the last of the others."""
         with self._asking(repository, f"listing the pull requests of {branch}") as name:
             # Only Forgejo 16 has a filter for the branch; other versions ignore it.
             query = {"state": "closed", "sort": "recentupdate", "head": branch}
-            ended = [_shown(one) for one in islice(self._pages(f"{name}/pulls", query), _LATEST)]
-            found = [*self._listed(name, state="open", head=branch), *ended]
-            return [pull for pull in _by_number(found) if pull.source_branch == branch]
+            ended = [_pull_of(data) for data in islice(self._pages(f"{name}/pulls", query), _LATEST)]
+            pulls = [*self._pulls_by_query(name, state="open", head=branch), *ended]
+            return [pull for pull in _by_number(pulls) if pull.source_branch == branch]
 
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
@@ -96,21 +96,21 @@ class Forgejo:
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as name:
 
-            def opened() -> ForgePullRequest:
-                asked = {"head": source_branch, "base": target_branch, "body": body}
-                asked["title"] = _DRAFTS.titled(title, draft=draft)
-                return _shown(object_of(self._ask("POST", f"{name}/pulls", asked)))
+            def create_pull() -> ForgePullRequest:
+                body_of_request = {"head": source_branch, "base": target_branch, "body": body}
+                body_of_request["title"] = _DRAFTS.mark_title(title, draft=draft)
+                return _pull_of(object_of(self._ask("POST", f"{name}/pulls", body_of_request)))
 
             def open_ones() -> list[ForgePullRequest]:
-                return self._listed(name, state="open", head=source_branch)
+                return self._pulls_by_query(name, state="open", head=source_branch)
 
-            return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+            return opened_once(self._transport, create_pull, open_ones, source_branch, target_branch)
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
         """Changes the title and the body of a pull request; a draft is kept a draft."""
         with self._asking(repository, f"editing pull request #{number}") as name:
             draft = self._pull(name, number).draft
-            self._change(name, number, title=_DRAFTS.titled(title, draft=draft), body=body)
+            self._change(name, number, title=_DRAFTS.mark_title(title, draft=draft), body=body)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
         """Marks an open pull request as a draft or as ready."""
@@ -121,7 +121,7 @@ class Forgejo:
                 return
             if pull.state != "open":
                 raise ForgeError(f"it is {pull.state}; only open ones become drafts or leave that")
-            self._change(name, number, title=_DRAFTS.titled(pull.title, draft=draft))
+            self._change(name, number, title=_DRAFTS.mark_title(pull.title, draft=draft))
 
     def close(self, repository: str, number: int) -> None:
         """Closes a pull request without merging it."""
@@ -133,11 +133,11 @@ class Forgejo:
         with self._asking(repository, f"commenting on pull request #{number}") as name:
             path = f"{name}/issues/{number}/comments"
 
-            def done() -> object:
-                comments = [text_at(one, "body") for one in self._pages(path, {})]
+            def find_comment() -> object:
+                comments = [text_at(comment, "body") for comment in self._pages(path, {})]
                 return True if comments[-1:] == [text] else None
 
-            self._transport.once(lambda: self._ask("POST", path, {"body": text}), done)
+            self._transport.once(lambda: self._ask("POST", path, {"body": text}), find_comment)
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""
@@ -158,12 +158,12 @@ class Forgejo:
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
         return pages(self._session, f"{self._api}/repos/{path}", {**query, "limit": str(_PAGE)})
 
-    def _listed(self, name: str, **query: str) -> list[ForgePullRequest]:
+    def _pulls_by_query(self, name: str, **query: str) -> list[ForgePullRequest]:
         # Sorted so that new ones are last, and pages do not shift while they are read.
-        return _by_number([_shown(one) for one in self._pages(f"{name}/pulls", {**query, "sort": "oldest"})])
+        return _by_number([_pull_of(data) for data in self._pages(f"{name}/pulls", {**query, "sort": "oldest"})])
 
     def _pull(self, name: str, number: int) -> ForgePullRequest:
-        return _shown(object_of(self._ask("GET", f"{name}/pulls/{number}")))
+        return _pull_of(object_of(self._ask("GET", f"{name}/pulls/{number}")))
 
     def _change(self, name: str, number: int, **fields: str) -> None:
         self._ask("PATCH", f"{name}/pulls/{number}", fields)
@@ -173,27 +173,27 @@ def _by_number(pulls: list[ForgePullRequest]) -> list[ForgePullRequest]:
     return [pull for _, pull in sorted({pull.number: pull for pull in pulls}.items())]
 
 
-def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
-    head, base = object_of(found.get("head")), object_of(found.get("base"))
-    is_merged = bool(found.get("merged"))
-    state: PullRequestState = "merged" if is_merged else "closed" if text_at(found, "state") == "closed" else "open"
+def _pull_of(answer: Mapping[str, Any]) -> ForgePullRequest:
+    head, base = object_of(answer.get("head")), object_of(answer.get("base"))
+    is_merged = bool(answer.get("merged"))
+    state: PullRequestState = "merged" if is_merged else "closed" if text_at(answer, "state") == "closed" else "open"
     branch, fork = text_at(head, "ref"), object_at(head, "repo")
     if fork is None or fork.get("full_name") != object_of(base.get("repo")).get("full_name"):
         # Not a branch of the repository, even if its name equals one.
         owner = object_at(fork, "owner") if fork is not None else None
         branch = f"{text_at(owner, 'login') if owner is not None else 'unknown'}:{branch}"
-    user, title = object_at(found, "user"), text_at(found, "title")
+    user, title = object_at(answer, "user"), text_at(answer, "title")
     return ForgePullRequest(
-        number=number_at(found, "number"),
+        number=number_at(answer, "number"),
         source_branch=branch,
         target_branch=text_at(base, "ref"),
         title=_DRAFTS.plain(title),
-        body=text_at(found, "body"),
+        body=text_at(answer, "body"),
         # Gitea before 1.22 has no field for it.
-        draft=bool(found.get("draft", _DRAFTS.plain(title) != title)),
+        draft=bool(answer.get("draft", _DRAFTS.plain(title) != title)),
         state=state,
         head=text_at(head, "sha"),
-        merge_commit=text_at(found, "merge_commit_sha") if is_merged else "",
+        merge_commit=text_at(answer, "merge_commit_sha") if is_merged else "",
         author=text_at(user, "login") if user is not None else "",
-        merged_at=text_at(found, "merged_at") if is_merged else "",
+        merged_at=text_at(answer, "merged_at") if is_merged else "",
     )

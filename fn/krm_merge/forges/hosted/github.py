@@ -51,11 +51,11 @@ _STATES: Final[Mapping[str, PullRequestState]] = {"OPEN": "open", "CLOSED": "clo
 
 def latest_pull_requests(names: Mapping[str, str]) -> str:
     """The query for the latest pull requests from the branch `$branch` of repositories, by alias."""
-    asked = []
+    fields = []
     for alias, name in names.items():
         owner, _, repository = name.partition("/")
-        asked.append(f'{alias}: repository(owner: "{owner}", name: "{repository}") {{ ...pulls }}')
-    return "query($branch: String!) { " + " ".join(asked) + " }" + _FIELDS
+        fields.append(f'{alias}: repository(owner: "{owner}", name: "{repository}") {{ ...pulls }}')
+    return "query($branch: String!) { " + " ".join(fields) + " }" + _FIELDS
 
 
 def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullRequest]:
@@ -64,8 +64,8 @@ def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullReq
     nodes = object_of(object_of(repository).get("pullRequests")).get("nodes")
     if not isinstance(nodes, list):
         raise ForgeError("the answer is not what GitHub documents; correct the address of the API")
-    shown = [_request_of_node(node) for node in map(object_of, nodes) if not node.get("isCrossRepository")]
-    return sorted(shown, key=lambda pull: pull.number)
+    pulls = [_request_of_node(node) for node in map(object_of, nodes) if not node.get("isCrossRepository")]
+    return sorted(pulls, key=lambda pull: pull.number)
 
 
 def _request_of_node(node: Mapping[str, Any]) -> ForgePullRequest:
@@ -111,39 +111,43 @@ class GitHub:
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number."""
         with self._asking(repository, "listing the pull requests") as (_, at):
-            return _listed(at, state="all")
+            return _pulls_by_query(at, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """The open pull requests, by number."""
         with self._asking(repository, "listing the open pull requests") as (_, at):
-            return _listed(at, state="open")
+            return _pulls_by_query(at, state="open")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
         """The pull requests from one branch of the repository, in any state, by number."""
         with self._asking(repository, f"listing the pull requests of {branch}") as (owner, at):
-            found = _listed(at, state="all", head=f"{owner}:{branch}")
+            pulls = _pulls_by_query(at, state="all", head=f"{owner}:{branch}")
             # GitHub ignores an invalid filter.
-            return [pull for pull in found if pull.source_branch == branch]
+            return [pull for pull in pulls if pull.source_branch == branch]
 
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         """The same of many repositories, the latest of each; an error for each that is not shown."""
-        found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
         for start in range(0, len(repositories), _ASKED_AT_ONCE):
             batch = repositories[start : start + _ASKED_AT_ONCE]
             try:
-                names = {f"r{number}": path_on(self._connection.host, one) for number, one in enumerate(batch)}
+                names = {
+                    f"r{number}": path_on(self._connection.host, repository) for number, repository in enumerate(batch)
+                }
                 query = latest_pull_requests(names)
                 with about(f"listing the pull requests of {branch} in {len(batch)} repositories"):
                     _, answer = self._requester.graphql_query(query, {"branch": branch})
-                found |= {one: shown_by_graphql(answer, f"r{number}") for number, one in enumerate(batch)}
+                pulls_by_repository |= {
+                    repository: shown_by_graphql(answer, f"r{number}") for number, repository in enumerate(batch)
+                }
             except UnavailableForgeError:
                 raise
             except (ForgeError, GithubException):
                 # One that is not shown makes an error of the whole answer.
-                found |= one_by_one(self, batch, branch)
-        return found
+                pulls_by_repository |= one_by_one(self, batch, branch)
+        return pulls_by_repository
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
@@ -175,14 +179,14 @@ class GitHub:
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as (owner, at):
 
-            def opened() -> ForgePullRequest:
+            def create_pull() -> ForgePullRequest:
                 return _request_of(at.create_pull(target_branch, source_branch, title=title, body=body, draft=draft))
 
             def open_ones() -> list[ForgePullRequest]:
-                return _listed(at, state="open", head=f"{owner}:{source_branch}", base=target_branch)
+                return _pulls_by_query(at, state="open", head=f"{owner}:{source_branch}", base=target_branch)
 
             try:
-                return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+                return opened_once(self._transport, create_pull, open_ones, source_branch, target_branch)
             except RefusedRequestError as refused:
                 raise _without_drafts(refused) if draft else refused from None
 
@@ -199,11 +203,11 @@ class GitHub:
             if pull.draft == draft:
                 return
 
-            def done() -> object:
+            def find_change() -> object:
                 return True if at.get_pull(number).draft == draft else None
 
             try:
-                self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, done)
+                self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, find_change)
             except RefusedRequestError as refused:
                 raise _without_drafts(refused) if draft else refused from None
 
@@ -217,11 +221,11 @@ class GitHub:
         with self._asking(repository, f"commenting on pull request #{number}") as (_, at):
             issue = at.get_issue(number)
 
-            def done() -> object:
+            def find_comment() -> object:
                 comments = [comment.body for comment in issue.get_comments()]
                 return True if comments[-1:] == [text] else None
 
-            self._transport.once(lambda: issue.create_comment(text), done)
+            self._transport.once(lambda: issue.create_comment(text), find_comment)
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""
@@ -272,10 +276,10 @@ def _requester(api: str, session: requests.Session) -> Requester:
     return Ours(None, api, Consts.DEFAULT_TIMEOUT, agent, _PAGE, True, None, None, lazy=True)
 
 
-def _listed(at: Repository, **query: str) -> list[ForgePullRequest]:
+def _pulls_by_query(at: Repository, **query: str) -> list[ForgePullRequest]:
     # Sorted so that new ones are last, and pages do not shift while they are read.
-    found = [_request_of(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
-    return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
+    pulls = [_request_of(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
+    return [pull for _, pull in sorted({pull.number: pull for pull in pulls}.items())]
 
 
 def _request_of(pull: Any) -> ForgePullRequest:
@@ -303,5 +307,5 @@ def _request_of(pull: Any) -> ForgePullRequest:
 
 def _without_drafts(refused: RefusedRequestError) -> ForgeError:
     """The refusal as DraftsRefusedError if its text says so: GitHub has no code for it."""
-    said = str(refused)
-    return DraftsRefusedError(said) if "draft" in said.lower() and "not supported" in said.lower() else refused
+    message = str(refused)
+    return DraftsRefusedError(message) if "draft" in message.lower() and "not supported" in message.lower() else refused

@@ -57,49 +57,51 @@ class GitLab:
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All merge requests, by number."""
         with self._asking(repository, "listing the pull requests") as project:
-            return _listed(project, state="all")
+            return _pulls_by_query(project, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """The open merge requests, by number."""
         with self._asking(repository, "listing the open pull requests") as project:
-            return _listed(project, state="opened")
+            return _pulls_by_query(project, state="opened")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
         """The merge requests from one branch of the repository, in any state, by number."""
         with self._asking(repository, f"listing the pull requests of {branch}") as project:
-            found = _listed(project, state="all", source_branch=branch)
-            return [pull for pull in found if pull.source_branch == branch]
+            pulls = _pulls_by_query(project, state="all", source_branch=branch)
+            return [pull for pull in pulls if pull.source_branch == branch]
 
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         """The same of many repositories, by the list of all that the token may see, which is read once."""
         if branch not in self._of_branches:
-            with about(f"listing the pull requests of {branch}"), _documented():
+            with about(f"listing the pull requests of {branch}"), _format_errors():
                 self._of_branches[branch] = self._by_project(branch)
-        known = self._of_branches[branch]
-        found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+        by_project = self._of_branches[branch]
+        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
         for repository in repositories:
             try:
-                found[repository] = known.get(path_on(self._connection.host, repository, nested=True).lower(), [])
+                pulls_by_repository[repository] = by_project.get(
+                    path_on(self._connection.host, repository, nested=True).lower(), []
+                )
             except ForgeError as error:
-                found[repository] = error
-        return found
+                pulls_by_repository[repository] = error
+        return pulls_by_repository
 
     def _by_project(self, branch: str) -> dict[str, list[ForgePullRequest]]:
         query = {"scope": "all", "state": "all", "source_branch": branch, "order_by": "created_at", "sort": "asc"}
-        found: dict[str, dict[int, ForgePullRequest]] = {}
-        for one in self._gitlab.mergerequests.list(iterator=True, **query):
-            project = text_at(object_of(one.attributes.get("references")), "full").rpartition("!")[0].lower()
-            pull = _shown(one.attributes)
+        by_project: dict[str, dict[int, ForgePullRequest]] = {}
+        for merge_request in self._gitlab.mergerequests.list(iterator=True, **query):
+            project = text_at(object_of(merge_request.attributes.get("references")), "full").rpartition("!")[0].lower()
+            pull = _pull_of(merge_request.attributes)
             if pull.source_branch == branch:
-                found.setdefault(project, {})[pull.number] = pull
-        return {project: [pull for _, pull in sorted(pulls.items())] for project, pulls in found.items()}
+                by_project.setdefault(project, {})[pull.number] = pull
+        return {project: [pull for _, pull in sorted(pulls.items())] for project, pulls in by_project.items()}
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The merge request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as project:
-            return none_if_missing(lambda: _shown(project.mergerequests.get(number).attributes))
+            return none_if_missing(lambda: _pull_of(project.mergerequests.get(number).attributes))
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
@@ -124,33 +126,37 @@ class GitLab:
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as project:
 
-            def opened() -> ForgePullRequest:
-                asked = {"source_branch": source_branch, "target_branch": target_branch, "description": body}
-                made = project.mergerequests.create({**asked, "title": _DRAFTS.titled(title, draft=draft)})
-                return _shown(made.attributes)
+            def create_pull() -> ForgePullRequest:
+                attributes = {"source_branch": source_branch, "target_branch": target_branch, "description": body}
+                merge_request = project.mergerequests.create(
+                    {**attributes, "title": _DRAFTS.mark_title(title, draft=draft)}
+                )
+                return _pull_of(merge_request.attributes)
 
             def open_ones() -> list[ForgePullRequest]:
-                return _listed(project, state="opened", source_branch=source_branch, target_branch=target_branch)
+                return _pulls_by_query(
+                    project, state="opened", source_branch=source_branch, target_branch=target_branch
+                )
 
-            return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+            return opened_once(self._transport, create_pull, open_ones, source_branch, target_branch)
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
         """Changes the title and the body of a merge request; a draft is kept a draft."""
         with self._asking(repository, f"editing pull request #{number}") as project:
-            draft = _shown(project.mergerequests.get(number).attributes).draft
-            changes = {"title": _DRAFTS.titled(title, draft=draft), "description": body}
+            draft = _pull_of(project.mergerequests.get(number).attributes).draft
+            changes = {"title": _DRAFTS.mark_title(title, draft=draft), "description": body}
             project.mergerequests.update(number, changes)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
         """Marks an open merge request as a draft or as ready."""
         to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
         with self._asking(repository, to.format(number)) as project:
-            pull = _shown(project.mergerequests.get(number).attributes)
+            pull = _pull_of(project.mergerequests.get(number).attributes)
             if pull.draft == draft:
                 return
             if pull.state != "open":
                 raise ForgeError(f"it is {pull.state}; only open ones become drafts or leave that")
-            project.mergerequests.update(number, {"title": _DRAFTS.titled(pull.title, draft=draft)})
+            project.mergerequests.update(number, {"title": _DRAFTS.mark_title(pull.title, draft=draft)})
 
     def close(self, repository: str, number: int) -> None:
         """Closes a merge request without merging it."""
@@ -162,12 +168,12 @@ class GitLab:
         with self._asking(repository, f"commenting on pull request #{number}") as project:
             notes = project.mergerequests.get(number, lazy=True).notes
 
-            def done() -> object:
+            def find_note() -> object:
                 newest_first = notes.list(iterator=True, order_by="created_at", sort="desc")
                 people = (note.attributes for note in newest_first if not note.attributes.get("system"))
                 return True if text_at(next(people, {"body": None}), "body") == text else None
 
-            self._transport.once(lambda: notes.create({"body": text}), done)
+            self._transport.once(lambda: notes.create({"body": text}), find_note)
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""
@@ -177,12 +183,12 @@ class GitLab:
     def _asking(self, repository: str, what: str) -> Iterator[Project]:
         """The project of a repository; errors name the request."""
         name = path_on(self._connection.host, repository, nested=True)
-        with about(f"{name}: {what}"), _documented():
+        with about(f"{name}: {what}"), _format_errors():
             yield self._gitlab.projects.get(name, lazy=True)
 
 
 @contextmanager
-def _documented() -> Iterator[None]:
+def _format_errors() -> Iterator[None]:
     """Refuses what no GitLab says. Raises ForgeError."""
     try:
         yield
@@ -190,34 +196,34 @@ def _documented() -> Iterator[None]:
         raise ForgeError("the answer is not what GitLab documents; correct the address of the API") from None
 
 
-def _listed(project: Project, **query: str) -> list[ForgePullRequest]:
+def _pulls_by_query(project: Project, **query: str) -> list[ForgePullRequest]:
     # Sorted so that new ones are last, and pages do not shift while they are read.
     listed = project.mergerequests.list(iterator=True, order_by="created_at", sort="asc", **query)
-    found = [_shown(one.attributes) for one in listed]
-    return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
+    pulls = [_pull_of(merge_request.attributes) for merge_request in listed]
+    return [pull for _, pull in sorted({pull.number: pull for pull in pulls}.items())]
 
 
-def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
-    author = object_at(found, "author")
+def _pull_of(answer: Mapping[str, Any]) -> ForgePullRequest:
+    author = object_at(answer, "author")
     login = text_at(author, "username") if author is not None else ""
-    state = _STATES.get(text_at(found, "state"), "open")
-    branch = text_at(found, "source_branch")
-    if found.get("source_project_id") != found.get("target_project_id"):
+    state = _STATES.get(text_at(answer, "state"), "open")
+    branch = text_at(answer, "source_branch")
+    if answer.get("source_project_id") != answer.get("target_project_id"):
         # GitLab names the fork by a number; its owner is the author, as a rule.
         branch = f"{login or 'unknown'}:{branch}"
-    commits = [text_at(found, name) for name in ("merge_commit_sha", "squash_commit_sha", "sha") if name in found]
+    commits = [text_at(answer, name) for name in ("merge_commit_sha", "squash_commit_sha", "sha") if name in answer]
     return ForgePullRequest(
-        number=number_at(found, "iid"),
+        number=number_at(answer, "iid"),
         source_branch=branch,
-        target_branch=text_at(found, "target_branch"),
-        title=_DRAFTS.plain(text_at(found, "title")),
-        body=text_at(found, "description"),
-        draft=bool(found.get("draft")),
+        target_branch=text_at(answer, "target_branch"),
+        title=_DRAFTS.plain(text_at(answer, "title")),
+        body=text_at(answer, "description"),
+        draft=bool(answer.get("draft")),
         state=state,
-        head=text_at(found, "sha"),
+        head=text_at(answer, "sha"),
         merge_commit=next(filter(None, commits), "") if state == "merged" else "",
         author=login,
-        merged_at=_in_seconds(text_at(found, "merged_at")) if state == "merged" else "",
+        merged_at=_in_seconds(text_at(answer, "merged_at")) if state == "merged" else "",
     )
 
 

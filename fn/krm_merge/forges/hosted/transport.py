@@ -112,14 +112,14 @@ class ForgeReply:
 
     def seconds(self, header: str) -> float | None:
         """The number in a header, None if it is missing."""
-        given = self.headers.get(header, "")
-        return float(given) if re.fullmatch("[0-9]{1,10}", given) else None
+        text = self.headers.get(header, "")
+        return float(text) if re.fullmatch("[0-9]{1,10}", text) else None
 
 
 def messages_in(value: object) -> Iterator[str]:
     """The messages in an answer: texts, lists of them, or by field as GitLab has them."""
-    found = value if isinstance(value, dict) else {"errors": value}
-    for each in [*_flat(found.get("message")), found.get("error"), *_flat(found.get("errors"))]:
+    fields = value if isinstance(value, dict) else {"errors": value}
+    for each in [*_flat(fields.get("message")), fields.get("error"), *_flat(fields.get("errors"))]:
         text = each
         if isinstance(each, dict):
             field, code = each.get("field"), each.get("code")
@@ -128,15 +128,15 @@ def messages_in(value: object) -> Iterator[str]:
             yield text
 
 
-def _flat(found: object) -> Iterator[object]:
+def _flat(value: object) -> Iterator[object]:
     """One message or many, in lists, or by the names of fields (`{"base": ["is missing"]}`)."""
-    if isinstance(found, list):
-        yield from found
-    elif isinstance(found, dict):
-        for name, problems in found.items():
+    if isinstance(value, list):
+        yield from value
+    elif isinstance(value, dict):
+        for name, problems in value.items():
             yield from (f"{name}: {problem}" for problem in _flat(problems))
     else:
-        yield found
+        yield value
 
 
 _SIZE_LIMIT: Final = 32 * 1024 * 1024
@@ -242,8 +242,8 @@ class Transport(HTTPAdapter):
                 if attempt >= self._patience.attempts:
                     raise UnavailableForgeError(f"{lost}, {attempt} times; try again later") from None
                 self._sleep(min(max(lost.wait, _backoff(attempt)), self._patience.limit))
-            if (found := find()) is not None:
-                return found
+            if (result := find()) is not None:
+                return result
         raise AssertionError
 
     # ---- one request -------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ class Transport(HTTPAdapter):
             self._keep_budget(reply)
             if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
                 return response, reply
-            request.url = _joined(request.url or "", response.headers.get("Location", ""))
+            request.url = _join(request.url or "", response.headers.get("Location", ""))
         raise ForgeError("the API redirects in circles; correct its address")
 
     def _check_origin(self, url: str) -> None:
@@ -309,13 +309,13 @@ class Transport(HTTPAdapter):
             body = response.raw.read(_SIZE_LIMIT + 1, decode_content=True)
             response.raw.release_conn()
         except (requests.RequestException, HTTPError, OSError) as error:
-            raise self._lost(error) from None
+            raise self._connection_error(error) from None
         if len(body) > _SIZE_LIMIT:
             raise ForgeError(f"the answer is larger than {_SIZE_LIMIT} bytes; correct the address of the API")
         response.raw = BytesIO(body)
         return response, body
 
-    def _lost(self, error: Exception) -> Exception:
+    def _connection_error(self, error: Exception) -> Exception:
         causes = list(_causes(error))
         host = self._origin[1]
         for cause in causes:
@@ -359,9 +359,9 @@ class Transport(HTTPAdapter):
         is_graphql = (request.url or "").endswith("/graphql")
         if is_good and not (is_graphql and reply.errors):
             return
-        said = self._clean("; ".join(messages_in(reply.value))) or responses.get(reply.status, "nothing")
+        message = self._clean("; ".join(messages_in(reply.value))) or responses.get(reply.status, "nothing")
         raise RefusedRequestError(
-            f"{self.dialect.name} says: {said} ({reply.status})", reply.status, self._remedy(reply)
+            f"{self.dialect.name} says: {message} ({reply.status})", reply.status, self._remedy(reply)
         )
 
     def _remedy(self, reply: ForgeReply) -> str:
@@ -411,8 +411,8 @@ def _is_read(request: requests.PreparedRequest) -> bool:
 
 def _asks_to_wait(reply: ForgeReply) -> bool:
     """Whether a refusal is a limit by its text: older versions of GitHub send no header for it."""
-    said = " ".join(messages_in(reply.value)).lower()
-    return any(words in said for words in ("rate limit", "abuse detection", "submitted too quickly"))
+    text = " ".join(messages_in(reply.value)).lower()
+    return any(words in text for words in ("rate limit", "abuse detection", "submitted too quickly"))
 
 
 def _keep_as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -427,7 +427,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(cause))
         yield cause
         inner = [getattr(cause, "reason", None), *reversed(cause.args)]
-        cause = next((one for one in inner if isinstance(one, BaseException)), cause.__cause__ or cause.__context__)
+        cause = next(
+            (candidate for candidate in inner if isinstance(candidate, BaseException)),
+            cause.__cause__ or cause.__context__,
+        )
 
 
 def _backoff(attempt: int) -> float:
@@ -448,7 +451,7 @@ def _checked_address(api: str, dialect: Dialect) -> SplitResult:
     return address
 
 
-def _joined(url: str, reference: str) -> str:
+def _join(url: str, reference: str) -> str:
     """The address that an answer refers to; if it is malformed, an address of another origin."""
     try:
         return urljoin(url, reference)

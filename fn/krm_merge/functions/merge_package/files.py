@@ -90,8 +90,8 @@ class DocumentFiles(Mapping[str, File]):
 
     def is_same(self, path: str, other: DocumentFiles) -> bool:
         """Whether both have the same bytes in a file; joins none."""
-        own, others = (files.documents.get(path, ()) for files in (self, other))
-        return [document.data for document in own] == [document.data for document in others]
+        mine, others = (files.documents.get(path, ()) for files in (self, other))
+        return [document.data for document in mine] == [document.data for document in others]
 
 
 class PackageFiles:
@@ -126,9 +126,9 @@ class PackageFiles:
         return decisions
 
     def _files_of_items(self) -> DocumentFiles:
-        return DocumentFiles(map(self._placed, self._list.items))
+        return DocumentFiles(map(self._place_of_item, self._list.items))
 
-    def _placed(self, item: Resource) -> tuple[str, DocumentOfFile]:
+    def _place_of_item(self, item: Resource) -> tuple[str, DocumentOfFile]:
         """Where an item is, from the folder of the local package."""
         folder = self._sides.folder
         path, index = place_of_item(item, self._sides.root_package)
@@ -152,7 +152,7 @@ class PackageFiles:
         """Gives items their new paths: those of local's files that moved, and what upstream moved alone (R2)."""
         moves, sides = self._followed.relocated[2], self._sides
         for item in self._list.items if moves else ():
-            path, document = self._placed(item)
+            path, document = self._place_of_item(item)
             if path in moves:
                 self._place(item, moves[path], document.index)
         free: FreeIndexes | None = None
@@ -187,7 +187,10 @@ def _files_of(side: ItemsOfSide) -> DocumentFiles:
     kptfiles = ((m.place, DocumentOfFile(m.index, text_of(m.root).encode(), 0)) for m in side.found)
     others = ((*_place_of(document), document) for document in side.others)
     return DocumentFiles(
-        [*kptfiles, *((path, DocumentOfFile(index, one.data, one.column)) for path, index, one in others)]
+        [
+            *kptfiles,
+            *((path, DocumentOfFile(index, document.data, document.column)) for path, index, document in others),
+        ]
     )
 
 

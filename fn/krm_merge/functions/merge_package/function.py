@@ -57,8 +57,8 @@ class DocumentIndexes:
 
     def of(self, outcome: ResourceOutcome) -> int:
         """The index of an added item."""
-        known = self._placed.get(id(outcome))
-        return self._free.take(join(self._sides.folder, outcome.member.place)) if known is None else known
+        index = self._placed.get(id(outcome))
+        return self._free.take(join(self._sides.folder, outcome.member.place)) if index is None else index
 
     def _place(
         self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
@@ -66,9 +66,9 @@ class DocumentIndexes:
         sides = [_in_file(side.others, place) for side in self._sides]
         rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
         orders = [[(member, _key(member, rows)) for member in side] for side in sides]
-        known = {key: member for member, key in orders[2] if id(member) not in gone}
+        members_by_key = {key: member for member, key in orders[2] if id(member) not in gone}
         new = {_key(outcome.member, rows): outcome for outcome in added}
-        survivors = set(known) | set(new)
+        survivors = set(members_by_key) | set(new)
         if any(len({key for _, key in side}) < len(side) for side in orders):
             return
         original, upstream, local = ([key for _, key in side] for side in orders)
@@ -79,7 +79,7 @@ class DocumentIndexes:
                 index += 1
                 self._placed[id(new[key])] = index
             else:
-                index = self._moved_behind(known[key], index)
+                index = self._moved_behind(members_by_key[key], index)
 
     def _moved_behind(self, member: Member, index: int) -> int:
         """The index of a local item, increased if an added item before it has the same index."""
@@ -155,21 +155,21 @@ def _merged_items(
     sides: PackageSides, outcomes: Sequence[ResourceOutcome], redactions: Sequence[Redaction]
 ) -> list[MergedItem]:
     """Applies each outcome and returns the written items; the given items are not changed."""
-    parts = in_parallel(lambda part: [_merged(sides, outcome, redactions) for outcome in part], outcomes)
+    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], outcomes)
     return [item for part in parts for item in part]
 
 
-def _merged(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
+def _merge_item(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
-    carry_out(resource, outcome, results, redactions, fit=partial(_fitted, resource.column))
+    carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
     report(outcome, resource, results, redactions, refused=False)
     data = resource.data() if resource.is_changed and not results.errors else None
     resource.forget()
     return MergedItem(data, list(results))
 
 
-def _fitted(column: int, document: str) -> str:
+def _indent_document(column: int, document: str) -> str:
     """The text of a document in the lines of an item, indented to the column of the item's fields."""
     text = _SEPARATORS.sub("", document, count=1)
     lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
@@ -205,7 +205,7 @@ def merge_package(resource_list: ResourceList) -> None:
     merged = merger.run(*sides)
     if resource_list.results.errors:
         return
-    outcomes = merged.outcomes(sides.inhabited(merged.resources))
+    outcomes = merged.outcomes(sides.remaining_places(merged.resources))
     write_outcomes(resource_list, sides, outcomes, policy.redactions)
     of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
     _report_notices(resource_list, sides, settings.policy, package, PackageDecisions(outcomes, of_files))
@@ -238,16 +238,18 @@ def _read_policies(resource_list: ResourceList, settings: MergeSettings) -> tupl
 
     root = root_package(resource_list)
     places = ((place_of(item.annotations, root) or "", item) for item in items)
-    found = [(place, item.root) for place, item in places if "/" not in place and is_policy(item.root)]
+    policies = [(place, item.root) for place, item in places if "/" not in place and is_policy(item.root)]
     try:
-        if len(found) > 1:
-            raise KrmMergeError(f"{found[1][0]}: a second MergePolicy; the package has one in {found[0][0]}, keep one")
-        package = read_policy(found[0][0] or "MergePolicy", found[0][1]) if found else NO_POLICY
+        if len(policies) > 1:
+            raise KrmMergeError(
+                f"{policies[1][0]}: a second MergePolicy; the package has one in {policies[0][0]}, keep one"
+            )
+        package = read_policy(policies[0][0] or "MergePolicy", policies[0][1]) if policies else NO_POLICY
     except KrmMergeError as error:
-        resource_list.results.error(str(error), file=found[0][0] or None)
+        resource_list.results.error(str(error), file=policies[0][0] or None)
         return None, None
-    asked = settings.policy.on_conflict if settings.is_policy_given else None
-    return package, combine(asked, settings.policy.rules, package, settings.policy.redactions)
+    option = settings.policy.on_conflict if settings.is_policy_given else None
+    return package, combine(option, settings.policy.rules, package, settings.policy.redactions)
 
 
 def _report_notices(

@@ -63,7 +63,7 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
         data = config.get("data")
         holder = data if isinstance(data, MappingNode) else MappingNode(None, 0, 0, True)
     plain = _plain(holder, is_config_map)
-    return plain if plain is not None else _validated(resource_list, holder, is_config_map)
+    return plain if plain is not None else _validate(resource_list, holder, is_config_map)
 
 
 def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
@@ -71,8 +71,8 @@ def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return None
     if not is_config_map:
-        for name, wanted in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
-            if name not in fields or fields[name].canonical != wanted:
+        for name, expected in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
+            if name not in fields or fields[name].canonical != expected:
                 return None
         metadata = fields.get("metadata")
         if metadata is not None and not isinstance(metadata, MappingNode):
@@ -108,7 +108,7 @@ def _is_null(node: Node | None) -> bool:
     return node is None or node.canonical == ("null",)
 
 
-def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
+def _validate(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.models import ConfigMapData, MergePackage
     from krm_merge.krm.validation import validate
     from krm_merge.policy.models import list_keys_of, redactions_of, rules_of
@@ -168,7 +168,7 @@ class ItemsOfSide:
     def relocate(self, moves: Mapping[str, str]) -> None:
         """Puts what is in some files into others, by old paths (R13)."""
         if moves:
-            self.found = [_relocated(member, moves) for member in self.found]
+            self.found = [_relocate_member(member, moves) for member in self.found]
             self.others = [_relocated_document(document, moves) for document in self.others]
 
     def kptfiles(self) -> list[Member]:
@@ -211,11 +211,11 @@ class PackageSides:
     @property
     def has_files(self) -> bool:
         """Whether original and upstream are whole packages that say in which file each resource is."""
-        given = self.original.others, self.upstream.others
+        whole_sides = self.original.others, self.upstream.others
         return (
-            all(given)
+            all(whole_sides)
             and self.local.is_whole
-            and all(PATH.encode() in document.data for side in given for document in side)
+            and all(PATH.encode() in document.data for side in whole_sides for document in side)
         )
 
     @property
@@ -224,7 +224,7 @@ class PackageSides:
         others = (document.member() for side in self for document in side.others)
         return [member for side in self for member in side.found] + [m for m in others if m is not None]
 
-    def inhabited(self, resources: Iterable[ResourceOutcome]) -> Iterator[str]:
+    def remaining_places(self, resources: Iterable[ResourceOutcome]) -> Iterator[str]:
         """The places of the resources that local has after the merge."""
         gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
         members = (document.member() for document in self.local.others)
@@ -274,28 +274,30 @@ class _Reader:
 
     def _take_tagged(self) -> set[str]:
         """Removes the items of other sides from the list, and the tags from local's items."""
-        found: dict[str, list[Member]] = {}
-        kept = []
+        members_by_side: dict[str, list[Member]] = {}
+        local_items = []
         for item in self._list.items:
             side = self._tag(item) if MERGE_SOURCE.encode() in item.slice.data else ""
             if side in ("", "local"):
-                kept.append(item)
+                local_items.append(item)
             if side == "local":
                 item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
                 # Read again without it: upstream's additions cannot refer to removed text.
                 item.settle(item.data())
             if side:
-                found.setdefault(side, [])
+                members_by_side.setdefault(side, [])
             if side in ("original", "upstream"):
-                found[side].append(self._member(item.root, place_of(item.annotations, self._sides.root_package)))
-        self._list.items[:] = kept
+                members_by_side[side].append(
+                    self._member(item.root, place_of(item.annotations, self._sides.root_package))
+                )
+        self._list.items[:] = local_items
         for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
-            members = found.get(name, [])
+            members = members_by_side.get(name, [])
             version.found += [member for member in members if _is_kptfile(member)]
             folder = from_own_folder(version.found)
             others = [member for member in members if not _is_kptfile(member)]
             version.others += [_read_already(_in_folder(member, folder)) for member in others]
-        return set(found)
+        return set(members_by_side)
 
     def _tag(self, item: Resource) -> str:
         try:
@@ -410,10 +412,10 @@ class _Reader:
                 kinds = [member.identity.kind for member in map(Document.member, side.others) if member is not None]
                 has = ", ".join(kinds) or "nothing"
                 results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
-        given = [name for name in ("original", "upstream") if getattr(sides, name).others]
-        if len(given) == 1:
+        whole_sides = [name for name in ("original", "upstream") if getattr(sides, name).others]
+        if len(whole_sides) == 1:
             results.info(
-                f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
+                f"functionConfig: {whole_sides[0]} holds a whole package, the other side only Kptfiles; "
                 "all other resources count as missing there"
             )
         if not sides.local.found and (sides.original.found or sides.upstream.found):
@@ -468,7 +470,7 @@ def _in_folder(member: Member, folder: str) -> Member:
     return replace(member, place=relpath(member.place, folder))
 
 
-def _relocated(member: Member, moves: Mapping[str, str]) -> Member:
+def _relocate_member(member: Member, moves: Mapping[str, str]) -> Member:
     place = moves.get(member.place)
     return member if place is None else replace(member, place=place)
 
@@ -476,7 +478,7 @@ def _relocated(member: Member, moves: Mapping[str, str]) -> Member:
 def _relocated_document(document: Document, moves: Mapping[str, str]) -> Document:
     def read() -> Member | None:
         member = document.member()
-        return None if member is None else _relocated(member, moves)
+        return None if member is None else _relocate_member(member, moves)
 
     is_known = any(path.encode() in document.data for path in moves)
     return Document(document.file, document.data, read, document.column) if is_known else document

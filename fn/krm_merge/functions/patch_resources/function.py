@@ -16,7 +16,7 @@ from krm_merge.functions.edit_items import (
     definitions_of,
     edit_items,
 )
-from krm_merge.functions.identities import Renamed, renamed, report_renames
+from krm_merge.functions.identities import Renamed, rename_of, report_renames
 from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob, format_problem, read_jobs
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import flaw_of
@@ -43,13 +43,13 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
         result = _set(result, name, before) if keeps_kind else result
         if not isinstance(result.get(name), str):
             raise PatchError("a text is expected", (name,))
-    had = _map(before, "metadata", ())
+    metadata_before = _map(before, "metadata", ())
     metadata = _map(result, "metadata", ())
     for name in ("name", "namespace"):
-        metadata = _set(metadata, name, had) if keeps_name else metadata
-        if not _is_text(metadata, name) and _is_text(had, name):
+        metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
+        if not _is_text(metadata, name) and _is_text(metadata_before, name):
             raise PatchError("a text is expected", ("metadata", name))
-    metadata = _with_books(metadata, had)
+    metadata = _with_books(metadata, metadata_before)
     if metadata is result.get("metadata") or not metadata:
         return result
     return {**result, "metadata": metadata}
@@ -57,45 +57,49 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
 
 def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
     """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
-    found = {}
+    options_by_field = {}
     for name in ("apiVersion", "kind") if keeps_kind else ():
         if _changes(after, before, name):
-            found[name] = "allowKindChange"
-    metadata, had = after.get("metadata"), before.get("metadata")
-    if keeps_name and isinstance(metadata, dict) and isinstance(had, dict):
+            options_by_field[name] = "allowKindChange"
+    metadata, metadata_before = after.get("metadata"), before.get("metadata")
+    if keeps_name and isinstance(metadata, dict) and isinstance(metadata_before, dict):
         for name in ("name", "namespace"):
-            if _changes(metadata, had, name):
-                found[f"metadata.{name}"] = "allowNameChange"
-    return found
+            if _changes(metadata, metadata_before, name):
+                options_by_field[f"metadata.{name}"] = "allowNameChange"
+    return options_by_field
 
 
 def _changes(after: Object, before: Object, name: str) -> bool:
     return name in after and not (name in before and same(after[name], before[name]))
 
 
-def _with_books(metadata: Object, had: Object) -> Object:
+def _with_books(metadata: Object, metadata_before: Object) -> Object:
     """The metadata with kpt's original bookkeeping annotations.
 
     P5: without its path kpt would treat the object as new, with another path it would move its file.
     """
     annotations = _map(metadata, "annotations", ("metadata",))
-    books = {name: text for name, text in _map(had, "annotations", ("metadata",)).items() if is_bookkeeping(name)}
-    kept = {name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)} | books
-    if same(kept, annotations):
+    books = {
+        name: text for name, text in _map(metadata_before, "annotations", ("metadata",)).items() if is_bookkeeping(name)
+    }
+    all_annotations = {
+        name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)
+    } | books
+    if same(all_annotations, annotations):
         return metadata
-    if not kept and "annotations" not in had:
+    if not all_annotations and "annotations" not in metadata_before:
         return {name: inner for name, inner in metadata.items() if name != "annotations"}
-    return {**metadata, "annotations": kept}
+    return {**metadata, "annotations": all_annotations}
 
 
 def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
     """A map in a field, empty if it is missing. Raises PatchError for anything else."""
-    found = value.get(name)
-    if found is None:
+    content = value.get(name)
+    if content is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise PatchError("a map is expected", (*path, name))
-    return found
+    return content
 
 
 def _is_text(metadata: Object, name: str) -> bool:
@@ -123,15 +127,16 @@ class Tally:
     """The result of one patch.
 
     `unstable` says that a second run would change more; `fails_again` is the error of a second run, with its resource.
-    `kept` are the identity fields that it must not change, with the options that would allow it; `copied` counts nodes.
+    `ignored` are the identity fields that it must not change, with the options that would allow it; `copied` counts
+    nodes.
     """
 
     matched: int = 0
     changed: list[str] = field(default_factory=list)
     unstable: bool = False
     fails_again: str = ""
-    kept: dict[str, str] = field(default_factory=dict)
-    renamed: list[Renamed] = field(default_factory=list)
+    ignored: dict[str, str] = field(default_factory=dict)
+    renames: list[Renamed] = field(default_factory=list)
     copied: int = 0
 
 
@@ -186,7 +191,7 @@ class Patcher:
             tally.matched += 1
             try:
                 with hiding_values(partial(_is_secret, item, job, now)):
-                    after = self._applied(job, tally, now, item, copies)
+                    after = self._apply(job, tally, now, item, copies)
             except PatchError as error:
                 self._refuse(item, job, error, secret=_is_secret(item, job, now))
                 return SAME
@@ -198,8 +203,8 @@ class Patcher:
                 return REMOVED
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))
-                if change := renamed(str(item.ref), now, after, job.label):
-                    tally.renamed.append(change)
+                if change := rename_of(str(item.ref), now, after, job.label):
+                    tally.renames.append(change)
                 now, identity = after, TargetNames.of(after)
         if now is before:
             return SAME
@@ -211,7 +216,7 @@ class Patcher:
         message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
-    def _applied(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
+    def _apply(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
         copied = self._copied.nodes
@@ -219,12 +224,12 @@ class Patcher:
         if job.patch.removes:
             return None
         if job.keeps_name or job.keeps_kind:
-            tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
-        after = _settled(after, now, job)
+            tally.ignored |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+        after = _settle(after, now, job)
         if job.patch.operations is not None and not tally.fails_again:
             # P6: a pipeline runs the function at every render.
             try:
-                again = _settled(job.patch.operations.apply(after, copies.afresh()), after, job)
+                again = _settle(job.patch.operations.apply(after, copies.afresh()), after, job)
                 tally.unstable = tally.unstable or not same(again, after)
             except PatchError as error:
                 problem = format_problem(error, job.patch, secret=_is_secret(item, job, after))
@@ -258,7 +263,7 @@ def is_list(item: Resource) -> bool:
     return item.kind == "List" and item.api_version == "v1"
 
 
-def _settled(after: Object, before: Object, job: PatchJob) -> Object:
+def _settle(after: Object, before: Object, job: PatchJob) -> Object:
     return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
 
 
@@ -279,7 +284,7 @@ def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = 
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
     results.info(message, path=job.field, rule="P4")
-    for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
+    for name, option in dict(pair for tally in tallies for pair in tally.ignored.items()).items():
         # P9: kustomize does so without a report.
         message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
         results.warning(message, path=job.field, rule="P9")
@@ -306,6 +311,8 @@ def patch_resources(resource_list: ResourceList) -> None:
     check_copies(parts)
     if results.errors:
         return
-    report_renames(resource_list.items, (one for part in parts for tally in part for one in tally.renamed), results)
+    report_renames(
+        resource_list.items, (rename for part in parts for tally in part for rename in tally.renames), results
+    )
     for at, job in enumerate(config.jobs):
         report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")

@@ -37,8 +37,8 @@ def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> st
     if match is None:
         return str(error)
     operation, words = match.groups()
-    known = _PLACES.match(words)
-    why = known.group() if known else "it cannot be applied"
+    location = _PLACES.match(words)
+    why = location.group() if location else "it cannot be applied"
     return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"
 
 
@@ -93,7 +93,7 @@ def read_jobs(resource_list: ResourceList) -> Jobs:
     jobs = Jobs()
     entries = _plain(_fields(config), jobs)
     if entries is None:
-        entries = _validated(resource_list, config, jobs)
+        entries = _validate(resource_list, config, jobs)
     for at, entry in enumerate(entries):
         jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
     return jobs
@@ -111,13 +111,13 @@ def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
     ):
         return None
     entries = [_plain_entry(value) for value in patches]
-    found = [entry for entry in entries if entry is not None]
-    if not found or len(found) < len(entries):
+    valid_entries = [entry for entry in entries if entry is not None]
+    if not valid_entries or len(valid_entries) < len(entries):
         return None
     match order, keys:
         case ("document" | "kubernetes", "multi" | "single"):
             jobs.modes = Modes(order, keys)
-            return found
+            return valid_entries
     return None
 
 
@@ -134,7 +134,7 @@ def _plain_entry(value: Value) -> _Entry | None:
     return None
 
 
-def _validated(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
+def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; reports all problems."""
     from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.krm.validation import validate
@@ -175,20 +175,20 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
     results = resource_list.results
     try:
         patches = _patches(resource_list, entry, sources)
-        given = read_target(entry.target) if entry.target is not None else None
+        configured = read_target(entry.target) if entry.target is not None else None
         if not patches:
             # P10: a generator of patches may produce none.
             results.info(f"functionConfig: {label} is empty and skipped", path=label, rule="P10")
-        if given is not None and len(patches) > 1:
+        if configured is not None and len(patches) > 1:
             # P10: with a target, each patch would apply to all selected resources, whatever object it names.
             raise PatchError(
                 f"target is for one patch, and this text holds {len(patches)}; make each a separate entry, or leave "
                 "target out where the patches name their objects"
             )
-        for name, patch in labelled(patches, label):
-            target = given or target_of(patch)
+        for name, patch in with_labels(patches, label):
+            target = configured or target_of(patch)
             if target is not None:
-                chosen_by = THE_NAME if given is None else "its target"
+                chosen_by = THE_NAME if configured is None else "its target"
                 yield PatchJob(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
                 continue
             problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
@@ -197,7 +197,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
         results.error(f"functionConfig: {label}: {error}", path=label)
 
 
-def labelled(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
+def with_labels(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
     """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
     for number, patch in enumerate(patches, 1):
         yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
@@ -220,11 +220,11 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     path, root = normpath(entry.path), root_package(resource_list)
     needle = basename(path).encode()
     candidates = (item for item in resource_list.items if needle in item.slice.data)
-    found = [item for item in candidates if place_of(item.annotations, root) == path]
-    if not found:
+    sources_in_package = [item for item in candidates if place_of(item.annotations, root) == path]
+    if not sources_in_package:
         raise PatchError(f"path: no item of the package has the file {entry.path}")
-    sources |= {id(item) for item in found}
-    return patches_of([_without_bookkeeping(item.value) for item in found], entry.type)
+    sources |= {id(item) for item in sources_in_package}
+    return patches_of([_without_bookkeeping(item.value) for item in sources_in_package], entry.type)
 
 
 def _without_bookkeeping(value: Value) -> Object:
@@ -234,11 +234,11 @@ def _without_bookkeeping(value: Value) -> Object:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict):
         return value
-    kept: dict[str, Value] = {
+    own_annotations: dict[str, Value] = {
         name: text for name, text in annotations.items() if not is_bookkeeping(name) and name != _LOCAL_CONFIG
     }
     rest = {name: inner for name, inner in metadata.items() if name != "annotations"}
-    return {**value, "metadata": {**rest, "annotations": kept} if kept else rest}
+    return {**value, "metadata": {**rest, "annotations": own_annotations} if own_annotations else rest}
 
 
 def read_target(fields: Mapping[str, str | None]) -> Target:

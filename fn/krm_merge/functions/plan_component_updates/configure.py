@@ -43,9 +43,9 @@ from krm_merge.text.reading.values import Value
 _NUDGES = "build-nudges-ref"
 
 
-def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+def take_out_deleted(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     """R5: removes deleted Components from every list; unknown names are kept (C9)."""
-    for key, item in found.resources.items():
+    for key, item in component_items.resources.items():
         gone = graph.deleted_names(key.namespace)
         for field in (*DEPENDS_ON, _NUDGES):
             names = _names(edits, item, field)
@@ -53,28 +53,30 @@ def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> 
                 _set_list(item, field, without(names, gone), edits)
                 edits.report(item, "info", "R5", f"spec.{field} is now {joined_names(without(names, gone))}")
                 if field == _NUDGES:
-                    _annotate(item, DERIVED_NUDGES, without(_annotated(edits, item, DERIVED_NUDGES), gone), edits)
-        names = _annotated(edits, item, DEPENDS_ON_ANNOTATION)
+                    _annotate(
+                        item, DERIVED_NUDGES, without(_annotation_names(edits, item, DERIVED_NUDGES), gone), edits
+                    )
+        names = _annotation_names(edits, item, DEPENDS_ON_ANNOTATION)
         if set(names) & gone:
             _annotate(item, DEPENDS_ON_ANNOTATION, without(names, gone), edits)
             edits.report(item, "info", "R5", f"{DEPENDS_ON_ANNOTATION} is now {joined_names(without(names, gone))}")
-    for item in found.others.get("NudgeConfig", ()):
+    for item in component_items.others.get("NudgeConfig", ()):
         gone = graph.deleted_names(item.namespace)
         nudges = items(edits.value(item), "spec", "nudges")
-        left = [one for one in nudges if not set(_pair(one)) & gone]
+        left = [nudge for nudge in nudges if not set(_pair(nudge)) & gone]
         if len(left) < len(nudges):
             edits.set(item, ("spec", "nudges"), left)
-            derived = _annotated(edits, item, DERIVED_NUDGES)
-            _annotate(item, DERIVED_NUDGES, [one for one in derived if not set(one.split(">")) & gone], edits)
+            derived = _annotation_names(edits, item, DERIVED_NUDGES)
+            _annotate(item, DERIVED_NUDGES, [arrow for arrow in derived if not set(arrow.split(">")) & gone], edits)
             edits.report(item, "info", "R5", f"spec.nudges is now {joined_names(map(_arrow, map(_pair, left)))}")
 
 
-def write_nudges(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+def write_nudges(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     """Sets build-nudges-ref by the graph, and records the names that only the graph added (R6)."""
-    for key, item in found.resources.items():
-        now, known = _names(edits, item, _NUDGES), _annotated(edits, item, DERIVED_NUDGES)
-        nudges, derived = nudges_of(graph, key, now, known)
-        if (nudges, derived) == (now, known):
+    for key, item in component_items.resources.items():
+        now, recorded = _names(edits, item, _NUDGES), _annotation_names(edits, item, DERIVED_NUDGES)
+        nudges, derived = nudges_of(graph, key, now, recorded)
+        if (nudges, derived) == (now, recorded):
             continue
         _set_list(item, _NUDGES, nudges, edits)
         _annotate(item, DERIVED_NUDGES, derived, edits)
@@ -84,7 +86,7 @@ def write_nudges(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None
 
 
 def write_nudge_configs(
-    found: ComponentItems, graph: Graph, edits: ValueEdits, mode: str, *, missing: bool
+    component_items: ComponentItems, graph: Graph, edits: ValueEdits, mode: str, *, missing: bool
 ) -> list[dict[str, Value]]:
     """Writes the edges to the NudgeConfigs; with `missing` also to new ones, for namespaces without one.
 
@@ -93,13 +95,13 @@ def write_nudge_configs(
     edges: dict[str, list[tuple[str, str]]] = {}
     for edge in sorted(graph.edges, key=lambda edge: (edge.dependency, edge.dependant)):
         edges.setdefault(edge.dependency.namespace, []).append((edge.dependency.name, edge.dependant.name))
-    existing = {item.namespace: item for item in found.others.get("NudgeConfig", ())}
+    existing = {item.namespace: item for item in component_items.others.get("NudgeConfig", ())}
     for namespace, item in existing.items():
-        _change_nudge_config(item, edges.pop(namespace, []), mode, found.most_nudges, edits)
+        _change_nudge_config(item, edges.pop(namespace, []), mode, component_items.most_nudges, edits)
     new: list[dict[str, Value]] = []
     for namespace, pairs in sorted(edges.items()) if missing else ():
-        if len(pairs) > found.most_nudges:
-            why = _too_many(len(pairs), found.most_nudges)
+        if len(pairs) > component_items.most_nudges:
+            why = _too_many(len(pairs), component_items.most_nudges)
             message = f"no NudgeConfig is created for namespace {namespace or 'default'}: {why}"
             edits.results.warning(message, rule="C10")
             continue
@@ -117,21 +119,21 @@ def _change_nudge_config(
     item: Resource, edges: Sequence[tuple[str, str]], mode: str, most: int, edits: ValueEdits
 ) -> None:
     nudges = items(edits.value(item), "spec", "nudges")
-    known = _annotated(edits, item, DERIVED_NUDGES)
-    left = [one for one in nudges if _arrow(_pair(one)) not in known or _pair(one) in edges]
-    declared = {_pair(one) for one in nudges if _arrow(_pair(one)) not in known}
-    there = {_pair(one) for one in left}
-    wanted = [*left, *(_nudge(pair, mode) for pair in edges if pair not in there)]
+    recorded = _annotation_names(edits, item, DERIVED_NUDGES)
+    left = [nudge for nudge in nudges if _arrow(_pair(nudge)) not in recorded or _pair(nudge) in edges]
+    declared = {_pair(nudge) for nudge in nudges if _arrow(_pair(nudge)) not in recorded}
+    there = {_pair(nudge) for nudge in left}
+    new_nudges = [*left, *(_nudge(pair, mode) for pair in edges if pair not in there)]
     derived = sorted(_arrow(pair) for pair in edges if pair not in declared)
-    if (len(left), len(wanted), derived) == (len(nudges), len(nudges), known):
+    if (len(left), len(new_nudges), derived) == (len(nudges), len(nudges), recorded):
         return
-    if len(wanted) > most:
-        edits.report(item, "warning", "C10", f"is not changed: {_too_many(len(wanted), most)}")
+    if len(new_nudges) > most:
+        edits.report(item, "warning", "C10", f"is not changed: {_too_many(len(new_nudges), most)}")
         return
-    edits.set(item, ("spec", "nudges"), wanted)
+    edits.set(item, ("spec", "nudges"), new_nudges)
     _annotate(item, DERIVED_NUDGES, derived, edits)
     rule = "R1" if len(left) == len(nudges) else "R6"
-    edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, wanted)))}")
+    edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, new_nudges)))}")
 
 
 def _too_many(count: int, most: int) -> str:
@@ -143,12 +145,12 @@ def _nudge(pair: tuple[str, str], mode: str) -> dict[str, Value]:
     return {"from": pair[0], "to": pair[1], "mode": mode}
 
 
-def report_ignored_nudges(found: ComponentItems, results: Results) -> None:
+def report_ignored_nudges(component_items: ComponentItems, results: Results) -> None:
     """C10: with a NudgeConfig, Konflux silently ignores build-nudges-ref."""
     obeyed: dict[str, set[tuple[str, str]]] = {}
-    for item in found.others.get("NudgeConfig", ()):
+    for item in component_items.others.get("NudgeConfig", ()):
         obeyed.setdefault(item.namespace, set()).update(map(_pair, items(item.value, "spec", "nudges")))
-    for key, item in found.resources.items():
+    for key, item in component_items.resources.items():
         names = [str(name) for name in items(item.value, "spec", _NUDGES)] if key.namespace in obeyed else []
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
@@ -194,7 +196,7 @@ def _set_list(item: Resource, field: str, names: list[str], edits: ValueEdits) -
         edits.remove(item, ("spec", field))
 
 
-def _annotated(edits: ValueEdits, item: Resource, name: str) -> list[str]:
+def _annotation_names(edits: ValueEdits, item: Resource, name: str) -> list[str]:
     return split_names(text(edits.value(item), *ANNOTATIONS, name))
 
 
@@ -202,7 +204,7 @@ def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) ->
     """Sets an annotation to names separated by commas if it differs, and removes an empty one."""
     if not names:
         edits.remove(item, (*ANNOTATIONS, name))
-    elif _annotated(edits, item, name) != names:
+    elif _annotation_names(edits, item, name) != names:
         edits.set(item, (*ANNOTATIONS, name), ",".join(names))
 
 
@@ -213,59 +215,61 @@ _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
 
 
-def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates) -> None:
+def configure(
+    resource_list: ResourceList, component_items: ComponentItems, graph: Graph, config: PlanComponentUpdates
+) -> None:
     """Edits the items and reports the changes."""
-    emit, edits = config.emit, ValueEdits(resource_list.results, found.is_listed)
+    emit, edits = config.emit, ValueEdits(resource_list.results, component_items.is_listed)
     if emit.nudgeMode == "validated":
-        graph = _with_new_edges_validated(found, graph, is_written=emit.nudgeConfig)
+        graph = _with_new_edges_validated(component_items, graph, is_written=emit.nudgeConfig)
     versions = with_versions(graph)
-    take_out_deleted(found, graph, edits)
+    take_out_deleted(component_items, graph, edits)
     if emit.buildNudgesRef:
-        write_nudges(found, graph, edits)
+        write_nudges(component_items, graph, edits)
     new = []
     if emit.buildNudgesRef or emit.nudgeConfig:
         # C10: with a NudgeConfig, Konflux reads only that.
-        new = write_nudge_configs(found, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
+        new = write_nudge_configs(component_items, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
     if emit.contexts:
-        _repositories(found, versions.graph, edits)
-        _scenarios(found, graph, edits)
+        _repositories(component_items, versions.graph, edits)
+        _scenarios(component_items, graph, edits)
     if emit.releasePlans:
-        _release_plans(found, graph, edits)
+        _release_plans(component_items, graph, edits)
     if emit.celGuards:
-        _triggers(found, versions, config.digest.files, edits)
+        _triggers(component_items, versions, config.digest.files, edits)
     edits.carry_out()
     write_items(resource_list, (), new, "konflux")
 
 
-def _with_new_edges_validated(found: ComponentItems, graph: Graph, *, is_written: bool) -> Graph:
+def _with_new_edges_validated(_add_new_edges: ComponentItems, graph: Graph, *, is_written: bool) -> Graph:
     """The graph as NudgeConfigs have it when this run has added its edges to them."""
-    namespaces = {item.namespace for item in found.others.get("NudgeConfig", ())}
-    known = {(one.namespace, one.source, one.target) for one in found.nudges}
+    namespaces = {item.namespace for item in _add_new_edges.others.get("NudgeConfig", ())}
+    recorded = {(nudge.namespace, nudge.source, nudge.target) for nudge in _add_new_edges.nudges}
     new = {
         edge
         for edge in graph.edges
         if (is_written or edge.dependant.namespace in namespaces)
-        and (edge.dependant.namespace, edge.dependency.name, edge.dependant.name) not in known
+        and (edge.dependant.namespace, edge.dependency.name, edge.dependant.name) not in recorded
     }
     return replace(graph, validated=graph.validated | new)
 
 
-def _repositories(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    for item in found.others.get("Repository", ()):
+def _repositories(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+    for item in component_items.others.get("Repository", ()):
         url = same_repository(text(edits.value(item), "spec", "url"))
         ours = [c for _, c in sorted(graph.components.items()) if url and same_repository(c.repository) == url]
         if not ours:
             continue
-        context, said = repository_context(ours)
+        context, message = repository_context(ours)
         if (text(edits.value(item), "spec", "context") or ".") != context:
             edits.set(item, ("spec", "context"), context)
             edits.report(item, "info", "R13", f"spec.context is now {context}")
-        if said:
-            edits.report(item, "info", "I7", said)
+        if message:
+            edits.report(item, "info", "I7", message)
 
 
-def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    for item, application in _with_applications("IntegrationTestScenario", found, graph, edits):
+def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+    for item, application in _with_applications("IntegrationTestScenario", component_items, graph, edits):
         try:
             replaced = _replaced_contexts(item)
         except ValueError:
@@ -273,29 +277,29 @@ def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
             continue
         if not application.untested and replaced is None:
             continue
-        by_name = {text(one, "name"): one for one in items(edits.value(item), "spec", "contexts")}
-        wanted = scenario_contexts(list(by_name), replaced, application)
-        if not wanted.names:
+        by_name = {text(context, "name"): context for context in items(edits.value(item), "spec", "contexts")}
+        target = scenario_contexts(list(by_name), replaced, application)
+        if not target.names:
             edits.remove(item, ("spec", "contexts"))
-        elif list(by_name) != wanted.names:
-            edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in wanted.names])
-        _remember(item, None if wanted.replaced is None else json.dumps(wanted.replaced), edits)
-        if wanted.untested:
-            message = f"does not test {joined_names(wanted.untested)}, which others depend on"
-            if wanted.names == [GROUP_TESTS]:
+        elif list(by_name) != target.names:
+            edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in target.names])
+        _remember(item, None if target.replaced is None else json.dumps(target.replaced), edits)
+        if target.untested:
+            message = f"does not test {joined_names(target.untested)}, which others depend on"
+            if target.names == [GROUP_TESTS]:
                 message += "; it tests groups, since without contexts it would test everything"
             edits.report(item, "info", "R14", message)
-        elif wanted.replaced is not None:
+        elif target.replaced is not None:
             tested = joined_names(application.tested)
             message = f"tests {tested} and groups; a new Component is untested until this runs again"
             edits.report(item, "info", "R14", message)
         elif replaced is not None:
-            edits.report(item, "info", "R6", f"spec.contexts is restored: {joined_names(wanted.names)}")
+            edits.report(item, "info", "R6", f"spec.contexts is restored: {joined_names(target.names)}")
 
 
-def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     place = (*ANNOTATIONS, _RELEASE)
-    for item, application in _with_applications("ReleasePlan", found, graph, edits):
+    for item, application in _with_applications("ReleasePlan", component_items, graph, edits):
         try:
             replaced = _replaced_expression(item)
         except ValueError:
@@ -308,22 +312,22 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.report(item, "info", "R16", "does not release automatically, and is not changed")
             continue
         try:
-            wanted, theirs = release_expression(now, replaced, application)
+            expression, theirs = release_expression(now, replaced, application)
         except CelError as error:
             edits.report(item, "warning", "R16", f"its expression cannot be read and is not changed: {error}")
             continue
-        if (wanted, theirs) == (now, replaced):
+        if (expression, theirs) == (now, replaced):
             continue
-        if not wanted:
+        if not expression:
             edits.remove(item, place)
-        elif wanted != now:
-            edits.set_text(item, place, wanted)
+        elif expression != now:
+            edits.set_text(item, place, expression)
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
             condition = ", if its previous expression is true, too" if theirs else ""
             edits.report(item, "info", "R16", f"releases only {joined_names(application.tested)}{condition}")
         else:
-            edits.report(item, "info", "R6", f"its expression is {'restored' if wanted else 'removed'}")
+            edits.report(item, "info", "R6", f"its expression is {'restored' if expression else 'removed'}")
 
 
 def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
@@ -335,9 +339,11 @@ def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
     return version if versions.of.get(version) == key else key
 
 
-def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection[str], edits: ValueEdits) -> None:
+def _triggers(
+    component_items: ComponentItems, versions: VersionedGraph, files: Collection[str], edits: ValueEdits
+) -> None:
     graph = versions.graph
-    for item in found.definitions:
+    for item in component_items.definitions:
         component = graph.components.get(_built_by(item, versions))
         if component is None:
             continue
@@ -345,15 +351,15 @@ def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection
         theirs = _nudge_files(item, nudge_files(component, graph, files), now, edits)
         if not now:
             continue
-        wanted = trigger_expression(now, component, graph, files, theirs)
-        for problem in wanted.problems:
+        trigger = trigger_expression(now, component, graph, files, theirs)
+        for problem in trigger.problems:
             edits.report(item, "warning", "R12", problem)
-        if wanted.text != now:
-            edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), wanted.text)
-            edits.report(item, "info", "R12", "; ".join(wanted.changes))
+        if trigger.text != now:
+            edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), trigger.text)
+            edits.report(item, "info", "R12", "; ".join(trigger.changes))
 
 
-def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: ValueEdits) -> list[str]:
+def _nudge_files(item: Resource, file_names: list[str], expression: str, edits: ValueEdits) -> list[str]:
     """C10: writes the files that build-service edits after a push; returns the value if a person wrote it."""
     place = (*ANNOTATIONS, _NUDGE_FILES)
     now = text(edits.value(item), *place)
@@ -365,18 +371,18 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
     except ValueError:
         _left(item, edits)
         return split_names(now)
-    if not wanted and replaced is None:
+    if not file_names and replaced is None:
         return split_names(now)
-    written = ", ".join(wanted) if wanted else replaced
+    written = ", ".join(file_names) if file_names else replaced
     if not written:
         edits.remove(item, place)
     elif written != now:
         edits.set_text(item, place, written)
     before = now if replaced is None else replaced
-    _remember(item, json.dumps(before or None, ensure_ascii=False) if wanted else None, edits)
+    _remember(item, json.dumps(before or None, ensure_ascii=False) if file_names else None, edits)
     if written != now:
         message = f"build-service edits {written or 'its default files'}"
-        edits.report(item, "info", "C10" if wanted else "R6", message)
+        edits.report(item, "info", "C10" if file_names else "R6", message)
     return split_names(written or "")
 
 
@@ -384,18 +390,18 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
 
 
 def _with_applications(
-    kind: str, found: ComponentItems, graph: Graph, edits: ValueEdits
+    kind: str, component_items: ComponentItems, graph: Graph, edits: ValueEdits
 ) -> Iterator[tuple[Resource, Application]]:
     """The items of a kind whose application has Components here."""
     # R16: Components that are tested only for a validated edge are not released.
     is_tested = graph.is_tested if kind == "ReleasePlan" else graph.is_validated
-    known = applications(graph, is_tested)
-    for item in found.others.get(kind, ()):
+    by_application = applications(graph, is_tested)
+    for item in component_items.others.get(kind, ()):
         group = text(item.value, "spec", "componentGroup")
         if group:
-            application = _of_group(item, group, found, graph, is_tested, edits)
+            application = _of_group(item, group, component_items, graph, is_tested, edits)
         else:
-            application = known.get((item.namespace, text(item.value, "spec", "application")))
+            application = by_application.get((item.namespace, text(item.value, "spec", "application")))
         if application is not None:
             yield item, application
 
@@ -403,7 +409,7 @@ def _with_applications(
 def _of_group(
     item: Resource,
     name: str,
-    found: ComponentItems,
+    component_items: ComponentItems,
     graph: Graph,
     is_tested: Callable[[ComponentKey], bool],
     edits: ValueEdits,
@@ -413,7 +419,9 @@ def _of_group(
     None if a group is not in the package: which Components it has is unknown (C16).
     """
     groups = {
-        group.name: group for group in found.others.get("ComponentGroup", ()) if group.namespace == item.namespace
+        group.name: group
+        for group in component_items.others.get("ComponentGroup", ())
+        if group.namespace == item.namespace
     }
     names, pending, seen = set[str](), [name], set[str]()
     while pending:
@@ -422,11 +430,11 @@ def _of_group(
             edits.report(item, "warning", "C16", f"is not changed: the package lacks the ComponentGroup {pending[-1]}")
             return None
         seen.add(pending.pop())
-        for one in items(group.value, "spec", "components"):
-            if text(one, "kind").lower() != "componentgroup":
-                names.add(text(one, "name"))
-            elif text(one, "name") not in seen:
-                pending.append(text(one, "name"))
+        for member in items(group.value, "spec", "components"):
+            if text(member, "kind").lower() != "componentgroup":
+                names.add(text(member, "name"))
+            elif text(member, "name") not in seen:
+                pending.append(text(member, "name"))
     keys = [key for each in sorted(names) if (key := ComponentKey(item.namespace, each)) in graph.components]
     if missing := sorted(names - {key.name for key in keys}):
         edits.report(item, "warning", "C16", f"the package lacks {joined_names(missing)} of the ComponentGroup {name}")
@@ -437,19 +445,19 @@ def _of_group(
 def _replaced_contexts(item: Resource) -> list[str] | None:
     """The recorded contexts of a scenario, None if there are none. Raises ValueError."""
     written = text(item.value, *_REPLACED)
-    found = json.loads(written) if written else None
-    if not isinstance(found, list | None):
+    contexts = json.loads(written) if written else None
+    if not isinstance(contexts, list | None):
         raise ValueError
-    return None if found is None else [str(name) for name in found]
+    return None if contexts is None else [str(name) for name in contexts]
 
 
 def _replaced_expression(item: Resource) -> str | None:
     """The recorded expression of a ReleasePlan, '' if it had none, None if nothing is recorded. Raises ValueError."""
     written = text(item.value, *_REPLACED)
-    found = json.loads(written) if written else None
-    if not isinstance(found, str | None):
+    expression = json.loads(written) if written else None
+    if not isinstance(expression, str | None):
         raise ValueError
-    return (found or "") if written else None
+    return (expression or "") if written else None
 
 
 def _left(item: Resource, edits: ValueEdits) -> None:

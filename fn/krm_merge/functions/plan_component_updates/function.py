@@ -82,9 +82,9 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
 def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
     plans, _ = plan(graph, history, choices)
     waiting: dict[ComponentKey, list[str]] = {}
-    for one in plans:
-        for dependant in one.target.dependants:
-            waiting.setdefault(dependant.key, []).append(_label(one))
+    for update_plan in plans:
+        for dependant in update_plan.target.dependants:
+            waiting.setdefault(dependant.key, []).append(_label(update_plan))
     groups: dict[str, set[ComponentKey]] = {}
     branches = Planning(graph, history, choices).choices.branches
     for key, component in graph.components.items():
@@ -94,15 +94,15 @@ def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing
     return Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
 
 
-def _label(one: Plan) -> str:
-    number = f"#{one.pull_request.number} " if one.pull_request is not None else ""
-    until = ", ".join(_short(w.pull_request) for w in one.waiting if w.pull_request is not None)
-    state = f" (draft, waits for {until})" if until else " (draft)" if one.draft else ""
-    return f"{number}{one.branch}{state}"
+def _label(update_plan: Plan) -> str:
+    number = f"#{update_plan.pull_request.number} " if update_plan.pull_request is not None else ""
+    until = ", ".join(_short(w.pull_request) for w in update_plan.waiting if w.pull_request is not None)
+    state = f" (draft, waits for {until})" if until else " (draft)" if update_plan.draft else ""
+    return f"{number}{update_plan.branch}{state}"
 
 
-def _short(one: PullRequest) -> str:
-    return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"
+def _short(pull_request: PullRequest) -> str:
+    return f"{same_repository(pull_request.repository).rpartition('/')[2]}#{pull_request.number}"
 
 
 Object = dict[str, Value]
@@ -116,35 +116,35 @@ _SIMULATION_FOLDER = "simulation"
 
 def simulate_components(
     resource_list: ResourceList,
-    found: ComponentItems,
+    component_items: ComponentItems,
     graph: Graph,
     config: PlanComponentUpdates,
     plans: Sequence[Plan],
 ) -> list[Result]:
     """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
-    history = History(found.builds, found.pull_requests, graph.components)
+    history = History(component_items.builds, component_items.pull_requests, graph.components)
     planning = Planning(graph, history, choices_of(config))
-    simulation, findings = simulate(planning, _world(found, plans))
-    _promote(found, simulation, history)
-    snapshots = [_snapshot(one, config.applySnapshots) for one in simulation.snapshots]
-    releases = [_release(one, config.applySnapshots) for one in simulation.releases]
-    for kind, wanted in (("Snapshot", snapshots), ("Release", releases)):
-        existing = [item for item in found.others.get(kind, ()) if item.annotations.get(_MADE_BY) == "true"]
-        write_items(resource_list, existing, wanted, _SIMULATION_FOLDER)
+    simulation, findings = simulate(planning, _world(component_items, plans))
+    _promote(component_items, simulation, history)
+    snapshots = [_snapshot(snapshot, config.applySnapshots) for snapshot in simulation.snapshots]
+    releases = [_release(release, config.applySnapshots) for release in simulation.releases]
+    for kind, values in (("Snapshot", snapshots), ("Release", releases)):
+        existing = [item for item in component_items.others.get(kind, ()) if item.annotations.get(_MADE_BY) == "true"]
+        write_items(resource_list, existing, values, _SIMULATION_FOLDER)
     return findings
 
 
-def _world(found: ComponentItems, planned: Sequence[Plan]) -> World:
+def _world(component_items: ComponentItems, planned: Sequence[Plan]) -> World:
     scenarios: dict[tuple[str, str], list[str]] = {}
-    for item in found.others.get("IntegrationTestScenario", ()):
+    for item in component_items.others.get("IntegrationTestScenario", ()):
         scenarios.setdefault(_application(item), []).append(item.name)
     plans: dict[tuple[str, str], list[str]] = {}
-    for item in found.others.get("ReleasePlan", ()):
+    for item in component_items.others.get("ReleasePlan", ()):
         label = text(item.value, "metadata", "labels", f"{_RELEASE}/auto-release")
         annotation = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
         if "false" not in (label, annotation):
             plans.setdefault(_application(item), []).append(item.name)
-    snapshots = found.others.get("Snapshot", ())
+    snapshots = component_items.others.get("Snapshot", ())
     return World(
         {at_: sorted(names) for at_, names in scenarios.items()},
         {at_: sorted(names) for at_, names in plans.items()},
@@ -157,12 +157,12 @@ def _world(found: ComponentItems, planned: Sequence[Plan]) -> World:
 def _parts(item: Resource) -> list[SnapshotPart]:
     return [
         SnapshotPart(
-            text(one, "name"),
-            text(one, "containerImage"),
-            text(one, "source", "git", "url"),
-            text(one, "source", "git", "revision"),
+            text(part, "name"),
+            text(part, "containerImage"),
+            text(part, "source", "git", "url"),
+            text(part, "source", "git", "revision"),
         )
-        for one in items(item.value, "spec", "components")
+        for part in items(item.value, "spec", "components")
     ]
 
 
@@ -172,53 +172,56 @@ def _application(item: Resource) -> tuple[str, str]:
 
 def _has_passed(item: Resource) -> bool:
     conditions = items(item.value, "status", "conditions")
-    return any(text(one, "type") == "AppStudioTestSucceeded" and text(one, "status") == "True" for one in conditions)
+    return any(
+        text(condition, "type") == "AppStudioTestSucceeded" and text(condition, "status") == "True"
+        for condition in conditions
+    )
 
 
-def _promote(found: ComponentItems, simulation: Simulation, history: History) -> None:
+def _promote(component_items: ComponentItems, simulation: Simulation, history: History) -> None:
     """R15: the global candidate list is kept in the Components."""
     for key, image in simulation.candidates.items():
-        item = found.resources[key]
+        item = component_items.resources[key]
         # Otherwise only the Component itself names the promoted digest.
         is_built = history.promoted_build(key) is not None
-        if at(item.value, "status", "lastPromotedImage") != image and is_built and not found.is_listed(item):
+        if at(item.value, "status", "lastPromotedImage") != image and is_built and not component_items.is_listed(item):
             item.set("status.lastPromotedImage", image)
 
 
-def _snapshot(one: Snapshot, applied: bool) -> Object:
+def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
     annotations: Object = {_MADE_BY: "true"}
-    labels: Object = {f"{_TEST}/type": one.type}
-    if one.component:
-        labels["appstudio.openshift.io/component"] = one.component
-        labels[f"pac.{_TEST}/event-type"] = "push" if one.pushed else "pull_request"
-    if one.group:
-        labels[f"{_TEST}/pr-group-sha"] = group_label(one.group)
-        annotations[f"{_TEST}/pr-group"] = one.group
-    if one.tests:
-        annotations[f"{OWN_GROUP}/tests"] = ",".join(one.tests)
-    if one.reports:
-        annotations[f"{OWN_GROUP}/reports"] = ",".join(one.reports)
-    if one.blocker:
-        annotations[f"{OWN_GROUP}/held"] = one.blocker
-    if one.type == "group":
-        annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in one.parts])
+    labels: Object = {f"{_TEST}/type": snapshot.type}
+    if snapshot.component:
+        labels["appstudio.openshift.io/component"] = snapshot.component
+        labels[f"pac.{_TEST}/event-type"] = "push" if snapshot.pushed else "pull_request"
+    if snapshot.group:
+        labels[f"{_TEST}/pr-group-sha"] = group_label(snapshot.group)
+        annotations[f"{_TEST}/pr-group"] = snapshot.group
+    if snapshot.tests:
+        annotations[f"{OWN_GROUP}/tests"] = ",".join(snapshot.tests)
+    if snapshot.reports:
+        annotations[f"{OWN_GROUP}/reports"] = ",".join(snapshot.reports)
+    if snapshot.blocker:
+        annotations[f"{OWN_GROUP}/held"] = snapshot.blocker
+    if snapshot.type == "group":
+        annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in snapshot.parts])
     if not applied:
         # On a cluster it would start tests and releases.
         annotations[LOCAL_CONFIG] = "true"
     parts: list[Value] = []
-    for part in one.parts:
+    for part in snapshot.parts:
         git: Object = {"url": part.repository, **({"revision": part.revision} if part.revision else {})}
         parts.append({"name": part.name, "containerImage": part.image, "source": {"git": git}})
-    return _object("Snapshot", one.namespace, one.name, labels, annotations) | {
-        "spec": {"application": one.application, "components": parts}
+    return _object("Snapshot", snapshot.namespace, snapshot.name, labels, annotations) | {
+        "spec": {"application": snapshot.application, "components": parts}
     }
 
 
-def _release(one: Release, applied: bool) -> Object:
+def _release(release: Release, applied: bool) -> Object:
     annotations: Object = {_MADE_BY: "true", **({} if applied else {LOCAL_CONFIG: "true"})}
     labels: Object = {f"{_RELEASE}/automated": "true"}
-    return _object("Release", one.namespace, one.name, labels, annotations) | {
-        "spec": {"snapshot": one.snapshot, "releasePlan": one.plan}
+    return _object("Release", release.namespace, release.name, labels, annotations) | {
+        "spec": {"snapshot": release.snapshot, "releasePlan": release.plan}
     }
 
 
@@ -256,11 +259,13 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
         configure(resource_list, items, graph, config)
         return
-    plans = _planned(items, graph, config, results)
+    plans = _plan_updates(items, graph, config, results)
     if config.mode == "simulate":
         report_findings(simulate_components(resource_list, items, graph, config, plans), items, results)
     policy = digest_policy(config)
-    write_items(resource_list, items.plans, [plan_resource(one, policy) for one in plans], _PLANS_FOLDER)
+    write_items(
+        resource_list, items.plans, [plan_resource(update_plan, policy) for update_plan in plans], _PLANS_FOLDER
+    )
 
 
 def _report_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
@@ -279,7 +284,7 @@ def _report_missing(resource_list: ResourceList, items: ComponentItems, config: 
         results.warning(message, path=path, file=file, rule="C9", tags={"component": name})
 
 
-def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
+def _plan_updates(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
     versioned = with_versions(graph)
     builds = versioned.builds(_history(items, graph))
     history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
@@ -299,10 +304,10 @@ def report_findings(
     versions: Mapping[ComponentKey, ComponentKey] | None = None,
 ) -> None:
     """Reports findings, each at its Component; `versions` says which Component some are a version of."""
-    for one in findings:
-        key = component_of(one)
+    for finding in findings:
+        key = component_of(finding)
         item = items.resources.get((versions or {}).get(key, key))
         if item is None:
-            results.add(replace(one, resource=None))
+            results.add(replace(finding, resource=None))
         else:
-            results.add(replace(one, resource=item.ref, file=item.file, file_index=item.index))
+            results.add(replace(finding, resource=item.ref, file=item.file, file_index=item.index))

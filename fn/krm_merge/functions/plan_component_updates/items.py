@@ -87,35 +87,37 @@ class ComponentItems:
 
     def is_listed(self, item: Resource) -> bool:
         """Whether it is an item of a List, which is not edited."""
-        return any(one is item for one in self.listed) if self.listed else False
+        return any(item_of_list is item for item_of_list in self.listed) if self.listed else False
 
     @property
     def names(self) -> set[str]:
         """The names of all Components that an item describes or references."""
-        found = {key.name for key in self.components} | {build.component.name for build in self.builds}
+        all_names = {key.name for key in self.components} | {build.component.name for build in self.builds}
         for key, component in self.components.items():
             # Including the nudges of `configure`, which declare nothing.
             written = items(self.resources[key].value, "spec", "build-nudges-ref")
-            found |= {*component.depends_on, *map(str, written)}
+            all_names |= {*component.depends_on, *map(str, written)}
         for item in self.others.get("NudgeConfig", ()):
             for nudge in items(item.value, "spec", "nudges"):
-                found |= {text(nudge, "from"), text(nudge, "to")}
-        for described in filter(None, (parse_description(one.description) for one in self.pull_requests)):
-            found |= described.digests.keys()
-        return found
+                all_names |= {text(nudge, "from"), text(nudge, "to")}
+        for described in filter(
+            None, (parse_description(pull_request.description) for pull_request in self.pull_requests)
+        ):
+            all_names |= described.digests.keys()
+        return all_names
 
 
 def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
     """Reads the items that describe components; reports unreadable ones."""
-    found = ComponentItems()
-    for item in _unpacked(resources, found):
+    component_items = ComponentItems()
+    for item in _unpack(resources, component_items):
         try:
             if item.kind not in _KINDS:
                 continue
             if flaw := flaw_of(item.root):
                 results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
                 continue
-            _read_item(item, found, results)
+            _read_item(item, component_items, results)
         except ResourceError as error:
             results.error(str(error), file=error.file)
         except UnreadableError as error:
@@ -123,15 +125,15 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
                 message = f"{item.ref}: {path}: {problem}"
                 results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
     promotions: dict[ComponentKey, list[Promotion]] = {}
-    for one in found.promotions:
-        promotions.setdefault(one.component, []).append(one)
-    for key, component in found.components.items():
-        released = replace(component, released_as=released_as(component, found.admissions))
-        found.components[key] = with_promotions(released, promotions.get(key, ()))
-    return found
+    for promotion in component_items.promotions:
+        promotions.setdefault(promotion.component, []).append(promotion)
+    for key, component in component_items.components.items():
+        released = replace(component, released_as=released_as(component, component_items.admissions))
+        component_items.components[key] = with_promotions(released, promotions.get(key, ()))
+    return component_items
 
 
-def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[Resource]:
+def _unpack(resources: Iterable[Resource], component_items: ComponentItems) -> Iterator[Resource]:
     """The resources, in place of a List (`kubectl get -o yaml`) its items, which can be read but not edited (C10)."""
     for item in resources:
         if item.kind != "List" or item.api_version != "v1":
@@ -140,52 +142,52 @@ def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[
         listed = item.root.get("items")
         for node in listed.items if isinstance(listed, SequenceNode) else ():
             if isinstance(node, MappingNode):
-                one = Resource.from_tree(node, item.file, item.index)
-                found.listed.append(one)
-                yield one
+                member = Resource.from_tree(node, item.file, item.index)
+                component_items.listed.append(member)
+                yield member
 
 
-def _read_item(item: Resource, found: ComponentItems, results: Results) -> None:
+def _read_item(item: Resource, component_items: ComponentItems, results: Results) -> None:
     group, value = item.api_version.rpartition("/")[0], item.value
     match item.kind:
         case "Component" if group in GROUPS:
             component = read_component(value)
-            if component.key in found.resources:
-                places = f"{_place(found.resources[component.key])} and {_place(item)}"
+            if component.key in component_items.resources:
+                places = f"{_place(component_items.resources[component.key])} and {_place(item)}"
                 raise UnreadableError(f"{places} describe the same Component; remove one of them", "metadata.name")
-            found.components[component.key] = component
-            found.resources[component.key] = item
+            component_items.components[component.key] = component
+            component_items.resources[component.key] = item
             for path, written in misspelt(value):
                 message = f"this field is not read; write dependencies as {written}"
                 _warn(item, path, message, "R1", component.key, results)
         case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
-            found.most_nudges = read_most_nudges(value)
+            component_items.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
-            found.nudges += read_nudges(value)
-            found.others.setdefault(item.kind, []).append(item)
+            component_items.nudges += read_nudges(value)
+            component_items.others.setdefault(item.kind, []).append(item)
         case "PipelineRun" if group == "tekton.dev":
             build = read_build(value)
             if build is not None:
-                found.builds.append(build)
+                component_items.builds.append(build)
                 if build.outcome == "succeeded" and (path := strange_digest(value)):
                     message = f"{EXPECTED_DIGEST}; so this build is ignored"
                     _warn(item, path, message, "R19", build.component, results)
             else:
                 check_fields(item.kind, value)
-                found.definitions.append(item)
+                component_items.definitions.append(item)
         case "PullRequest" if group == OWN_GROUP:
-            found.pull_requests.append(read_pull_request(value))
+            component_items.pull_requests.append(read_pull_request(value))
         case "PullRequestPlan" if group == OWN_GROUP:
-            found.plans.append(item)
+            component_items.plans.append(item)
         case "ReleasePlanAdmission" if group in GROUPS:
-            found.admissions.append(read_admission(value))
+            component_items.admissions.append(read_admission(value))
         case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
             check_fields(kind, value)
             if kind == "Snapshot":
-                found.passed |= set(read_passed(value))
+                component_items.passed |= set(read_passed(value))
             elif kind == "ComponentGroup":
-                found.promotions += read_promotions(value)
-            found.others.setdefault(kind, []).append(item)
+                component_items.promotions += read_promotions(value)
+            component_items.others.setdefault(kind, []).append(item)
 
 
 def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
@@ -213,9 +215,9 @@ def in_style_of(before: Node, text: str) -> Scalar | None:
     with a newline where it did before.
     """
     for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():
-        found = _read_scalar(spelling)
-        if found is not None and found.canonical in (text, f"{text}\n"):
-            return found
+        scalar = _read_scalar(spelling)
+        if scalar is not None and scalar.canonical in (text, f"{text}\n"):
+            return scalar
     return None
 
 
@@ -230,11 +232,11 @@ def _spellings(before: Scalar, text: str) -> Iterator[str]:
             yield _block(f">{chomping}", _laid_out(text, before))
         yield _block(f"|{chomping}", text.split("\n"))
     elif before.style == '"':
-        yield f'"{_continued(_laid_out(quoted(text)[1:-1], before))}"'
+        yield f'"{_join_lines(_laid_out(quoted(text)[1:-1], before))}"'
     else:
         if not before.style:
-            yield _continued(_laid_out(text, before))
-        yield f"'{_continued(_laid_out(in_single_quotes, before))}'"
+            yield _join_lines(_laid_out(text, before))
+        yield f"'{_join_lines(_laid_out(in_single_quotes, before))}'"
 
 
 def _laid_out(text: str, before: Scalar) -> list[str]:
@@ -242,14 +244,14 @@ def _laid_out(text: str, before: Scalar) -> list[str]:
     lines = _lines(before)
     if len(lines) < 2 and not is_block_scalar(before):
         return [text]
-    kept: list[str] = []
+    unchanged: list[str] = []
     for line in lines:
         if f"{text} ".startswith(f"{line} "):
-            kept.append(line)
+            unchanged.append(line)
             text = text[len(line) + 1 :]
         else:
             break
-    return [*kept, *re.split(r" (?=&& )", text)] if text else kept
+    return [*unchanged, *re.split(r" (?=&& )", text)] if text else unchanged
 
 
 def _lines(node: Scalar) -> list[str]:
@@ -261,7 +263,7 @@ def _lines(node: Scalar) -> list[str]:
     return [line.strip() for line in body.strip().split("\n")]
 
 
-def _continued(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "\n  ".join(lines)
 
 
@@ -361,7 +363,7 @@ def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
     node, entry = resolved(item.root), None
     for name in path:
         children = item.editor.children(node) if isinstance(node, MappingNode) else []
-        entry = next((one for one in children if isinstance(one, Entry) and key_text(one.key) == name), None)
+        entry = next((child for child in children if isinstance(child, Entry) and key_text(child.key) == name), None)
         if entry is None:
             return None
         node = resolved(item.editor.value(entry))
@@ -369,41 +371,44 @@ def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
 
 
 def write_items(
-    resource_list: ResourceList, existing: Sequence[Resource], wanted: Iterable[Object], folder: str
+    resource_list: ResourceList, existing: Sequence[Resource], values: Iterable[Object], folder: str
 ) -> None:
     """Makes the existing items of a kind the wanted ones, by namespace and name; new ones get a file in the folder."""
-    known = {(item.namespace, item.name): item for item in existing}
+    by_name = {(item.namespace, item.name): item for item in existing}
     root = root_package(resource_list)
     free: FreeIndexes | None = None
-    for value in wanted:
+    for value in values:
         tree = from_value(value)
         assert isinstance(tree, MappingNode)
         identity = identity_of(tree)
-        item = known.pop((identity.namespace, identity.name), None)
+        item = by_name.pop((identity.namespace, identity.name), None)
         if item is not None:
             _change(item, value)
             continue
         free = free or FreeIndexes(resource_list, root)
         path = join(folder, f"{identity.name}.yaml")
         resource_list.items.append(_new(value, path, free.take(path)))
-    over = {id(item) for item in known.values()}
+    over = {id(item) for item in by_name.values()}
     resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
 
 
 def _new(value: Object, path: str, index: int) -> Resource:
     """An item as the document `index` of the file `path`."""
     place: Object = {PATH: path, INDEX: str(index), LEGACY_PATH: path, LEGACY_INDEX: str(index)}
-    tree = from_value(_annotated(value, place))
+    tree = from_value(_annotate(value, place))
     assert isinstance(tree, MappingNode)
     return Resource.from_document(written(tree))
 
 
-def _annotated(value: Object, more: Object) -> Object:
+def _annotate(value: Object, more: Object) -> Object:
     """A value with additional annotations."""
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    own = metadata.get("annotations")
-    return {**value, "metadata": {**metadata, "annotations": {**(own if isinstance(own, dict) else {}), **more}}}
+    existing = metadata.get("annotations")
+    return {
+        **value,
+        "metadata": {**metadata, "annotations": {**(existing if isinstance(existing, dict) else {}), **more}},
+    }
 
 
 def _change(item: Resource, value: Object) -> None:
@@ -418,4 +423,4 @@ def _change(item: Resource, value: Object) -> None:
     metadata = before.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     hidden = {k: v for k, v in annotations.items() if is_bookkeeping(k)} if isinstance(annotations, dict) else {}
-    item.change(before, _annotated(value, hidden))
+    item.change(before, _annotate(value, hidden))

@@ -46,7 +46,7 @@ def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plug
     if not names:
         message = f"names no plugin; omit it to run {KUBERNETES} and all programs in the plugin directory"
         raise PluginError(message)
-    return [_named(name, directory) for name in names]
+    return [_find_plugin(name, directory) for name in names]
 
 
 def all_plugins(directory: PluginDirectory) -> list[Plugin]:
@@ -54,7 +54,7 @@ def all_plugins(directory: PluginDirectory) -> list[Plugin]:
     return [KubernetesPlugin(), *map(_program, directory.all())]
 
 
-def _named(name: str, directory: PluginDirectory) -> Plugin:
+def _find_plugin(name: str, directory: PluginDirectory) -> Plugin:
     if name == KUBERNETES:
         return KubernetesPlugin()
     return _program(directory.executable(name)) if directory.holds(name) else load_installed(name)
@@ -191,12 +191,14 @@ def transformation(
     `words` begin the messages and name the fields of the priorities and of the plugins to skip.
     """
     prefix, priorities, skipped = words
-    known = dict.fromkeys(plugin.name for plugin in plugins)
+    plugin_names = dict.fromkeys(plugin.name for plugin in plugins)
     for field_, names in ((priorities, choices.priorities), (skipped, choices.skipped)):
         for name in names:
-            if name not in known:
+            if name not in plugin_names:
                 # T11: a misspelt name would silently have no effect.
-                message = f"{prefix}{field_} names {name}, but no plugin has that name; known are {', '.join(known)}"
+                message = (
+                    f"{prefix}{field_} names {name}, but no plugin has that name; known are {', '.join(plugin_names)}"
+                )
                 results.error(message, path=field_)
     running = [plugin for plugin in plugins if plugin.name not in choices.skipped]
     _report_unknown_options(choices.options, running, results, prefix)
@@ -244,11 +246,11 @@ def _report_unknown_options(
     options: Mapping[str, str], plugins: Sequence[Plugin], results: Results, prefix: str
 ) -> None:
     """An option that no plugin knows is likely misspelt; a plugin that declares none may know any."""
-    declared = [{known.name for known in metadata_of(plugin).fields} for plugin in plugins]
+    declared = [{option_field.name for option_field in metadata_of(plugin).fields} for plugin in plugins]
     if all(declared):
         for name in sorted(options.keys() - set().union(*declared)):
             results.warning(f"{prefix}no plugin knows the option {name}", path=f"options.{name}")
-    for plugin, known in zip(plugins, declared, strict=True):
-        own = plugin.options if isinstance(plugin, WithOptions) and known else {}
-        for name in sorted(own.keys() - known):
+    for plugin, names in zip(plugins, declared, strict=True):
+        plugin_options = plugin.options if isinstance(plugin, WithOptions) and names else {}
+        for name in sorted(plugin_options.keys() - names):
             results.warning(f"{prefix}{plugin.name} does not know the option {name}", path=f"options.{name}")

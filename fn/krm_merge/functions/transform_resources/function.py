@@ -17,7 +17,7 @@ from krm_merge.functions.edit_items import (
     definitions_of,
     edit_items,
 )
-from krm_merge.functions.identities import Renamed, renamed, report_renames
+from krm_merge.functions.identities import Renamed, rename_of, report_renames
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
 from krm_merge.functions.transform_resources.config import Transformation, read_transformation
 from krm_merge.functions.transform_resources.results import (
@@ -98,18 +98,20 @@ def strongest_of(
 ) -> list[ProposedResource]:
     """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
     unlisted = max(runner.priorities.values(), default=0) + 1
-    found: dict[Identity, ProposedResource] = {}
+    strongest: dict[Identity, ProposedResource] = {}
     # T11: names may repeat, declarations do not.
-    for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
-        tree = from_value(one.resource)
+    for resource in sorted(
+        created, key=lambda resource: (runner.priorities.get(resource.plugin, unlisted), resource.declared)
+    ):
+        tree = from_value(resource.resource)
         assert isinstance(tree, MappingNode)
-        new = ProposedResource(one, tree)
-        winner = found.setdefault(new.identity, new)
-        if not equal(winner.created.resource, one.resource):
-            tags = {"event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
-            message = f"{new.ref}: {one.plugin} proposes other contents than {winner.plugin}, which has priority"
+        new = ProposedResource(resource, tree)
+        winner = strongest.setdefault(new.identity, new)
+        if not equal(winner.created.resource, resource.resource):
+            tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
+            message = f"{new.ref}: {resource.plugin} proposes other contents than {winner.plugin}, which has priority"
             results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
-    return list(found.values())
+    return list(strongest.values())
 
 
 def report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
@@ -137,14 +139,14 @@ def existing_in(
     items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
 ) -> dict[Identity, Resource]:
     """The resources of these kinds; a whited-out one may be replaced."""
-    found: dict[Identity, Resource] = {}
+    by_identity: dict[Identity, Resource] = {}
     for item in items:
         try:
             if item.kind in kinds and key_of(item) not in whited_out:
-                found[item.identity] = item
+                by_identity[item.identity] = item
         except ResourceError:
             continue  # reported when it was transformed
-    return found
+    return by_identity
 
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
@@ -186,7 +188,7 @@ class TransformSummary:
     whited_out: set[ItemKey] = field(default_factory=set)
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
-    renamed: list[Renamed] = field(default_factory=list)
+    renames: list[Renamed] = field(default_factory=list)
     copied: int = 0
 
 
@@ -242,18 +244,18 @@ class Transformer:
         before = to_value(root)
         assert isinstance(before, dict)
         keys_at = self._shapes.of(item).keys_at
-        shown = without_bookkeeping(before)
-        outcome = self._runner.run(shown, keys_at, self._copied)
+        visible = without_bookkeeping(before)
+        outcome = self._runner.run(visible, keys_at, self._copied)
         for failure in outcome.failures:
             self._fail(failure.plugin, failure.problem, item)
         if outcome.failures:
             return None
         self._summary.busy |= _busy(outcome)
         reporter = TransformReporter(self.results, item, self._choices.on_conflict)
-        protected_changes = take_protected_changes(outcome.settlement, shown)
+        protected_changes = take_protected_changes(outcome.settlement, visible)
         reporter.bookkeeping(protected_changes, annotations_of(before))
         plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
-        if problem := _flaw(outcome.settlement.value, shown):
+        if problem := _flaw(outcome.settlement.value, visible):
             self._fail(plugins, problem, item)
             return None
         for new in outcome.new_resources:
@@ -261,8 +263,8 @@ class Transformer:
             self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
         if outcome.whiteouts:
             self._summary.whited_out.add(key_of(item))
-        elif change := renamed(str(item.ref), before, outcome.settlement.value, plugins):
-            self._summary.renamed.append(change)
+        elif change := rename_of(str(item.ref), before, outcome.settlement.value, plugins):
+            self._summary.renames.append(change)
         return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
 
     def edit(self, item: Resource) -> ItemFate:
@@ -281,7 +283,7 @@ class Transformer:
             return SAME
         self._check_second_run(after, decided)
         item.change(before, with_bookkeeping(after, before), decided.keys_of)
-        reporter.applied(outcome.settlement)
+        reporter.report_applied(outcome.settlement)
         return CHANGED
 
     def _fail(self, plugin: str, problem: str, item: Resource) -> None:
@@ -294,7 +296,7 @@ class Transformer:
             case "error":
                 return SAME
             case "annotate":
-                item.change(before, _annotated(before))
+                item.change(before, _annotate(before))
                 return CHANGED
 
     def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
@@ -324,14 +326,14 @@ def second_run(
 def _busy(outcome: RunOutcome) -> set[str]:
     """The plugins that propose changes."""
     settlement = outcome.settlement
-    ignored = (one.operation for one in settlement.ignored)
-    agreed = (one.operation for one in settlement.agreed)
-    plugins = {one.plugin for one in (*settlement.operations, *ignored, *agreed)}
-    plugins |= {one.plugin for one in settlement.skipped} | {one.plugin for one in outcome.whiteouts}
-    return plugins | {one.plugin for one in outcome.new_resources}
+    ignored = (change.operation for change in settlement.ignored)
+    agreed = (agreement.operation for agreement in settlement.agreed)
+    plugins = {operation.plugin for operation in (*settlement.operations, *ignored, *agreed)}
+    plugins |= {skip.plugin for skip in settlement.skipped} | {whiteout.plugin for whiteout in outcome.whiteouts}
+    return plugins | {resource.plugin for resource in outcome.new_resources}
 
 
-def _annotated(before: Object) -> Object:
+def _annotate(before: Object) -> Object:
     metadata = before.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
@@ -349,8 +351,12 @@ def _flaw(value: Object, before: Object) -> str:
         return "leaves the resource without metadata"
     if not isinstance(metadata.get("annotations", {}), dict | None):
         return "leaves the resource without a map in metadata.annotations"
-    had = before.get("metadata")
-    if isinstance(had, dict) and had.get("name") and not (isinstance(metadata.get("name"), str) and metadata["name"]):
+    metadata_before = before.get("metadata")
+    if (
+        isinstance(metadata_before, dict)
+        and metadata_before.get("name")
+        and not (isinstance(metadata.get("name"), str) and metadata["name"])
+    ):
         return "leaves the resource without a name"
     return ""
 
@@ -372,12 +378,12 @@ def transform_resources(resource_list: ResourceList) -> None:
         runner.close()
     report_failures(summaries, results)
     copied = CopiedInAll(sum(summary.copied for summary in summaries))
-    created = [one for summary in summaries for one in summary.created]
+    created = [resource for summary in summaries for resource in summary.created]
     if created and not results.errors:
         whited_out = set().union(*(summary.whited_out for summary in summaries))
         add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict, copied)
     if not results.errors:
-        renames = (one for summary in summaries for one in summary.renamed)
+        renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)
     if not results.errors:
         report_idle(runner, summaries, results)

@@ -39,21 +39,23 @@ def without_bookkeeping(value: Object) -> Object:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict) or not any(map(is_bookkeeping, annotations)):
         return value
-    kept: Object = {name: text for name, text in annotations.items() if not is_bookkeeping(name)}
-    shown = {name: kept if name == "annotations" else inner for name, inner in metadata.items()}
-    if not kept:
-        del shown["annotations"]
-    return {**value, "metadata": shown}
+    visible: Object = {name: text for name, text in annotations.items() if not is_bookkeeping(name)}
+    visible_metadata = {name: visible if name == "annotations" else inner for name, inner in metadata.items()}
+    if not visible:
+        del visible_metadata["annotations"]
+    return {**value, "metadata": visible_metadata}
 
 
 def with_bookkeeping(after: Object, before: Object) -> Object:
     """The transformed resource with kpt's annotations of the original, at their old positions."""
-    had, hidden = annotations_of(before), hidden_in(before)
+    annotations_before, hidden = annotations_of(before), hidden_in(before)
     # A plugin cannot know kpt's annotations.
     now = annotations_of(without_bookkeeping(after))
     if not hidden:
         return without_bookkeeping(after)
-    merged: Object = {name: hidden.get(name, now.get(name)) for name in had if name in hidden or name in now}
+    merged: Object = {
+        name: hidden.get(name, now.get(name)) for name in annotations_before if name in hidden or name in now
+    }
     merged |= now
     metadata = after.get("metadata")
     assert isinstance(metadata, dict)
@@ -72,60 +74,71 @@ def annotations_of(value: Object) -> dict[str, Value]:
     return annotations if isinstance(annotations, dict) else {}
 
 
-def take_protected_changes(settlement: Settlement, shown: Object) -> list[ProtectedChange]:
-    """Removes changes of kpt's annotations from a settlement and returns them. `shown` is what the plugins saw."""
+def take_protected_changes(settlement: Settlement, visible: Object) -> list[ProtectedChange]:
+    """Removes changes of kpt's annotations from a settlement and returns them. `visible` is what the plugins saw."""
     if not settlement.operations and not settlement.agreed:
         return []
-    agreed = (one.operation for one in settlement.agreed)
-    found = [
-        change for one in (*settlement.operations, *agreed) for change in _protected_changes(one, settlement.value)
+    agreed = (agreement.operation for agreement in settlement.agreed)
+    protected_changes = [
+        change
+        for operation in (*settlement.operations, *agreed)
+        for change in _protected_changes(operation, settlement.value)
     ]
-    if found:
-        settlement.operations = [one for one in settlement.operations if not _is_protected_change(one.operation)]
-        settlement.agreed = [one for one in settlement.agreed if not _is_protected_change(one.operation.operation)]
+    if protected_changes:
+        settlement.operations = [
+            operation for operation in settlement.operations if not _is_protected_change(operation.operation)
+        ]
+        settlement.agreed = [
+            agreement for agreement in settlement.agreed if not _is_protected_change(agreement.operation.operation)
+        ]
         settlement.value = without_bookkeeping(settlement.value)
-        settlement.patch = _with_annotations(settlement.patch, annotations_of(shown), annotations_of(settlement.value))
-    return found
+        settlement.patch = _with_annotations(
+            settlement.patch, annotations_of(visible), annotations_of(settlement.value)
+        )
+    return protected_changes
 
 
-def _protected_changes(one: PluginOperation, after: Object) -> list[ProtectedChange]:
-    operation = one.operation
+def _protected_changes(plugin_operation: PluginOperation, after: Object) -> list[ProtectedChange]:
+    operation = plugin_operation.operation
     if _is_protected_change(operation):
-        return [ProtectedChange(one, operation.path[2], whole=True)]
+        return [ProtectedChange(plugin_operation, operation.path[2], whole=True)]
     if not _is_around(operation) or operation.kind == "remove":
         return []
     # The operation does not hold a moved or copied value.
     holder: Value = operation.value if operation.kind in ("add", "replace") else _at(after, operation.path)
     for name in reversed(operation.path):
         holder = {name: holder}
-    return [ProtectedChange(one, name, whole=False) for name in hidden_in(holder if isinstance(holder, dict) else {})]
+    return [
+        ProtectedChange(plugin_operation, name, whole=False)
+        for name in hidden_in(holder if isinstance(holder, dict) else {})
+    ]
 
 
 def patch_of(settlement: Settlement, before: Object) -> list[Operation]:
     """The accepted operations as a JSON patch of the resource with the annotations that no plugin saw."""
     patch = settlement.patch
-    if hidden_in(before) and any(_is_around(one.operation) for one in patch):
+    if hidden_in(before) and any(_is_around(plugin_operation.operation) for plugin_operation in patch):
         after = with_bookkeeping(settlement.value, before)
         patch = _with_annotations(patch, annotations_of(before), annotations_of(after))
-    return [one.operation for one in patch]
+    return [plugin_operation.operation for plugin_operation in patch]
 
 
-def _with_annotations(patch: Sequence[PluginOperation], had: Object, wanted: Object) -> list[PluginOperation]:
+def _with_annotations(patch: Sequence[PluginOperation], before: Object, after: Object) -> list[PluginOperation]:
     """The patch that turns the original annotations into the wanted ones."""
-    own = [one for one in patch if one.operation.path[:2] == _ANNOTATIONS]
+    of_annotations = [change for change in patch if change.operation.path[:2] == _ANNOTATIONS]
     others = [
-        replace(one, operation=_holding(one.operation, wanted))
-        for one in patch
-        if one.operation.path[:2] != _ANNOTATIONS
+        replace(plugin_operation, operation=_holding(plugin_operation.operation, after))
+        for plugin_operation in patch
+        if plugin_operation.operation.path[:2] != _ANNOTATIONS
     ]
-    if any(_is_around(one.operation) for one in others) or not own or had == wanted:
+    if any(_is_around(operation.operation) for operation in others) or not of_annotations or before == after:
         return others
     operation = (
-        Operation("replace" if had else "add", _ANNOTATIONS, value=wanted)
-        if wanted
+        Operation("replace" if before else "add", _ANNOTATIONS, value=after)
+        if after
         else Operation("remove", _ANNOTATIONS)
     )
-    return [*others, replace(own[-1], operation=operation)]
+    return [*others, replace(of_annotations[-1], operation=operation)]
 
 
 def _holding(operation: Operation, annotations: Object) -> Operation:
@@ -187,38 +200,38 @@ class TransformReporter:
             message = f"{self._ref}: a patch of {skipped.plugin} is skipped: {skipped.test} found another value"
             tags = {"event": "test-skipped", "plugin": skipped.plugin}
             self._add("T4", "info", message, tags, path=".".join(skipped.test.path) or None)
-        for one in settlement.ignored:
-            self._ignored(one)
+        for change in settlement.ignored:
+            self._report_ignored(change)
 
-    def _ignored(self, one: Ignored) -> None:
-        plugin, operation = one.operation.plugin, one.operation.operation
-        why = _WHY[one.reason].format(winner=one.winner, against=one.against)
+    def _report_ignored(self, change: Ignored) -> None:
+        plugin, operation = change.operation.plugin, change.operation.operation
+        why = _WHY[change.reason].format(winner=change.winner, against=change.against)
         tags = {
             "event": "ignored",
             "plugin": plugin,
-            "winner": one.winner,
-            "reason": one.reason,
+            "winner": change.winner,
+            "reason": change.reason,
             "op": operation.kind,
             "pointer": pointer_text(operation.path),
-            "unit": str(one.unit + 1),
+            "unit": str(change.unit + 1),
         }
         if operation.kind in ("add", "replace"):
-            tags["value"] = REDACTED if self._is_secret(one.path, operation.value) else _compact(operation.value)
+            tags["value"] = REDACTED if self._is_secret(change.path, operation.value) else _compact(operation.value)
         self._add(
             "T5",
             self._on_conflict,
             f"{self._ref}: {plugin}'s {operation} is ignored: {why}",
             tags,
-            path=format_path(one.path) or None,
-            current=self._text(one.path, one.current),
-            proposed=self._text(one.path, one.proposed),
+            path=format_path(change.path) or None,
+            current=self._text(change.path, change.current),
+            proposed=self._text(change.path, change.proposed),
         )
 
     def bookkeeping(self, protected_changes: Sequence[ProtectedChange], annotations: Object) -> None:
         """Reports ignored changes of kpt's annotations (T1, T5)."""
-        for one in protected_changes:
-            plugin, operation = one.operation.plugin, one.operation.operation
-            part = "" if one.whole else f" for {one.annotation}"
+        for change in protected_changes:
+            plugin, operation = change.operation.plugin, change.operation.operation
+            part = "" if change.whole else f" for {change.annotation}"
             tags = {
                 "event": "ignored",
                 "plugin": plugin,
@@ -226,8 +239,8 @@ class TransformReporter:
                 "op": operation.kind,
                 "pointer": pointer_text(operation.path),
             }
-            path = ("metadata", "annotations", one.annotation)
-            existing = self._text(path, annotations.get(one.annotation, ABSENT))
+            path = ("metadata", "annotations", change.annotation)
+            existing = self._text(path, annotations.get(change.annotation, ABSENT))
             self._add(
                 "T5",
                 self._on_conflict,
@@ -241,18 +254,20 @@ class TransformReporter:
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:
         """Reports the plugins that white the resource out, and the effect."""
         severity, fate = _WHITEOUT[action]
-        for one in whiteouts:
-            reason = f" ({one.reason})" if one.reason else ""
-            tags = {"event": "whiteout", "plugin": one.plugin, "reason": one.reason}
-            self._add("T5", severity, f"{self._ref}: {one.plugin} whites it out{reason}; {fate}", tags)
+        for whiteout in whiteouts:
+            reason = f" ({whiteout.reason})" if whiteout.reason else ""
+            tags = {"event": "whiteout", "plugin": whiteout.plugin, "reason": whiteout.reason}
+            self._add("T5", severity, f"{self._ref}: {whiteout.plugin} whites it out{reason}; {fate}", tags)
 
-    def applied(self, settlement: Settlement) -> None:
+    def report_applied(self, settlement: Settlement) -> None:
         """Reports the number of changes of each plugin, and agreements."""
         counts = Counter(done.plugin for done in settlement.operations)
         parts = [f"{count} of {plugin}" for plugin, count in counts.items()]
         changes = "1 change" if counts.total() == 1 else f"{counts.total()} changes"
         tags = {"event": "applied", "plugin": ", ".join(counts)}
-        agreed = dict.fromkeys(f"{one.operation.plugin} with {one.other}" for one in settlement.agreed)
+        agreed = dict.fromkeys(
+            f"{agreement.operation.plugin} with {agreement.other}" for agreement in settlement.agreed
+        )
         if agreed:
             tags["agreed"] = ", ".join(agreed)
         also = f"; {', '.join(agreed)} agreed" if agreed else ""

@@ -23,7 +23,7 @@ _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
 
 @contextmanager
-def noted() -> Iterator[list[str]]:
+def collect_notes() -> Iterator[list[str]]:
     """Notes what is written inside the context in the list that it yields."""
     notes: list[str] = []
     token = _noted.set(notes)
@@ -55,7 +55,7 @@ def exchange(place: Path, staged: Path) -> None:
 
     Elsewhere, `settle` must be called after a kill.
     """
-    if _renamed(place, staged, _EXCHANGE):
+    if _rename(place, staged, _EXCHANGE):
         return
     aside = staged.with_name(staged.name + ASIDE)
     os.link(place, aside, follow_symlinks=False)
@@ -78,7 +78,7 @@ def move_to_free(staged: Path, place: Path) -> None:
 
     Where it takes two steps, a kill may leave it in both places.
     """
-    if not _renamed(staged, place, _NO_REPLACE):
+    if not _rename(staged, place, _NO_REPLACE):
         os.link(staged, place, follow_symlinks=False)
         os.unlink(staged)
 
@@ -100,7 +100,7 @@ def sync(places: Iterable[Path], directory: Path) -> None:
             os.close(handle)
 
 
-def _renamed(place: Path, other: Path, how: int) -> bool:
+def _rename(place: Path, other: Path, how: int) -> bool:
     """Whether the rename was done; False where the system or file system does not support it. Raises OSError."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
@@ -132,7 +132,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
             note(f"{place} was written")
             return
         place = place.resolve()  # a link stays one
-        with _staged(place) as (staged, handle):
+        with _staging_file(place) as (staged, handle):
             with os.fdopen(handle, "wb", closefd=False) as out:
                 out.write(file.data)
             if place.exists():
@@ -151,7 +151,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
 
 
 @contextmanager
-def _staged(place: Path) -> Iterator[tuple[Path, int]]:
+def _staging_file(place: Path) -> Iterator[tuple[Path, int]]:
     """An empty, locked file beside another, removed afterwards; the next process reuses one that a kill left."""
     fcntl = file_locks()
     staged = place.with_name(f".{place.name}{STAGED}")

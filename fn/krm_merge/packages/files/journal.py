@@ -63,7 +63,7 @@ class _ObstacleError(Exception):
 
 
 class Journal:
-    """The journal of one package. Use `opened`, which also recovers the package."""
+    """The journal of one package. Use `open`, which also recovers the package."""
 
     def __init__(self, package: Path) -> None:
         """Takes the directory of the package."""
@@ -77,7 +77,7 @@ class Journal:
 
     @classmethod
     @contextmanager
-    def opened(cls, package: Path) -> Iterator[Journal]:
+    def open(cls, package: Path) -> Iterator[Journal]:
         """The journal, for this process alone; an interrupted update of the package is completed or rolled back first.
 
         Raises PackageError where another process has it, or the package was changed since the interruption.
@@ -279,15 +279,15 @@ class Journal:
     def _can(self, step: _Step, *, back: bool) -> bool:
         """Whether a step is applied or can be; with `back`, undone. Other people's changes stay in both cases."""
         target, slot = self._places(step)
-        now, kept = _digest_at(target), _digest_at(slot)
-        held, wanted = (step.after, step.before) if back else (step.before, step.after)
-        if now == wanted or (now == held and kept == wanted):
+        now, slot_digest = _digest_at(target), _digest_at(slot)
+        current, wanted_digest = (step.after, step.before) if back else (step.before, step.after)
+        if now == wanted_digest or (now == current and slot_digest == wanted_digest):
             return True
-        if now != held:
+        if now != current:
             # Changed by somebody: after this step was carried out or undone, or where there is nothing to save.
-            return kept == held or (back and wanted is None)
+            return slot_digest == current or (back and wanted_digest is None)
         # Deleted by somebody, before we could.
-        return held is None and kept is None and back
+        return current is None and slot_digest is None and back
 
     def _carry_out(self, steps: list[_Step], created: set[str], is_lasting: bool = True) -> list[str]:
         """Does what is still to do; says what became of files that somebody wrote to before a kill."""
@@ -305,7 +305,9 @@ class Journal:
             for step in steps:
                 # The same before a kill. It may as well be damaged, and is not put in place.
                 if self._was_written_to(step):
-                    edited.append(f"what was written to {self._places(step)[0]} meanwhile is {self._kept(step)}")
+                    edited.append(
+                        f"what was written to {self._places(step)[0]} meanwhile is {self._save_old_version(step)}"
+                    )
             for step in steps:
                 if step.after is None:
                     self._remove_empty((self.package / step.path).parent)
@@ -349,14 +351,14 @@ class Journal:
         Then it stays as that somebody has it.
         """
         target, slot = self._places(step)
-        held, wanted = (step.after, step.before) if back else (step.before, step.after)
-        if _digest_at(target) != held or _digest_at(slot) != wanted:
+        current, wanted_digest = (step.after, step.before) if back else (step.before, step.after)
+        if _digest_at(target) != current or _digest_at(slot) != wanted_digest:
             return self._can(step, back=back)
         if (link := self._link_around(step.path)) is not None:
             raise OSError(errno.ELOOP, f"is a link, and {step.path} would be written behind it", str(link))
         try:
             self._swap(target, slot)
-            if _digest_at(slot) == held:
+            if _digest_at(slot) == current:
                 return True
             # It was changed between the look at it and the exchange.
             self._swap(target, slot)
@@ -383,27 +385,27 @@ class Journal:
         for step in reversed(steps):
             target, slot = self._places(step)
             if not self._turn(step, back=True):
-                old = f", its old version is {self._kept(step)}" if os.path.lexists(slot) else ""
+                old = f", its old version is {self._save_old_version(step)}" if os.path.lexists(slot) else ""
                 edited.append(f"{target} was changed after it was written, and stays{old}")
             elif step.before is None:
                 self._remove_empty(target.parent, created)
         self._finish()
         return edited
 
-    def _kept(self, step: _Step) -> Path:
+    def _save_old_version(self, step: _Step) -> Path:
         """Puts the old version of a file beside it, and gives the place."""
         target, slot = self._places(step)
         for number in count(1):
-            kept = target.with_name(f"{target.name}{_OLD_VERSION}{f'.{number}' if number > 1 else ''}")
+            saved = target.with_name(f"{target.name}{_OLD_VERSION}{f'.{number}' if number > 1 else ''}")
             with suppress(FileExistsError):
-                disk.move_to_free(slot, kept)
-                return kept
+                disk.move_to_free(slot, saved)
+                return saved
         raise AssertionError("there is always a free name")
 
     def _identity(self) -> list[int]:
         """Where the journal is on this disk. A plan that was delivered with a package cannot know it."""
-        found = self.directory.stat()
-        return [found.st_dev, found.st_ino]
+        status = self.directory.stat()
+        return [status.st_dev, status.st_ino]
 
     def _finish(self) -> None:
         """Removes the journal at once: half a journal could be read as another one."""

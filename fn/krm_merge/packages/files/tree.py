@@ -60,15 +60,15 @@ def new_repositories(before: Tree, changes: Changes) -> list[str]:
 
 
 def _repositories(paths: Iterable[str]) -> set[str]:
-    found: dict[str, set[str]] = {}
+    git_files: dict[str, set[str]] = {}
     for path in paths:
         parts = path.lower().split("/")
         for depth, part in enumerate(parts):
             if part in _OF_A_REPOSITORY:
-                found.setdefault("/".join(path.split("/")[:depth]), set()).add(part)
+                git_files.setdefault("/".join(path.split("/")[:depth]), set()).add(part)
     return {
         folder or "."
-        for folder, names in found.items()
+        for folder, names in git_files.items()
         if "head" in names and ("commondir" in names or names.issuperset(("objects", "refs")))
     }
 
@@ -201,10 +201,10 @@ class Directory(Mapping[str, File]):
 
     def __getitem__(self, path: str) -> File:
         """The file. Raises PackageError where it cannot be read."""
-        known = self._files.get(path)
-        if known is None:
-            known = self._files[path] = read_file(self.path / path, self._modes[path])
-        return known
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = read_file(self.path / path, self._modes[path])
+        return file
 
     def __contains__(self, path: object) -> bool:
         """Whether there is such a file; it is not read."""

@@ -78,9 +78,9 @@ class Followed:
         """What changes in the package as it was, of changes to its files where they are now."""
         if not self.moves:
             return dict(changes)
-        made: dict[str, File | None] = dict.fromkeys(self.moves)
-        made |= {new: local[old] for old, new in self.moves.items()}
-        return {path: file for path, file in (made | dict(changes)).items() if file != local.get(path)}
+        restored: dict[str, File | None] = dict.fromkeys(self.moves)
+        restored |= {new: local[old] for old, new in self.moves.items()}
+        return {path: file for path, file in (restored | dict(changes)).items() if file != local.get(path)}
 
 
 def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Followed:
@@ -89,10 +89,10 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     A file that one side moved and the other changed gets the place that it was moved to. What the other side added to
     a folder that moved goes along. Where both moved a file differently, local's place is kept.
     """
-    theirs = _moved(original, upstream)
+    theirs = _moves_of(original, upstream)
     # After a merge, a file of local's may look like one that upstream deleted, and be another of upstream's (law D).
     changed = {old: upstream[path] for old in original if (path := theirs.get(old, old)) in upstream}
-    of_local = _moved(original, local, changed)
+    of_local = _moves_of(original, local, changed)
     ours = {old: new for old, new in of_local.items() if new not in upstream or theirs.get(old) == new}
     # What local has where upstream moved it to is that file, whatever else is like it (law D).
     ours |= {old: new for old, new in theirs.items() if new in local and old not in local}
@@ -119,20 +119,22 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
         ):
             # Nothing is to be merged: resources find each other, other files are where they are (R1, R4).
             continue
-        wanted = [(side, now) for side, now in zip(sides, at, strict=True) if now is not None]
-        if all(place == now or place not in side for side, now in wanted):
-            for made, now in zip(moves, at, strict=True):
+        sides_with_it = [(side, now) for side, now in zip(sides, at, strict=True) if now is not None]
+        if all(place == now or place not in side for side, now in sides_with_it):
+            for side_moves, now in zip(moves, at, strict=True):
                 if now is not None and now != place:
-                    made[now] = place
-    for made, side, own, moved in zip(moves[1:], (upstream, local), (theirs, ours), reversed(folders), strict=True):
-        along = _going_along(original, side, own, moved).items()
-        made |= {old: new for old, new in along if old not in made and new not in made.values()}
+                    side_moves[now] = place
+    for side_moves, side, side_paths, moved in zip(
+        moves[1:], (upstream, local), (theirs, ours), reversed(folders), strict=True
+    ):
+        along = _going_along(original, side, side_paths, moved).items()
+        side_moves |= {old: new for old, new in along if old not in side_moves and new not in side_moves.values()}
 
     def decisions(now: Policy) -> list[FileDecision]:
-        reported = [_reported(old, new) for old, new in moves[2].items() if not any(new in both for both in twice)]
+        reported = [_move_decision(old, new) for old, new in moves[2].items() if not any(new in both for both in twice)]
         return [*reported, *(_moved_twice(both, now) for both in twice)]
 
-    trees = [Relocated(side, made) if made else side for side, made in zip(sides, moves, strict=True)]
+    trees = [Relocated(side, side_moves) if side_moves else side for side, side_moves in zip(sides, moves, strict=True)]
     return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), moves)
 
 
@@ -154,7 +156,7 @@ def _is_as_before(before: File, side: Tree, place: str | None) -> bool:
     return place is not None and side[place] == before
 
 
-def _reported(old: str, new: str) -> FileDecision:
+def _move_decision(old: str, new: str) -> FileDecision:
     place = old.encode(), new.encode()
     message = f"moved from {old}, as upstream moved it"
     return FileDecision(new, "R13", message, "upstream", "info", place[0], place[1], place[0], place[1])
@@ -181,10 +183,10 @@ def _chosen_place(places: tuple[str, str, str], policy: Policy) -> str:
     return (_moved_twice(places, policy).merged or b"").decode()
 
 
-def _going_along(original: Tree, side: Tree, own: Moves, folders: Moves) -> Moves:
+def _going_along(original: Tree, side: Tree, side_moves: Moves, folders: Moves) -> Moves:
     """The new paths of what a side added to folders that the other side moved."""
-    found: Moves = {}
-    moved = set(own.values())
+    moves: Moves = {}
+    moved = set(side_moves.values())
     for path in side if folders else ():
         if path in original or path in moved:
             continue
@@ -192,26 +194,26 @@ def _going_along(original: Tree, side: Tree, own: Moves, folders: Moves) -> Move
         while folder and folder not in folders:
             folder = dirname(folder)
         if folder and (new := join(folders[folder], path[len(folder) + 1 :])) not in side:
-            found[path] = new
-    return found
+            moves[path] = new
+    return moves
 
 
 def _moved_folders(original: Tree, side: Tree, moves: Moves) -> Moves:
     """The folders most of whose files a side moved to one other folder, and that it no longer has."""
     if not moves:
         return {}
-    held, left = Counter(map(dirname, original)), set(map(dirname, side))
+    sizes, left = Counter(map(dirname, original)), set(map(dirname, side))
     moved: dict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moves.items():
         moved[dirname(old)][dirname(new)] += 1
-    folders = {folder: found.most_common(1)[0] for folder, found in moved.items() if folder and folder not in left}
-    return {folder: new for folder, (new, count) in folders.items() if 2 * count > held[folder]}
+    folders = {folder: counts.most_common(1)[0] for folder, counts in moved.items() if folder and folder not in left}
+    return {folder: new for folder, (new, count) in folders.items() if 2 * count > sizes[folder]}
 
 
 # ---- likeness --------------------------------------------------------------------------------------------------------
 
 
-def _moved(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves:
+def _moves_of(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves:
     """The files that a side has at another path; `elsewhere` are those that the other side has, by their old paths.
 
     A side that has the other one's changes already resembles that more than the original (law D).
@@ -224,13 +226,13 @@ def _moved(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves:
     for path in new:
         if (file := after[path]).data:
             by_content.setdefault(file, []).append(path)
-    found: Moves = {}
+    moves: Moves = {}
     for version in versions:
-        known = [old for old in gone if old in version]
-        found |= _best((1.0, old, path) for old in known for path in by_content.get(version[old], ()))
-        taken = set(found.values())
-        gone, new = [path for path in gone if path not in found], [path for path in new if path not in taken]
-        by_content = {file: [path for path in paths if path not in taken] for file, paths in by_content.items()}
+        candidates = [old for old in gone if old in version]
+        moves |= _best((1.0, old, path) for old in candidates for path in by_content.get(version[old], ()))
+        targets = set(moves.values())
+        gone, new = [path for path in gone if path not in moves], [path for path in new if path not in targets]
+        by_content = {file: [path for path in paths if path not in targets] for file, paths in by_content.items()}
     if len(gone) * len(new) <= MOST_COMPARED:
         likeness = _Likeness(before, after)
         of_versions = [_Likeness(version, after) for version in versions[:-1]] + [likeness]
@@ -241,12 +243,12 @@ def _moved(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves:
         )
         alike = _best(score for score in scores if score[0] >= THRESHOLD)
         # In a folder that moved, a file of the same name is the same, whatever its resource is called now.
-        folders = _moved_folders(before, after, found | alike | _of_one_name(gone, new))
+        folders = _moved_folders(before, after, moves | alike | _of_one_name(gone, new))
         in_folder = ((old, join(folders[dirname(old)], basename(old))) for old in gone if dirname(old) in folders)
         same = {old: path for old, path in in_folder if path in new and likeness.of_lines(old, path) >= THRESHOLD}
-        taken = set(same.values())
-        found |= {old: path for old, path in alike.items() if path not in taken} | same
-    return found
+        targets = set(same.values())
+        moves |= {old: path for old, path in alike.items() if path not in targets} | same
+    return moves
 
 
 def _of_one_name(gone: Iterable[str], new: Sequence[str]) -> Moves:
@@ -265,14 +267,14 @@ def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
     for score, old, new in ranked:
         best[f"<{old}"].append(score)
         best[f">{new}"].append(score)
-    found: Moves = {}
-    taken: set[str] = set()
+    pairs: Moves = {}
+    targets: set[str] = set()
     for score, old, new in ranked:
         is_one = best[f"<{old}"].count(score) == 1 == best[f">{new}"].count(score)
-        if is_one and old not in found and new not in taken:
-            found[old] = new
-            taken.add(new)
-    return found
+        if is_one and old not in pairs and new not in targets:
+            pairs[old] = new
+            targets.add(new)
+    return pairs
 
 
 def _path_likeness(old: str, new: str) -> float:
@@ -323,7 +325,7 @@ class _Likeness:
     def _held_in(self, side: int, path: str) -> _Held:
         if path not in self._held[side]:
             data = self._trees[side][path].data
-            self._held[side][path] = _held(data) if holds_resources(path) else _Held(frozenset(), [], frozenset())
+            self._held[side][path] = _describe(data) if holds_resources(path) else _Held(frozenset(), [], frozenset())
         return self._held[side][path]
 
 
@@ -335,7 +337,7 @@ class _Held(NamedTuple):
     containers: frozenset[str]
 
 
-def _held(data: bytes) -> _Held:
+def _describe(data: bytes) -> _Held:
     try:
         roots = [root for root in read_all(data.decode()) if isinstance(root, MappingNode) and not flaw_of(root)]
     except (UnicodeDecodeError, TextError):

@@ -65,10 +65,10 @@ class Notes:
         """A merged file, with notes on all of its resources where nobody edited it."""
         if path not in self.fetched:
             return file
-        merged = noted(path, file, self.attribution if CONFIG_CONNECTOR.encode() in file.data else "")
+        merged = with_origin(path, file, self.attribution if CONFIG_CONNECTOR.encode() in file.data else "")
         # The notes that kpt wrote keep their quotes.
-        known = {_without_layout(line): line for line in _LINES_OF_NOTES.findall(self.local[path].data)}
-        as_local = _LINES_OF_NOTES.sub(lambda line: known.get(_without_layout(line[0]), line[0]), merged.data)
+        original_lines = {_without_layout(line): line for line in _LINES_OF_NOTES.findall(self.local[path].data)}
+        as_local = _LINES_OF_NOTES.sub(lambda line: original_lines.get(_without_layout(line[0]), line[0]), merged.data)
         return File(as_local, merged.mode)
 
     def _on(self, root: MappingNode) -> bytes:
@@ -83,10 +83,10 @@ def notes_for(original: Tree, local: Tree, paths: Iterable[str], *, are_for_new:
     return Notes(local, fetched, are_for_new)
 
 
-def note_origin(resource: Resource, own: str) -> None:
+def note_origin(resource: Resource, note: str) -> None:
     """Writes comment and annotations on a resource that upstream has as it is here.
 
-    `own` is the attribution that resources of Config Connector get. A Kptfile, and a resource without any metadata,
+    `note` is the attribution that resources of Config Connector get. A Kptfile, and a resource without any metadata,
     gets none, as from kpt.
     """
     metadata = resource.root.entry("metadata")
@@ -100,17 +100,17 @@ def note_origin(resource: Resource, own: str) -> None:
     group = resource.api_version.rpartition("/")[0]
     identifier = "|".join((group, resource.kind, resource.namespace or _DEFAULT_NAMESPACE, resource.name))
     resource.set(f'metadata.annotations["{UPSTREAM_IDENTIFIER}"]', identifier)
-    if own and CONFIG_CONNECTOR in resource.api_version:
-        attribute(resource, own)
+    if note and CONFIG_CONNECTOR in resource.api_version:
+        attribute(resource, note)
 
 
 def attribution_in(tree: Tree) -> str:
     """The attribution that kpt gave the resources of a package, '' without one."""
     values = (value.decode(errors="replace") for file in tree.values() for value in _BLUEPRINT.findall(file.data))
-    return next((own for value in values if (own := attribution(value))), "")
+    return next((text for value in values if (text := attribution(value))), "")
 
 
-def noted(path: str, file: File, own: str) -> File:
+def with_origin(path: str, file: File, note: str) -> File:
     """A file of upstream with kpt's notes on its resources (R6)."""
     if not holds_resources(path) or is_kptfile(path) or file.mode == "link":
         return file
@@ -127,7 +127,7 @@ def noted(path: str, file: File, own: str) -> File:
             return file
         assert isinstance(root, MappingNode)
         resource = Resource.from_tree(root)
-        note_origin(resource, own)
+        note_origin(resource, note)
         documents.append(resource.text().encode())
     return File(joined(documents, file.data), file.mode)
 

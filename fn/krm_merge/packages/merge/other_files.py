@@ -89,13 +89,13 @@ def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> Ma
             changes[path] = mine
             binary.append(path)
             continue
-        data, count = marked(_data(mine), _data(other), size)
+        data, count = with_markers(_data(mine), _data(other), size)
         like = mine or other
         assert like is not None
         changes[path] = File(data, like.mode)
         places += count
-    kept = {path: file for path, file in changes.items() if file != local.get(path)}
-    return MarkedChanges(kept, places, tuple(binary))
+    changed = {path: file for path, file in changes.items() if file != local.get(path)}
+    return MarkedChanges(changed, places, tuple(binary))
 
 
 def _is_binary(file: File | None) -> bool:
@@ -106,7 +106,7 @@ def _data(file: File | None) -> bytes:
     return file.data if file is not None else b""
 
 
-def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
+def with_markers(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
     """One text of two, with markers of `size` where they differ, and the number of places."""
     pieces: list[bytes] = []
     conflicts = 0
@@ -114,13 +114,13 @@ def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
     if len(documents[0]) != len(documents[1]):
         documents = [ours], [theirs]
     for mine, other in zip_longest(*documents):
-        text, count = _marked(mine.splitlines(keepends=True), other.splitlines(keepends=True), size)
+        text, count = _mark_lines(mine.splitlines(keepends=True), other.splitlines(keepends=True), size)
         pieces += text
         conflicts += count
     return b"".join(pieces), conflicts
 
 
-def _marked(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
+def _mark_lines(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
     if ours == theirs:
         return ours, 0
     newline = usual_line_end(b"".join(ours or theirs))
@@ -210,11 +210,11 @@ def _with_ends_of_lines(parts: list[bytes], merged: bytes) -> bytes:
     `parts` are the lines of the other text, each followed by its end.
     """
     ours, lines = [*parts[::2]], merged.split(b"\n")
-    known = [*parts[1::2], b""]
+    endings = [*parts[1::2], b""]
     usual = usual_line_end(b"".join(parts))
     ends = [usual] * len(lines)
     for start, at, length in matching_blocks(ours, lines):
-        ends[at : at + length] = [end or usual for end in known[start : start + length]]
+        ends[at : at + length] = [end or usual for end in endings[start : start + length]]
     ends[-1] = b""
     return b"".join(piece for line in zip(lines, ends, strict=True) for piece in line)
 
@@ -299,37 +299,37 @@ def merge_other_file(
     """
     policy = policy.of(NO_RESOURCE)
     sides = (original, upstream, local)
-    if policy.resolutions.all and (resolved := _resolved(path, sides, policy)) is not None:
+    if policy.resolutions.all and (resolved := _by_resolution(path, sides, policy)) is not None:
         return resolved
     if upstream in (original, local):
         return MergedFile(local, [])
     if local == original:
         what = "added" if local is None else "deleted" if upstream is None else "changed"
-        return _decided(path, sides, upstream, "R4", f"{what}, as upstream has it")
+        return _decide(path, sides, upstream, "R4", f"{what}, as upstream has it")
     if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
         return by_fields
     severity = policy.severity(())
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
-        kept = "local's is kept" if upstream is None else "it remains removed"
-        return _decided(path, sides, local, "F5", policy.explanation((), who, kept), "both", severity)
+        outcome = "local's is kept" if upstream is None else "it remains removed"
+        return _decide(path, sides, local, "F5", policy.explanation((), who, outcome), "both", severity)
     text = _text(original, upstream, local, policy)
     if text is None:
-        what, kept = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
+        what, outcome = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
         file = upstream if policy.conflict(()) == "upstream" else local
         explanation = policy.explanation(
-            (), what, kept, has_place=not any(b"\0" in side.data for side in (upstream, local))
+            (), what, outcome, has_place=not any(b"\0" in side.data for side in (upstream, local))
         )
-        return _decided(path, sides, file, "R4", explanation, "both", severity)
+        return _decide(path, sides, file, "R4", explanation, "both", severity)
     merged = File(text.data, merged_mode(original, upstream, local))
     if not text.merged.conflicts:
-        return _decided(path, sides, merged, "R4", "merged with upstream's by lines")
+        return _decide(path, sides, merged, "R4", "merged with upstream's by lines")
     if severity == "error":
         merged = local
-    did, kept = text.merged.explanation(_winner(policy))
+    did, outcome = text.merged.explanation(_winner(policy))
     what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
-    explanation = policy.explanation((), what, kept)
-    conflict = _decided(path, sides, merged, "R4", explanation, "both", severity)
+    explanation = policy.explanation((), what, outcome)
+    conflict = _decide(path, sides, merged, "R4", explanation, "both", severity)
     if merged == local:
         return conflict
     message = f"{path}: merged with upstream's by lines"
@@ -337,7 +337,7 @@ def merge_other_file(
     return conflict._replace(results=[by_lines, *conflict.results])
 
 
-def _decided(
+def _decide(
     path: str,
     sides: _Sides,
     merged: File | None,
@@ -359,7 +359,7 @@ def _decided(
 # ---- choices ---------------------------------------------------------------------------------------------------------
 
 
-def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
+def _by_resolution(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
     """The file as somebody chose it, where both sides are as they were then."""
     original, upstream, local = sides
     secret = any(file is not None and is_secret_file(file.data, policy.redactions) for file in sides)
@@ -370,23 +370,23 @@ def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
             fit = _fit_of_secret(path, sides, resolution)
         else:
             fit = resolution.fit("", *(file_content(None if file is None else file.data) for file in sides))
-        for merged in _chosen(path, original, upstream, local, resolution.choice) if fit else ():
+        for merged in _files_of_choice(path, original, upstream, local, resolution.choice) if fit else ():
             if fit == "exact" or merged == local:
                 message = f"both sides changed it; settled by {resolution.place}: {resolution.choice}"
                 rule = "F5" if upstream is None or local is None else "R4"
-                return _decided(path, sides, merged, rule, message, "both", "info", resolution)
+                return _decide(path, sides, merged, rule, message, "both", "info", resolution)
     return None
 
 
 def _fit_of_secret(path: str, sides: _Sides, resolution: Resolution) -> Fit:
     """M6: the choice is for this place, as long as there is a conflict."""
     original, upstream, local = sides
-    known = resolution.fingerprint == fingerprint("file", path, (), None)
+    is_for_place = resolution.fingerprint == fingerprint("file", path, (), None)
     is_conflict = upstream not in (original, local) and local != original
-    return "exact" if known and is_conflict and resolution.choice in ("upstream", "local") else ""
+    return "exact" if is_for_place and is_conflict and resolution.choice in ("upstream", "local") else ""
 
 
-def _chosen(
+def _files_of_choice(
     path: str, original: File | None, upstream: File | None, local: File | None, choice: Choice
 ) -> Iterator[File | None]:
     """The file under a choice; nothing where the choice does not fit this file."""

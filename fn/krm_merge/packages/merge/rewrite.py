@@ -117,8 +117,8 @@ class Rewrite:
         before, theirs = (_cut(path, side.file(path)) for side in (self.original, self.upstream))
         merged = {places[0] for places in plan.rows if places[0] == places[1] and places[2] is not None}
         return len(before) == len(theirs) and all(
-            one == other or ((path, at) in merged and _separated_alike(one, other))
-            for at, (one, other) in enumerate(zip(before, theirs, strict=True))
+            document == other or ((path, at) in merged and _separated_alike(document, other))
+            for at, (document, other) in enumerate(zip(before, theirs, strict=True))
         )
 
     def _upstream_data(self, path: str, plan: _Plan) -> bytes:
@@ -136,21 +136,23 @@ class Rewrite:
     def _by_lines(self, original: bytes, upstream: bytes, local: bytes, assembled: bytes) -> bytes:
         """The merge of the whole files by lines, where that means the same as the merged documents (W1, law H)."""
         try:
-            before, theirs, ours, wanted = (
+            before, theirs, ours, assembled_text = (
                 data.removeprefix(BOM).decode() for data in (original, upstream, local, assembled)
             )
         except UnicodeDecodeError:
             return assembled
 
         def is_meant(text: str) -> bool:
-            return text == wanted or (_mean_the_same(text, wanted) and notes_in(text) == notes_in(wanted))
+            return text == assembled_text or (
+                _mean_the_same(text, assembled_text) and notes_in(text) == notes_in(assembled_text)
+            )
 
         if local == original and is_meant(theirs):
             # W1: its byte order mark, too.
             return upstream
         text = merged_by_lines(before, theirs, ours, is_meant)
         if text is None:
-            text = merged_by_lines(before, theirs, wanted, is_meant)
+            text = merged_by_lines(before, theirs, assembled_text, is_meant)
         return assembled if text is None else (BOM if local.startswith(BOM) else b"") + text.encode()
 
     # ---- the documents of a file -------------------------------------------------------------------------------
@@ -158,8 +160,8 @@ class Rewrite:
     def _documents(self, path: str, plan: _Plan) -> list[bytes]:
         """The documents of the merged file, in their order (R2, L4)."""
         ours = self.local.file(path)
-        known = _cut(path, ours)
-        merged = [plan.edited.get((path, index), data) for index, data in enumerate(known)]
+        local_documents = _cut(path, ours)
+        merged = [plan.edited.get((path, index), data) for index, data in enumerate(local_documents)]
         added = plan.added.get(path, [])
         order = self._order(path, plan, [index for index, data in enumerate(merged) if data is not None], added)
         documents: list[bytes] = []
@@ -167,29 +169,29 @@ class Rewrite:
             data = merged[at] if at >= 0 else added[-1 - at][1]
             assert data is not None
             if documents:
-                documents[-1] = _ended(documents[-1])
+                documents[-1] = _with_newline(documents[-1])
             documents.append(data)
         if documents and order[0] != 0:
             documents[0] = without_separator(documents[0])
-        if documents and known and merged[0] is None:
+        if documents and local_documents and merged[0] is None:
             # A detached comment above the first document is about the file.
-            head = detached_head(known[0])
+            head = detached_head(local_documents[0])
             theirs = self.upstream.file(path)
             head = head if theirs is None or head in theirs.data else b""
             documents[0] = documents[0] if documents[0].startswith(head) else head + documents[0]
         return documents
 
-    def _order(self, path: str, plan: _Plan, kept: list[int], added: list[tuple[Member, bytes]]) -> list[int]:
+    def _order(self, path: str, plan: _Plan, survivors: list[int], added: list[tuple[Member, bytes]]) -> list[int]:
         """The places of local's documents, and -1, -2 ... for the added ones, in the order of the merged file."""
-        in_place = [*kept, *(-1 - at for at in range(len(added)))]
+        in_place = [*survivors, *(-1 - at for at in range(len(added)))]
         keys = [_Keys(side, path, plan.keys[at]) for at, side in enumerate((self.original, self.upstream, self.local))]
-        if not added and (keys[0].same_order(keys[1]) or len(kept) < 2):
+        if not added and (keys[0].same_order(keys[1]) or len(survivors) < 2):
             return in_place
         new: dict[Hashable, list[int]] = {
             ((plan.keys[1][member.place, member.index],), 0): [-1 - at] for at, (member, _) in enumerate(added)
         }
         orders = [side.of_documents(keys[0]) for side in keys]
-        front, places = keys[2].places(keys[0], set(kept))
+        front, places = keys[2].places(keys[0], set(survivors))
         places |= new
         merged = merge_order(orders[0], orders[1], orders[2], set(places))
         order = [*front, *(at for key in merged.keys for at in places[key])]
@@ -209,35 +211,35 @@ class Rewrite:
 class _Keys:
     """Keys of the documents of a file on one side: their resource, else their text."""
 
-    def __init__(self, side: PackageVersion, path: str, known: dict[Place, Hashable]) -> None:
+    def __init__(self, side: PackageVersion, path: str, resources: dict[Place, Hashable]) -> None:
         self._documents = _cut(path, side.file(path))
         self._texts = [_without_marks(document) for document in self._documents]
         self._known_texts = set(self._texts)
-        self._known = [known.get((path, index)) for index in range(len(self._documents))]
+        self._known = [resources.get((path, index)) for index in range(len(self._documents))]
 
     def same_order(self, other: _Keys) -> bool:
         """Whether the documents that both have are in the same order."""
-        own, others = self.of_documents(self), other.of_documents(self)
-        both = set(own) & set(others)
-        return [key for key in own if key in both] == [key for key in others if key in both]
+        mine, others = self.of_documents(self), other.of_documents(self)
+        both = set(mine) & set(others)
+        return [key for key in mine if key in both] == [key for key in others if key in both]
 
     def of_documents(self, original: _Keys) -> list[Hashable]:
         """The keys, each once. A document without a known resource has its text as key, or its key in the original.
 
         Documents without content have none: they belong to the one before them.
         """
-        found: dict[Hashable, None] = {}
-        for at, (known, data) in enumerate(zip(self._known, self._documents, strict=True)):
+        unique: dict[Hashable, None] = {}
+        for at, (resource, data) in enumerate(zip(self._known, self._documents, strict=True)):
             if is_empty(data):
                 continue
-            key = (known,) if known is not None else self._text_key(at, original)
+            key = (resource,) if resource is not None else self._text_key(at, original)
             count = 0
-            while (key, count) in found:
+            while (key, count) in unique:
                 count += 1
-            found[key, count] = None
-        return list(found)
+            unique[key, count] = None
+        return list(unique)
 
-    def places(self, original: _Keys, kept: set[int]) -> tuple[list[int], dict[Hashable, list[int]]]:
+    def places(self, original: _Keys, survivors: set[int]) -> tuple[list[int], dict[Hashable, list[int]]]:
         """The kept places by key, each with those without content behind it; first, those in front of all others."""
         keys = iter(self.of_documents(original))
         front: list[int] = []
@@ -245,7 +247,7 @@ class _Keys:
         current = front
         for at, data in enumerate(self._documents):
             key = None if is_empty(data) else next(keys)
-            if at in kept:
+            if at in survivors:
                 if key is not None:
                     current = places[key] = []
                 current.append(at)
@@ -261,7 +263,7 @@ class _Keys:
     def _texts_by_name(self) -> dict[str, bytes]:
         """The texts of documents of which no resource is known, by what names them."""
         documents = zip(self._known, self._documents, self._texts, strict=True)
-        named = [(_name_of(data), text) for known, data, text in documents if known is None]
+        named = [(_name_of(data), text) for texts, data, text in documents if texts is None]
         return {name: text for name, text in reversed(named) if name is not None}
 
 
@@ -281,8 +283,8 @@ def _file_head(data: bytes) -> bytes:
     return detached_head(documents[0]) if documents else b""
 
 
-def _separated_alike(one: bytes, other: bytes) -> bool:
-    separators = [document[: len(document) - len(without_separator(document))] for document in (one, other)]
+def _separated_alike(document: bytes, other: bytes) -> bool:
+    separators = [document[: len(document) - len(without_separator(document))] for document in (document, other)]
     return separators[0] == separators[1]
 
 
@@ -317,9 +319,9 @@ def _cut(path: str, file: File | None) -> list[bytes]:
     return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data, path)
 
 
-def _mean_the_same(text: str, wanted: str) -> bool:
+def _mean_the_same(text: str, other: str) -> bool:
     """Whether two files hold the same resources, in one order."""
-    documents = [[data for data in cut(side.encode()) if not is_empty(data)] for side in (text, wanted)]
+    documents = [[data for data in cut(side.encode()) if not is_empty(data)] for side in (text, other)]
     return len(documents[0]) == len(documents[1]) and all(map(_same_document, *documents))
 
 
@@ -333,7 +335,7 @@ def _same_document(first: bytes, second: bytes) -> bool:
     return roots[0] is not None and roots[1] is not None and roots[0].canonical == roots[1].canonical
 
 
-def _ended(document: bytes) -> bytes:
+def _with_newline(document: bytes) -> bytes:
     """A document with a newline at its end, which must not become part of its last value."""
     if document.endswith(b"\n"):
         return document

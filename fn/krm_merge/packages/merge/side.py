@@ -85,11 +85,11 @@ class PackageVersion:
     def kptfiles(self) -> list[Member]:
         """The Kptfiles that make packages."""
         files = [(path, plain(path, file)) for path, file in self.tree.items() if is_kptfile(path)]
-        found = [(path, self._read(path, 0, file.data)) for path, file in files]
-        for path, member in found:
+        members = [(path, self._read(path, 0, file.data)) for path, file in files]
+        for path, member in members:
             if member is None or not member.is_kptfile:
                 self.unreadable.setdefault(path, Unreadable("is no Kptfile", broken=False))
-        return [member for _, member in found if member is not None and member.is_kptfile]
+        return [member for _, member in members if member is not None and member.is_kptfile]
 
     def resources(self, folders: Folders) -> list[Document]:
         """All other resources, none of them read yet."""
@@ -120,18 +120,18 @@ class PackageVersion:
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:
         if not isinstance(self.tree, CommonTree):
-            found = _parsed(path, index, data)
+            document = _parse(path, index, data)
         elif (path, index) in self.tree.read:
-            found = self.tree.read[path, index]
+            document = self.tree.read[path, index]
         else:
-            found = self.tree.read[path, index] = _parsed(path, index, data)
+            document = self.tree.read[path, index] = _parse(path, index, data)
         # A merge knows of a file what that merge has read, and nothing that another one has.
-        if found.flaw:
-            self.unreadable.setdefault(path, Unreadable(found.flaw, broken=False))
-        elif found.problem:
+        if document.flaw:
+            self.unreadable.setdefault(path, Unreadable(document.flaw, broken=False))
+        elif document.problem:
             # JSON that YAML does not read may be fine for others.
-            self.unreadable[path] = Unreadable(found.problem, broken=not is_json(path))
-        return found.member
+            self.unreadable[path] = Unreadable(document.problem, broken=not is_json(path))
+        return document.member
 
 
 def read_graph(tree: Tree) -> PackageGraph:
@@ -139,7 +139,7 @@ def read_graph(tree: Tree) -> PackageGraph:
     return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
 
 
-def _parsed(path: str, index: int, data: bytes) -> ReadDocument:
+def _parse(path: str, index: int, data: bytes) -> ReadDocument:
     try:
         root = read(data.decode("utf-8"))
     except (UnicodeDecodeError, TextError) as error:
@@ -172,11 +172,11 @@ def config_paths(kptfile: bytes) -> list[str]:
         pipeline = to_value(read(kptfile.decode("utf-8")))
     except (UnicodeDecodeError, TextError):
         return []
-    found = []
+    paths = []
     for name in ("mutators", "validators"):
         functions = _field(_field(pipeline, "pipeline"), name)
-        found += [_field(function, "configPath") for function in functions] if isinstance(functions, list) else []
-    return [path for path in found if isinstance(path, str)]
+        paths += [_field(function, "configPath") for function in functions] if isinstance(functions, list) else []
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _field(value: Value, name: str) -> Value:

@@ -99,7 +99,7 @@ def merge_trees(
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
         folders.report(path)
-    outcomes = folders.with_surviving_kptfiles(_inhabited(sides, resources)) + resources
+    outcomes = folders.with_surviving_kptfiles(_files_only_local_has(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
     rewrite = Rewrite(*sides, notes, merge.policy.redactions)
     changes: dict[str, File | None] = dict(rewrite.changes(outcomes, others, results))
@@ -124,10 +124,10 @@ def merge_trees(
         changes = dict(list_new_files(upstream, notes.local, changes | dict(intact.changes), results))
         changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
 
-    def judged(policy: Policy) -> list[FileDecision]:
+    def file_decisions(policy: Policy) -> list[FileDecision]:
         return [*followed.decisions(policy), *intact.decisions(policy)]
 
-    files += (of_files := judged(merge.policy))
+    files += (of_files := file_decisions(merge.policy))
     report_files(of_files, results)
     _report_dangling(notes.local, changes, intact.breaches, results)
 
@@ -137,11 +137,18 @@ def merge_trees(
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
         if isinstance(decided, FileDecision) and decided.rule in ("R13", "I"):
             key = path, decided.rule, decided.original
-            return PackageDecisions((), [one for one in judged(policy) if (one.path, one.rule, one.original) == key])
+            return PackageDecisions(
+                (),
+                [
+                    decision
+                    for decision in file_decisions(policy)
+                    if (decision.path, decision.rule, decision.original) == key
+                ],
+            )
         of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 
-    reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files, again=again)
+    reached, decided = _matched_rules(merge.policy, sides), PackageDecisions(outcomes, files, again=again)
     return MergedTree({} if results.errors else changes, results, reached, decided)
 
 
@@ -152,7 +159,7 @@ def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
         results.error(f"{path}: {problem}", file=path)
 
 
-def _reached(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset[int]:
+def _matched_rules(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset[int]:
     """The numbers of the rules that match something on some side; reads all resources where there are rules."""
     if not policy.rules:
         return frozenset()
@@ -168,14 +175,14 @@ def _is_text(path: str, side: PackageVersion) -> bool:
 
 def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> None:
     """Warns of resources that are added although local keeps those that upstream moved to another package."""
-    kept = {
+    places = {
         o.local.identity: o.local.place
         for o in resources
         if o.local and o.original and not o.upstream and o.fate == "kept"
     }
     for outcome in resources:
         member = outcome.member
-        if outcome.fate == "added" and (place := kept.get(member.identity)) is not None:
+        if outcome.fate == "added" and (place := places.get(member.identity)) is not None:
             message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
             results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
 
@@ -209,13 +216,13 @@ def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:
     """The Kptfiles with a configPath that leads to no file, and that path."""
-    found = set()
+    dangling = set()
     for path, file in tree.items():
         if is_kptfile(path):
             for target in config_paths(file.data):
                 if normpath(join(dirname(path), target)) not in tree:
-                    found.add((path, target))
-    return found
+                    dangling.add((path, target))
+    return dangling
 
 
 def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[ResourceOutcome], set[str]]:
@@ -236,7 +243,7 @@ def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[Res
     return apart, tangled
 
 
-def _inhabited(
+def _files_only_local_has(
     sides: tuple[PackageVersion, PackageVersion, PackageVersion], resources: Iterable[ResourceOutcome]
 ) -> set[str]:
     """The places of the files in which only local has resources after the merge."""
@@ -286,8 +293,8 @@ def _write_line_ends(
             changes[path] = with_line_ends(path, file, (before, theirs, ours))
     for path in sorted({*changed} - {*touched, *changes}):
         before, theirs, ours = (side.tree.get(path) for side in sides)
-        if ours is not None and (kept := with_line_ends(path, plain(path, ours), (before, theirs, ours))) != ours:
-            changes[path] = kept
+        if ours is not None and (restored := with_line_ends(path, plain(path, ours), (before, theirs, ours))) != ours:
+            changes[path] = restored
             message = f"{path}: line ends only, as upstream has them"
             results.info(message, file=path, rule="W5", tags={"side": "upstream"})
 

@@ -13,7 +13,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
-from krm_merge.packages.references.graph import Found, PackageGraph, is_naming
+from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
@@ -39,22 +39,22 @@ class ReferenceEdits:
 
     def rewrite(self, pointer: ElementPointer, new: str) -> None:
         """Gives the operations of a JSON patch another path."""
-        path, old = pointer.found.path, pointer.path
+        path, old = pointer.document.path, pointer.path
         if pointer.file:
             text = self._texts.get(pointer.file) or self._tree[pointer.file].data.decode()
             self._texts[pointer.file] = with_path(text, old, new)
         else:
-            made = self._made[path][pointer.found.index]
-            made[pointer.field] = with_path(str(made.get(pointer.field, pointer.text)), old, new)
+            operations = self._made[path][pointer.document.index]
+            operations[pointer.field] = with_path(str(operations.get(pointer.field, pointer.text)), old, new)
         message = f"the patch of {old} in {pointer.kind} {pointer.name} follows its element to {new}"
         self._report(pointer.file or path, message, old, new)
 
     def changes(self) -> dict[str, File]:
         """The files with all edits."""
         texts = {path: File(text.encode(), self._tree[path].mode) for path, text in self._texts.items()}
-        return texts | {path: self._edited(path, edits) for path, edits in self._made.items()}
+        return texts | {path: self._edit(path, edits) for path, edits in self._made.items()}
 
-    def _edited(self, path: str, edits: dict[int, dict[FieldPath, Value]]) -> File:
+    def _edit(self, path: str, edits: dict[int, dict[FieldPath, Value]]) -> File:
         file = self._tree[path]
         data = plain_lines(file.data)
         documents = [data] if is_naming(path) else cut(data, path)
@@ -73,14 +73,14 @@ class ReferenceEdits:
         self.followed.append(FileDecision(path, "I", message, "upstream", "info", before, after, before, after))
 
 
-def put_back(found: Found, tree: Tree) -> Changes:
+def put_back(parsed: ParsedDocument, tree: Tree) -> Changes:
     """The change that adds an object to the file that it had."""
-    document = (found.root.source.text if found.root.source is not None else "").encode()
-    if found.path not in tree:
-        return {found.path: File(document)}
-    file = tree[found.path]
-    documents = [*cut(plain_lines(file.data), found.path), document]
-    return {found.path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
+    document = (parsed.root.source.text if parsed.root.source is not None else "").encode()
+    if parsed.path not in tree:
+        return {parsed.path: File(document)}
+    file = tree[parsed.path]
+    documents = [*cut(plain_lines(file.data), parsed.path), document]
+    return {parsed.path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
 
 
 def _order(step: object) -> tuple[int, str]:
@@ -90,11 +90,11 @@ def _order(step: object) -> tuple[int, str]:
 def with_path(text: str, old: str, new: str) -> str:
     """A text with another path for one that is not part of a longer one."""
     first, *parts = text.split(old)
-    made = first
+    result = first
     for part in parts:
-        is_whole = (made[-1:] or " ") in " \t\n\"':" and (part[:1] or " ") in " \t\r\n\"',}"
-        made += (new if is_whole else old) + part
-    return made
+        is_whole = (result[-1:] or " ") in " \t\n\"':" and (part[:1] or " ") in " \t\r\n\"',}"
+        result += (new if is_whole else old) + part
+    return result
 
 
 def patched_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
@@ -129,7 +129,11 @@ def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
     for step in path:
         if isinstance(step, tuple):
             elements = value if isinstance(value, list) else []
-            places = [at for at, one in enumerate(elements) if isinstance(one, dict) and one.get("name") == step[0][1]]
+            places = [
+                at
+                for at, element in enumerate(elements)
+                if isinstance(element, dict) and element.get("name") == step[0][1]
+            ]
             if len(places) != 1:
                 return None
             step = places[0]
@@ -157,11 +161,11 @@ _INDEX = re.compile(r"/[0-9]+(?=/|$)")
 class ElementPointer:
     """A path of a JSON patch, and the object that the patch is applied to.
 
-    `found` is the document that declares the patch. Its operations are the `text` at `field`, or that of `file`.
+    `document` is the document that declares the patch. Its operations are the `text` at `field`, or that of `file`.
     `is_alone` says that no operation of the patch adds or removes an element by its position.
     """
 
-    found: Found
+    document: ParsedDocument
     field: FieldPath
     file: str
     text: str
@@ -184,17 +188,17 @@ def pointers_in(path: str, file: File, graph: PackageGraph) -> Iterator[ElementP
     """The paths with a position in the JSON patches that a file declares for one object."""
     if not may_point(path, file):
         return
-    for found in graph.declaring(path):
-        for field, entry in _entries(found.value):
+    for document in graph.declaring(path):
+        for field, entry in _entries(document.value):
             target = entry.get("target")
             kind, name = (target.get(key) if isinstance(target, dict) else None for key in ("kind", "name"))
             if not isinstance(kind, str) or not isinstance(name, str):
                 continue
-            of_file, text = _operations(graph, found, entry)
+            of_file, text = _operations(graph, document, entry)
             paths = list(_paths(text))
             is_alone = not any(_INDEX.search(at[at.rfind("/") :]) for operation, at in paths if operation != "replace")
             for at in dict.fromkeys(at for operation, at in paths if _names_element(operation, at)):
-                yield ElementPointer(found, (*field, "patch"), of_file, text, kind, name, at, is_alone)
+                yield ElementPointer(document, (*field, "patch"), of_file, text, kind, name, at, is_alone)
 
 
 def moved_path(before: Value, now: Value, path: str) -> str | None:
@@ -209,7 +213,9 @@ def moved_path(before: Value, now: Value, path: str) -> str | None:
             if not isinstance(element, dict) or "name" not in element:
                 return path
             places = [
-                place for place, one in enumerate(now) if isinstance(one, dict) and one.get("name") == element["name"]
+                place
+                for place, item in enumerate(now)
+                if isinstance(item, dict) and item.get("name") == element["name"]
             ]
             if len(places) != 1:
                 return None
@@ -230,12 +236,12 @@ def _entries(value: Object) -> Iterator[tuple[FieldPath, Object]]:
         )
 
 
-def _operations(graph: PackageGraph, found: Found, entry: Object) -> tuple[str, str]:
+def _operations(graph: PackageGraph, document: ParsedDocument, entry: Object) -> tuple[str, str]:
     """The file that has the operations of a patch, '' for the declaring document, and their text."""
     if isinstance(text := entry.get("patch"), str):
         return "", text
     path = entry.get("path")
-    file = normpath(join(dirname(found.path), path)) if isinstance(path, str) else ""
+    file = normpath(join(dirname(document.path), path)) if isinstance(path, str) else ""
     return file, graph.tree[file].data.decode(errors="replace") if file in graph.tree else ""
 
 
@@ -248,9 +254,9 @@ def _paths(text: str) -> Iterator[tuple[str, str]]:
     except TextError:
         return
     operations = to_value(root) if isinstance(root, SequenceNode) else None
-    for one in operations if isinstance(operations, list) else ():
-        if isinstance(one, dict) and isinstance(at := one.get("path"), str):
-            yield str(one.get("op")), at
+    for operation in operations if isinstance(operations, list) else ():
+        if isinstance(operation, dict) and isinstance(at := operation.get("path"), str):
+            yield str(operation.get("op")), at
 
 
 def _names_element(operation: str, path: str) -> bool:
@@ -283,7 +289,9 @@ def _with_lists(local: Tree, changes: Changes, deleted: set[str], upstream: Tree
         return changes
     after = Changed(local, changes)
     lists = {
-        path: found for path in after if basename(path) in KUSTOMIZATION_FILES and (found := _list_in(after[path]))
+        path: file_list
+        for path in after
+        if basename(path) in KUSTOMIZATION_FILES and (file_list := _list_in(after[path]))
     }
     by_list: dict[str, list[str]] = {}
     for path in added:
@@ -297,7 +305,7 @@ def _with_lists(local: Tree, changes: Changes, deleted: set[str], upstream: Tree
             by_list.pop(around, None)
     more = dict(changes)
     for path, (root, entries) in lists.items():
-        edited = _edited(path, root, entries, by_list.get(path, []), deleted, results)
+        edited = _edit(path, root, entries, by_list.get(path, []), deleted, results)
         if edited is not None:
             more[path] = File(edited, after[path].mode)
     return more
@@ -324,38 +332,38 @@ def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> st
     folder = dirname(path)
     while True:
         for name in KUSTOMIZATION_FILES:
-            if (found := join(folder, name)) in lists:
-                return found
+            if (candidate := join(folder, name)) in lists:
+                return candidate
         if not folder:
             return None
         folder = dirname(folder)
 
 
-def _edited(
+def _edit(
     path: str, root: MappingNode, entries: SequenceNode, added: list[str], deleted: set[str], results: Results
 ) -> bytes | None:
     """The text of a Kustomization with these files in its list and without the deleted ones; None if it has that."""
     folder = dirname(path)
     resource = Resource.from_tree(root)
-    known = [_target(folder, entry) for entry in entries.items]
-    is_sorted = known == sorted(known)
-    gone = [entry for entry, target in zip(entries.items, known, strict=True) if target in deleted]
+    targets = [_target(folder, entry) for entry in entries.items]
+    is_sorted = targets == sorted(targets)
+    gone = [entry for entry, target in zip(entries.items, targets, strict=True) if target in deleted]
     for entry in gone:
         resource.editor.remove(entries, entry)
-    new = [file for file in sorted(added) if file not in known]
+    new = [file for file in sorted(added) if file not in targets]
     for file in new:
         children = [child for child in resource.editor.children(entries) if not isinstance(child, Entry)]
         before = [child for child in children if not is_sorted or _target(folder, child) < file]
         resource.editor.insert(entries, from_value(relpath(file, folder or ".")), before[-1] if before else None)
     if not gone and not new:
         return None
-    said = {"lists": [relpath(file, folder or ".") for file in new], "no longer lists": list(map(key_text, gone))}
-    message = "; ".join(f"{did} {_shortened(names)}" for did, names in said.items() if names)
+    changes = {"lists": [relpath(file, folder or ".") for file in new], "no longer lists": list(map(key_text, gone))}
+    message = "; ".join(f"{did} {_shorten(names)}" for did, names in changes.items() if names)
     results.info(f"{path}: {message}", file=path, tags={"rule": "R11", "side": "upstream"})
     return resource.text().encode()
 
 
-def _shortened(names: list[str]) -> str:
+def _shorten(names: list[str]) -> str:
     more = len(names) - MOST_NAMES
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:MOST_NAMES])} and {more} more"
 

@@ -26,7 +26,7 @@ _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ParsedDocument:
     """A document of a file. A Kustomization or a Kptfile is known by its path, and has no identity."""
 
     path: str
@@ -53,39 +53,43 @@ class PackageGraph:
     paths: Mapping[str, str] = field(default_factory=dict)
     there: Tree | None = None
 
-    def find(self, name: str) -> list[Found]:
+    def find(self, name: str) -> list[ParsedDocument]:
         """The objects of this name; patches of objects are none."""
-        return [found for found in self._named(name) if found.path not in self.patches]
+        return [document for document in self._objects_named(name) if document.path not in self.patches]
 
-    def same(self, found: Found) -> Found | None:
+    def same(self, document: ParsedDocument) -> ParsedDocument | None:
         """This document of another version: by its path where it has no name."""
-        if found.identity == NO_RESOURCE:
-            return self.naming(found.path)
-        alike = [one for one in self._named(found.identity.name) if one.identity == found.identity]
-        return next((one for one in alike if one.path == found.path), alike[0] if alike else None)
+        if document.identity == NO_RESOURCE:
+            return self.naming(document.path)
+        alike = [
+            candidates
+            for candidates in self._objects_named(document.identity.name)
+            if candidates.identity == document.identity
+        ]
+        return next((candidate for candidate in alike if candidate.path == document.path), alike[0] if alike else None)
 
     def holds(self, kind: str, name: str, namespace: str, group: str | None) -> bool:
         """Whether there is such an object, or a generator makes it."""
-        return name in self._generated.get(kind, ()) or bool(self.objects(kind, name, namespace, group))
+        return name in self._generated_names.get(kind, ()) or bool(self.objects(kind, name, namespace, group))
 
-    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[Found]:
+    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[ParsedDocument]:
         """The objects that a reference names; no kind, no namespace and no group fit any."""
         return [
-            found
-            for found in self.find(name)
-            if kind in ("", found.identity.kind)
-            and (not namespace or found.identity.namespace in ("", namespace))
-            and group in (None, found.identity.group)
+            document
+            for document in self.find(name)
+            if kind in ("", document.identity.kind)
+            and (not namespace or document.identity.namespace in ("", namespace))
+            and group in (None, document.identity.group)
         ]
 
-    def read(self, document: Document) -> Found | None:
+    def read(self, document: Document) -> ParsedDocument | None:
         """A resource; None for what is none."""
         member = document.member()
         if member is not None and id(member) not in self._read:
-            self._read[id(member)] = _found(member)
+            self._read[id(member)] = _document_of(member)
         return None if member is None else self._read[id(member)]
 
-    def naming(self, path: str) -> Found | None:
+    def naming(self, path: str) -> ParsedDocument | None:
         """A Kustomization or a Kptfile, None where it cannot be read."""
         if path not in self._naming:
             self._naming[path] = _naming(path, self.tree[path]) if is_naming(path) and path in self.tree else None
@@ -93,17 +97,17 @@ class PackageGraph:
 
     def files_of(self, path: str) -> Iterator[tuple[FileReference, str]]:
         """The files and folders that a Kustomization or a Kptfile names, with their paths on the side itself."""
-        found = self.naming(path)
+        kustomization = self.naming(path)
         folder = dirname(self.paths.get(path, path))
-        for named in files_in(found.value, of_kptfile=is_kptfile(path)) if found is not None else ():
+        for named in files_in(kustomization.value, of_kptfile=is_kptfile(path)) if kustomization is not None else ():
             yield named, normpath(join(folder, named.file))
 
-    def declaring(self, path: str) -> list[Found]:
+    def declaring(self, path: str) -> list[ParsedDocument]:
         """The documents of a file, or the Kustomization that it is."""
         if is_naming(path):
-            return [found for found in (self.naming(path),) if found is not None]
-        found = (self.read(document) for document in self.documents() if document.file == path)
-        return [one for one in found if one is not None]
+            return [kustomization for kustomization in (self.naming(path),) if kustomization is not None]
+        contents = (self.read(document) for document in self.documents() if document.file == path)
+        return [found_document for found_document in contents if found_document is not None]
 
     def selects(self, selector: LabelSelector, words: frozenset[bytes]) -> bool:
         """Whether there is an object with these labels, in whose text one of the words is."""
@@ -111,8 +115,8 @@ class PackageGraph:
         if key not in self._labels:
             by_label: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
             for document in self.mentioning(words):
-                found = self.read(document)
-                labels = labels_in(found.value, selector.of) if found is not None else {}
+                parsed = self.read(document)
+                labels = labels_in(parsed.value, selector.of) if parsed is not None else {}
                 for label in labels.items():
                     by_label[label].append(labels)
             self._labels[key] = by_label
@@ -143,49 +147,53 @@ class PackageGraph:
             if str(named.path[0]).startswith("patches")
         )
 
-    def _named(self, name: str) -> list[Found]:
+    def _objects_named(self, name: str) -> list[ParsedDocument]:
         """The documents of this name."""
-        found = (self.read(document) for document in self.by_name.get(name.encode(), ()))
-        return [one for one in (*found, *self._unseen.get(name, ())) if one is not None and one.identity.name == name]
+        candidates = (self.read(document) for document in self.by_name.get(name.encode(), ()))
+        return [
+            candidate
+            for candidate in (*candidates, *self._unseen.get(name, ()))
+            if candidate is not None and candidate.identity.name == name
+        ]
 
     @cached_property
-    def _unseen(self) -> dict[str, list[Found]]:
+    def _unseen(self) -> dict[str, list[ParsedDocument]]:
         """The documents whose names are only known when they are read."""
-        named: dict[str, list[Found]] = defaultdict(list)
+        named: dict[str, list[ParsedDocument]] = defaultdict(list)
         for document in self.by_name.get(b"", ()):
-            if (found := self.read(document)) is not None:
-                named[found.identity.name].append(found)
+            if (parsed := self.read(document)) is not None:
+                named[parsed.identity.name].append(parsed)
         return named
 
     @cached_property
     def by_name(self) -> dict[bytes, list[Document]]:
         """The documents by each name that they may have, empty where only reading one shows its name."""
-        found: dict[bytes, list[Document]] = defaultdict(list)
+        by_name: dict[bytes, list[Document]] = defaultdict(list)
         for document in self.documents():
             for name in document.names() or (b"",):
-                found[name].append(document)
-        return found
+                by_name[name].append(document)
+        return by_name
 
     @cached_property
-    def _generated(self) -> dict[str, set[str]]:
+    def _generated_names(self) -> dict[str, set[str]]:
         """The names that generators make, by kind."""
-        found: dict[str, set[str]] = defaultdict(set)
+        names: dict[str, set[str]] = defaultdict(set)
         naming = [path for path in self.tree if is_naming(path) and b"Generator" in self.tree[path].data]
-        values = [one.value for path in naming if (one := self.naming(path)) is not None]
+        values = [document.value for path in naming if (document := self.naming(path)) is not None]
         for value in values:
             for kind, generator in _GENERATORS.items():
-                made = value.get(generator)
-                for entry in made if isinstance(made, list) else ():
+                entries = value.get(generator)
+                for entry in entries if isinstance(entries, list) else ():
                     if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
-                        found[kind].add(name)
-        return found
+                        names[kind].add(name)
+        return names
 
     @cached_property
     def _folders(self) -> frozenset[str]:
         return frozenset(folder or "." for path in (self.there or self.tree) for folder in _above(path))
 
     @cached_property
-    def _naming(self) -> dict[str, Found | None]:
+    def _naming(self) -> dict[str, ParsedDocument | None]:
         return {}
 
     @cached_property
@@ -193,7 +201,7 @@ class PackageGraph:
         return {}
 
     @cached_property
-    def _read(self) -> dict[int, Found]:
+    def _read(self) -> dict[int, ParsedDocument]:
         return {}
 
 
@@ -211,23 +219,25 @@ def mentions(data: bytes, words: frozenset[bytes]) -> bool:
 
 def words_of(names: Iterable[str]) -> frozenset[bytes]:
     """What `mentions` looks for where one of these names may be."""
-    found = (_WORD.findall(name.encode()) for name in names)
-    return frozenset(max(words, key=len) for words in found if words)
+    words_of_names = (_WORD.findall(name.encode()) for name in names)
+    return frozenset(max(words, key=len) for words in words_of_names if words)
 
 
-def _found(member: Member) -> Found:
+def _document_of(member: Member) -> ParsedDocument:
     value = to_value(member.root)
-    return Found(member.place, member.index, member.root, value if isinstance(value, dict) else {}, member.identity)
+    return ParsedDocument(
+        member.place, member.index, member.root, value if isinstance(value, dict) else {}, member.identity
+    )
 
 
-def _naming(path: str, file: File) -> Found | None:
+def _naming(path: str, file: File) -> ParsedDocument | None:
     try:
         root = None if file.mode == "link" else read(plain_lines(file.data).decode())
     except (UnicodeDecodeError, TextError):
         return None
     if not isinstance(root, MappingNode) or not isinstance(value := to_value(root), dict):
         return None
-    return Found(path, 0, root, value, NO_RESOURCE)
+    return ParsedDocument(path, 0, root, value, NO_RESOURCE)
 
 
 def _above(path: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ from krm_merge.packages.references.edits import (
     value_at,
     with_name,
 )
-from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
+from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming, mentions, words_of
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema.references import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
 from krm_merge.text.reading.values import Object, to_value
@@ -84,7 +84,7 @@ def lost_by(name: SideName, versions: MergedVersions, merged: Tree) -> Lost:
 def _lost_names(name: SideName, versions: MergedVersions) -> set[str]:
     """The names that a side has less often than the original, or not for the same objects."""
     graphs = versions.original, versions.side(name)
-    before, after = (Counter({name: len(found) for name, found in graph.by_name.items()}) for graph in graphs)
+    before, after = (Counter({name: len(documents) for name, documents in graph.by_name.items()}) for graph in graphs)
     lost = {word.decode() for word in before - after if word}
     for outcome in versions.outcomes:
         member, now = outcome.original, _member(outcome, name)
@@ -104,13 +104,13 @@ def _changed_by(outcome: ResourceOutcome, name: SideName) -> bool:
 
 def renamed_in(outcomes: Iterable[ResourceOutcome]) -> dict[str, list[tuple[Identity, Identity]]]:
     """What objects were called, and are in the merged package, by their names before."""
-    found: dict[str, list[tuple[Identity, Identity]]] = {}
+    renames: dict[str, list[tuple[Identity, Identity]]] = {}
     for outcome in outcomes:
         if outcome.fate in ("merged", "kept") and outcome.original and outcome.upstream and outcome.local:
-            before, theirs, ours = (one.identity for one in (outcome.original, outcome.upstream, outcome.local))
+            before, theirs, ours = (member.identity for member in (outcome.original, outcome.upstream, outcome.local))
             if (now := theirs if ours == before else ours) != before:
-                found.setdefault(before.name, []).append((before, now))
-    return found
+                renames.setdefault(before.name, []).append((before, now))
+    return renames
 
 
 def _lost_labels(outcomes: Iterable[ResourceOutcome], loser: SideName) -> set[tuple[str, str]]:
@@ -127,7 +127,7 @@ def _lost_labels(outcomes: Iterable[ResourceOutcome], loser: SideName) -> set[tu
 def _labels(member: Member | None) -> set[tuple[str, str]]:
     value = to_value(member.root) if member is not None and "labels" in member.text else None
     of = ("pods", "services") if isinstance(value, dict) else ()
-    return {label for one in of if isinstance(value, dict) for label in labels_in(value, one).items()}
+    return {label for scope in of if isinstance(value, dict) for label in labels_in(value, scope).items()}
 
 
 SideName = Literal["upstream", "local"]
@@ -136,31 +136,31 @@ SIDES: Final[tuple[SideName, ...]] = ("upstream", "local")
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A reference that leads nowhere in the merged package; `held` says what it names on the sides that have it.
+    """A reference that leads nowhere in the merged package; `texts` says what it names on the sides that have it.
 
     `mend` gives the package what a side has there; None where that would take more than to put it back.
     """
 
     file: str
     reference: str
-    held: Mapping[SideName, str]
+    texts: Mapping[SideName, str]
     lost_by: SideName
     mend: Callable[[SideName, Tree], Changes] | None = None
 
     @property
     def choices(self) -> tuple[SideName, ...]:
         """The sides that it can be settled for: nothing to name, or what a side has."""
-        return tuple(name for name in SIDES if name not in self.held or self.mend is not None)
+        return tuple(name for name in SIDES if name not in self.texts or self.mend is not None)
 
-    def decided(self, policy: Policy) -> FileDecision:
+    def decide(self, policy: Policy) -> FileDecision:
         """The decision on it: nothing is changed unless a choice says so."""
         policy = policy.of(NO_RESOURCE)
-        upstream, local = (self.held[name].encode() if name in self.held else None for name in SIDES)
+        upstream, local = (self.texts[name].encode() if name in self.texts else None for name in SIDES)
         sides = self.reference.encode(), upstream, local
         what = f"{self.reference}, which {self.lost_by} removed or changed"
         for resolution in policy.resolutions_at(()):
-            known = resolution.nature == "reference" and resolution.choice in self.choices
-            if known and resolution.fit("", *map(file_content, sides)):
+            is_choice = resolution.nature == "reference" and resolution.choice in self.choices
+            if is_choice and resolution.fit("", *map(file_content, sides)):
                 message = f"{what}; settled by {resolution.place}: {resolution.choice}"
                 merged = upstream if resolution.choice == "upstream" else local
                 return FileDecision(self.file, "I", message, "both", "info", *sides, merged, resolution, self.choices)
@@ -178,7 +178,7 @@ class Intact:
 
     def decisions(self, policy: Policy) -> list[FileDecision]:
         """Those on the references that followed, and on the broken ones."""
-        return [*self.followed, *(breach.decided(policy) for breach in self.breaches)]
+        return [*self.followed, *(breach.decide(policy) for breach in self.breaches)]
 
 
 def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results: Results) -> Intact:
@@ -191,9 +191,9 @@ def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results:
         judge.judge(name)
     changes: dict[str, File | None] = dict(judge.edits.changes())
     for breach in judge.breaches.values():
-        choice = resolution.choice if (resolution := breach.decided(policy).resolution) else None
+        choice = resolution.choice if (resolution := breach.decide(policy).resolution) else None
         for name in SIDES:
-            if breach.mend is not None and name == choice and name in breach.held:
+            if breach.mend is not None and name == choice and name in breach.texts:
                 now = Changed(merged, changes)
                 changes |= list_files(now, breach.mend(name, now), results)
     return Intact(changes, judge.edits.followed, list(judge.breaches.values()))
@@ -226,71 +226,77 @@ class _Judge:
         for path in filter(is_naming, changed):
             if lost.files and (path in side.paths or mentions(changed[path].data, of_files)):
                 self._files(path, loser)
-            if mentions(changed[path].data, words) and (found := merged.naming(path)) is not None:
-                self._targets(found, lost.names, loser)
+            if mentions(changed[path].data, words) and (parsed := merged.naming(path)) is not None:
+                self._targets(parsed, lost.names, loser)
         part = versions.graph({path: file for path, file in changed.items() if not is_naming(path)})
         for document in part.mentioning(words | of_labels):
-            if (found := part.read(document)) is not None:
-                self._names(found, lost.names, loser)
-                self._targets(found, lost.names, loser)
-                self._selectors(found, lost.labels, of_labels, loser)
+            if (parsed := part.read(document)) is not None:
+                self._names(parsed, lost.names, loser)
+                self._targets(parsed, lost.names, loser)
+                self._selectors(parsed, lost.labels, of_labels, loser)
         if lost.changed:
             self._pointers(changed, lost.changed, loser)
 
-    def _held(
-        self, found: Found, has: Callable[[PackageGraph, Found], bool], leads: Callable[[PackageGraph], bool]
+    def _sides_with(
+        self,
+        document: ParsedDocument,
+        has: Callable[[PackageGraph, ParsedDocument], bool],
+        leads: Callable[[PackageGraph], bool],
     ) -> list[SideName]:
         """The sides on which a document has the reference; none where it leads nowhere on one of them."""
-        held: list[SideName] = []
+        sides: list[SideName] = []
         for name in SIDES:
             side = self._versions.side(name)
-            if (same := side.same(found) or self._before_renaming(side, found)) is not None and has(side, same):
+            if (same := side.same(document) or self._before_renaming(side, document)) is not None and has(side, same):
                 if not leads(side):
                     return []
-                held.append(name)
-        return held
+                sides.append(name)
+        return sides
 
-    def _before_renaming(self, side: PackageGraph, found: Found) -> Found | None:
+    def _before_renaming(self, side: PackageGraph, document: ParsedDocument) -> ParsedDocument | None:
         """This document of a side that calls it as the original does."""
-        old = self._old_identities.get(found.identity)
-        return None if old is None else side.same(replace(found, identity=old))
+        old = self._old_identities.get(document.identity)
+        return None if old is None else side.same(replace(document, identity=old))
 
     def _report(
         self,
-        found: Found,
+        document: ParsedDocument,
         reference: str,
-        held: Mapping[SideName, str],
+        texts: Mapping[SideName, str],
         loser: SideName,
         mend: Callable[[SideName, Tree], Changes] | None = None,
     ) -> None:
-        text = f"{found}: {reference}" if found.identity != NO_RESOURCE else reference
-        self.breaches.setdefault((found.path, text), Breach(found.path, text, held, loser, mend))
+        text = f"{document}: {reference}" if document.identity != NO_RESOURCE else reference
+        self.breaches.setdefault((document.path, text), Breach(document.path, text, texts, loser, mend))
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
     def _files(self, path: str, loser: SideName) -> None:
         sides = {name: self._versions.side(name) for name in SIDES}
-        held = {name: {one.file: place for one, place in side.files_of(path)} for name, side in sides.items()}
-        listed = {(one.path[:-1], one.file) for one, _ in self._merged.files_of(path)}
+        paths_by_name = {
+            name: {file_reference.file: place for file_reference, place in side.files_of(path)}
+            for name, side in sides.items()
+        }
+        listed = {(file_reference.path[:-1], file_reference.file) for file_reference, _ in self._merged.files_of(path)}
         for named, target in self._merged.files_of(path):
             if self._merged.has_file(target) or target.startswith("../"):
                 continue
-            targets = {name: held[name][named.file] for name in SIDES if named.file in held[name]}
-            found = self._merged.naming(path)
-            if found is None or not all(sides[name].has_file(place) for name, place in targets.items()) or not targets:
+            targets = {name: paths_by_name[name][named.file] for name in SIDES if named.file in paths_by_name[name]}
+            naming = self._merged.naming(path)
+            if naming is None or not all(sides[name].has_file(place) for name, place in targets.items()) or not targets:
                 continue
             places = (self._place(name, place) for name, place in targets.items())
             now = next((new for place in places if place and (new := self._named_from(path, named, place))), None)
             if now is None:
-                mend = partial(self._restored, targets, target)
-                self._report(found, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
+                mend = partial(self._restore, targets, target)
+                self._report(naming, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
             else:
                 is_listed = (named.path[:-1], now) in listed
                 listed.add((named.path[:-1], now))
                 value = None if is_listed else _key_for(named, now) + now
                 self.edits.follow(path, 0, named.path, value, named.file, now)
 
-    def _restored(self, targets: Mapping[SideName, str], place: str, side: SideName, _: Tree) -> Changes:
+    def _restore(self, targets: Mapping[SideName, str], place: str, side: SideName, _: Tree) -> Changes:
         return self._versions.side(side).below(targets[side], place)
 
     def _named_from(self, path: str, named: FileReference, place: str) -> str | None:
@@ -319,33 +325,33 @@ class _Judge:
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
-    def _names(self, found: Found, names: frozenset[str], loser: SideName) -> None:
-        for reference in references_in(found.value):
+    def _names(self, document: ParsedDocument, names: frozenset[str], loser: SideName) -> None:
+        for reference in references_in(document.value):
             if reference.name not in names or reference.kind == "Namespace":
                 continue
             named = reference[1:]
 
-            def has(_: PackageGraph, same: Found, named: tuple[object, ...] = named) -> bool:
-                return any(one[1:] == named for one in references_in(same.value))
+            def has(_: PackageGraph, same: ParsedDocument, named: tuple[object, ...] = named) -> bool:
+                return any(other_reference[1:] == named for other_reference in references_in(same.value))
 
             self._name(
-                found,
+                document,
                 reference.path,
                 (reference.kind, reference.name, reference.namespace, reference.group),
                 has,
                 loser,
             )
-        if found.identity.name in names and found.path in self._merged.patches:
-            identity = found.identity
+        if document.identity.name in names and document.path in self._merged.patches:
+            identity = document.identity
 
-            def is_patch(side: PackageGraph, same: Found) -> bool:
+            def is_patch(side: PackageGraph, same: ParsedDocument) -> bool:
                 return same.path in side.patches
 
-            wanted = (identity.kind, identity.name, identity.namespace, identity.group)
-            self._name(found, ("metadata", "name"), wanted, is_patch, loser)
+            target = (identity.kind, identity.name, identity.namespace, identity.group)
+            self._name(document, ("metadata", "name"), target, is_patch, loser)
 
-    def _targets(self, found: Found, names: frozenset[str], loser: SideName) -> None:
-        for at, target in (*targets_in(found.value), *patched_in(found.value)):
+    def _targets(self, document: ParsedDocument, names: frozenset[str], loser: SideName) -> None:
+        for at, target in (*targets_in(document.value), *patched_in(document.value)):
             name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
             if (
                 not (isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str))
@@ -353,29 +359,31 @@ class _Judge:
             ):
                 continue
 
-            def has(_: PackageGraph, same: Found, target: Object = target) -> bool:
-                return any(one == target for _, one in (*targets_in(same.value), *patched_in(same.value)))
+            def has(_: PackageGraph, same: ParsedDocument, target: Object = target) -> bool:
+                return any(other == target for _, other in (*targets_in(same.value), *patched_in(same.value)))
 
-            self._name(found, (*at, "name"), (kind, name, namespace, None), has, loser)
+            self._name(document, (*at, "name"), (kind, name, namespace, None), has, loser)
 
     def _name(
         self,
-        found: Found,
+        document: ParsedDocument,
         at: FieldPath,
         named: tuple[str, str, str, str | None],
-        has: Callable[[PackageGraph, Found], bool],
+        has: Callable[[PackageGraph, ParsedDocument], bool],
         loser: SideName,
     ) -> None:
-        if self._merged.holds(*named) or not (held := self._held(found, has, lambda side: side.holds(*named))):
+        if self._merged.holds(*named) or not (
+            sides := self._sides_with(document, has, lambda side: side.holds(*named))
+        ):
             return
         kind, name, namespace, _ = named
         new = self._new_identity(*named)
-        exact = exact_path(found.value, at)
-        written = value_at(found.value, exact[:-1]) if exact else None
+        exact = exact_path(document.value, at)
+        written = value_at(document.value, exact[:-1]) if exact else None
         has_namespace = isinstance(written, dict) and "namespace" in written
         if exact and new is not None and isinstance(written, str) and new.namespace in ("", namespace):
             text = with_name(written, new.name)
-            self.edits.follow(found.path, found.index, exact[:-1], text, f"{kind} {name}", new.name)
+            self.edits.follow(document.path, document.index, exact[:-1], text, f"{kind} {name}", new.name)
             return
         if (
             isinstance(written, dict)
@@ -385,10 +393,10 @@ class _Judge:
         ):
             if has_namespace and new.namespace:
                 self.edits.follow(
-                    found.path, found.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
+                    document.path, document.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
                 )
             if new.name != name:
-                self.edits.follow(found.path, found.index, exact, new.name, f"{kind} {name}".strip(), new.name)
+                self.edits.follow(document.path, document.index, exact, new.name, f"{kind} {name}".strip(), new.name)
             return
         what = f"{kind} {name}".strip()
 
@@ -396,38 +404,40 @@ class _Judge:
             there = self._versions.side(side).objects(*named)
             return put_back(there[0], tree) if there else {}
 
-        self._report(found, f"{format_path(at)} names {what}", dict.fromkeys(held, what), loser, mend)
+        self._report(document, f"{format_path(at)} names {what}", dict.fromkeys(sides, what), loser, mend)
 
     def _new_identity(self, kind: str, name: str, namespace: str, group: str | None) -> Identity | None:
         """What one object of the merged package is called that had this name; None where that is not known."""
-        found = {
+        identities = {
             new
             for old, new in self._renamed.get(name, ())
             if kind in ("", old.kind)
             and group in (None, old.group)
             and (not namespace or old.namespace in ("", namespace))
         }
-        new = found.pop() if len(found) == 1 else None
+        new = identities.pop() if len(identities) == 1 else None
         return new if new is not None and self._merged.holds(new.kind, new.name, new.namespace, new.group) else None
 
     # ---- labels ----------------------------------------------------------------------------------------------------
 
     def _selectors(
-        self, found: Found, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
+        self, document: ParsedDocument, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
     ) -> None:
-        for selector in selectors_in(found.value) if lost else ():
+        for selector in selectors_in(document.value) if lost else ():
             if not lost & selector.labels.items() or self._merged.selects(selector, words):
                 continue
 
-            def has(_: PackageGraph, same: Found, selector: LabelSelector = selector) -> bool:
+            def has(_: PackageGraph, same: ParsedDocument, selector: LabelSelector = selector) -> bool:
                 return selector in selectors_in(same.value)
 
             def leads(side: PackageGraph, selector: LabelSelector = selector) -> bool:
                 return side.selects(selector, words)
 
-            if held := self._held(found, has, leads):
+            if sides := self._sides_with(document, has, leads):
                 text = ", ".join(f"{name}={label}" for name, label in selector.labels.items())
-                self._report(found, f"{format_path(selector.path)} selects {text}", dict.fromkeys(held, text), loser)
+                self._report(
+                    document, f"{format_path(selector.path)} selects {text}", dict.fromkeys(sides, text), loser
+                )
 
     # ---- positions -------------------------------------------------------------------------------------------------
 
@@ -441,18 +451,18 @@ class _Judge:
                     self._pointer(pointer, loser)
 
     def _pointer(self, pointer: ElementPointer, loser: SideName) -> None:
-        now = _one(self._merged, pointer)
+        now = _match(self._merged, pointer)
         if now is None:
             return
         sides = {name: self._versions.side(name) for name in SIDES}
-        held = [
+        names = [
             name
             for name, side in sides.items()
-            if (file := side.tree.get(pointer.found.path)) is not None
-            and any(one.means_the_same(pointer) for one in pointers_in(pointer.found.path, file, side))
+            if (file := side.tree.get(pointer.document.path)) is not None
+            and any(other.means_the_same(pointer) for other in pointers_in(pointer.document.path, file, side))
         ]
-        meant = [one for name in held if (one := _one(sides[name], pointer)) is not None]
-        paths = {moved_path(one.value, now.value, pointer.path) for one in meant}
+        meant = [matches for name in names if (matches := _match(sides[name], pointer)) is not None]
+        paths = {moved_path(match.value, now.value, pointer.path) for match in meant}
         if not paths or pointer.path in paths:
             return
         new = paths.pop() if len(paths) == 1 else None
@@ -460,7 +470,7 @@ class _Judge:
             self.edits.rewrite(pointer, new)
         else:
             self._report(
-                pointer.found, f"the patch of {now} names {pointer.path}", dict.fromkeys(held, pointer.path), loser
+                pointer.document, f"the patch of {now} names {pointer.path}", dict.fromkeys(names, pointer.path), loser
             )
 
 
@@ -470,6 +480,6 @@ def _key_for(named: FileReference, new: str) -> str:
     return f"{basename(named.file)}=" if is_new else named.prefix
 
 
-def _one(graph: PackageGraph, pointer: ElementPointer) -> Found | None:
-    found = [one for one in graph.find(pointer.name) if one.identity.kind == pointer.kind]
-    return found[0] if len(found) == 1 else None
+def _match(graph: PackageGraph, pointer: ElementPointer) -> ParsedDocument | None:
+    matches = [match for match in graph.find(pointer.name) if match.identity.kind == pointer.kind]
+    return matches[0] if len(matches) == 1 else None

@@ -26,7 +26,7 @@ from krm_merge.report.comparison.difference import (
     ProgramName,
     VersionName,
 )
-from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judged
+from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judge
 from krm_merge.report.comparison.lines import causes_of_changes
 from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.comparison.versions import ComparedVersions, meaning
@@ -66,13 +66,13 @@ class Compared:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
-def compared(outcomes: Compared) -> list[Difference]:
+def compare(outcomes: Compared) -> list[Difference]:
     """All differences: files, then resources, each with the gravest finding first."""
     comparing = _Comparing(outcomes)
-    found = [*comparing.in_resources(), *comparing.in_files()]
+    differences = [*comparing.in_resources(), *comparing.in_files()]
     # Values first: what they do not explain is looked for in the bytes.
-    found += differences_in_bytes(outcomes.versions, outcomes.policy, found)
-    return _sorted([*found, *comparing.agreed(found)])
+    differences += differences_in_bytes(outcomes.versions, outcomes.policy, differences)
+    return _sort([*differences, *comparing._in_agreement(differences)])
 
 
 def changed_lines(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
@@ -117,18 +117,18 @@ class _Comparing:
             contents = {name: None if file is None else file.data for name, file in files.items()}
             if contents["kpt"] == contents["krm-merge"]:
                 continue
-            finding, message = judged(JudgedPlace.of(contents))
+            finding, message = judge(JudgedPlace.of(contents))
             yield self._difference(finding, message, record, {})
 
-    def agreed(self, found: Iterable[Difference]) -> Iterator[Difference]:
+    def _in_agreement(self, differences: Iterable[Difference]) -> Iterator[Difference]:
         """The conflicts in which kpt has what krm-merge has: only one of them reports it."""
         differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
-        for difference in found:
+        for difference in differences:
             if difference.finding not in OF_BYTES:
-                differing[difference.file, str(difference.resource)].append(_parsed(difference.path))
+                differing[difference.file, str(difference.resource)].append(_parse(difference.path))
         for subject, conflicts in self._conflicts.items():
             for record in conflicts:
-                path = _parsed(record.path)
+                path = _parse(record.path)
                 if any(_is_within(path, other) or _is_within(other, path) for other in differing[subject]):
                     continue
                 values = {name: record.values[side] for name, side in _KEPT_TEXTS.items() if side in record.values}
@@ -140,16 +140,16 @@ class _Comparing:
         # Nothing of ours is in the records but what differs: every decision is on one difference.
         records = records_of([PackageDecisions([outcome])], self._outcomes.policy)
         roots = self._roots(outcome)
-        known = [root for root in roots.values() if isinstance(root, MappingNode)]
-        secrecy = Secrecy(known, self._outcomes.policy.redactions)
+        roots_of_versions = [root for root in roots.values() if isinstance(root, MappingNode)]
+        secrecy = Secrecy(roots_of_versions, self._outcomes.policy.redactions)
         judged_paths: set[FieldPath] = set()
         for record in records:
             if record.rule in _OF_TEXT and not record.path:
                 continue
             if record.rule == "R1":
-                yield self._moved(record, outcome)
+                yield self._difference_of_place(record, outcome)
                 continue
-            path = _parsed(record.path)
+            path = _parse(record.path)
             listed = next((at for at, step in enumerate(path[:-1]) if isinstance(step, int)), None)
             # Positions do not lead to the same element in all versions: below one, lists are compared as a whole.
             path = path if listed is None else path[:listed]
@@ -166,30 +166,32 @@ class _Comparing:
             if record.nature == "order" or not path or not same(*ends):
                 # Values of the whole list are shown for an element.
                 hidden = record.is_redacted or secrecy.hides(path, nodes.values())
-                yield replace(self._judged(record, path, nodes, outcome, {} if hidden else nodes), is_redacted=hidden)
+                yield replace(self._judge(record, path, nodes, outcome, {} if hidden else nodes), is_redacted=hidden)
 
-    def _judged(
+    def _judge(
         self,
         record: DecisionRecord,
         path: FieldPath,
         nodes: _Roots,
         outcome: ResourceOutcome,
-        shown: _Roots,
+        roots_at_path: _Roots,
     ) -> Difference:
         if record.nature == "order":
-            orders = {name: _labels(node, _parsed(record.path)) for name, node in shown.items() if node is not None}
+            orders = {
+                name: _labels(node, _parse(record.path)) for name, node in roots_at_path.items() if node is not None
+            }
             return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
-        values = {name: shown_value(to_value(node)) for name, node in shown.items() if node is not None}
+        values = {name: shown_value(to_value(node)) for name, node in roots_at_path.items() if node is not None}
         if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
             message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
             return self._difference("duplicated", message, record, {}, path=path)
         texts = {name: meaning(node, path) for name, node in nodes.items()}
-        finding, message = judged(JudgedPlace.of(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
+        finding, message = judge(JudgedPlace.of(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
         if finding == "local-change-lost" and nodes["kpt"] is None and path[:-1] in _FUNCTIONS:
             finding = "function-dropped"
         return self._difference(finding, message, record, values if path else {}, path=path)
 
-    def _moved(self, record: DecisionRecord, outcome: ResourceOutcome) -> Difference:
+    def _difference_of_place(self, record: DecisionRecord, outcome: ResourceOutcome) -> Difference:
         """Kpt has a resource in another file."""
         assert outcome.original is not None
         assert outcome.upstream is not None
@@ -212,22 +214,26 @@ class _Comparing:
     def _roots(self, outcome: ResourceOutcome) -> _Roots:
         merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))
         decided = self._decision_on(outcome)
-        known = (None, None, None) if decided is None else (decided.original, decided.upstream, decided.local)
+        members = (None, None, None) if decided is None else (decided.original, decided.upstream, decided.local)
         roots: dict[VersionName, Node | None] = {}
-        for name, member in zip(VERSIONS[:3], known, strict=True):
+        for name, member in zip(VERSIONS[:3], members, strict=True):
             # Upstream did not touch it where nothing was decided: the merge did not look at it.
-            wanted = member or (outcome.member if decided is None else None)
-            root = None if wanted is None else self._outcomes.versions[name].resource(wanted.file, wanted.identity)
+            member_of_version = member or (outcome.member if decided is None else None)
+            root = (
+                None
+                if member_of_version is None
+                else self._outcomes.versions[name].resource(member_of_version.file, member_of_version.identity)
+            )
             roots[name] = root if root is not None or member is None else member.root
         return roots | {"kpt": kpt, "krm-merge": merged}
 
     def _decision_on(self, outcome: ResourceOutcome) -> ResourceOutcome | None:
         """The decision of the merge on the same resource: that in the same file comes first."""
         for member in _members(outcome):
-            known = self._decided.get(member.identity, [])
-            at_place = [decided for place, decided in known if place == member.place]
-            if at_place or (known and member.identity.kind):
-                return (at_place or [known[0][1]])[0]
+            candidates = self._decided.get(member.identity, [])
+            at_place = [decided for place, decided in candidates if place == member.place]
+            if at_place or (candidates and member.identity.kind):
+                return (at_place or [candidates[0][1]])[0]
         return None
 
     def _difference(
@@ -239,9 +245,9 @@ class _Comparing:
         *,
         path: FieldPath | None = None,
     ) -> Difference:
-        path = _parsed(record.path) if path is None else path
+        path = _parse(record.path) if path is None else path
         conflicts = self._conflicts.get(_subject(record), [])
-        conflict = next((one for one in conflicts if _is_about(path, _parsed(one.path))), None)
+        conflict = next((conflict for conflict in conflicts if _is_about(path, _parse(conflict.path))), None)
         return Difference(
             finding,
             record.file,
@@ -265,14 +271,14 @@ def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
         kpt = None
     elif merged is not None and _has(lists["kpt"], merged):
         merged = None
-    wanted = merged if merged is not None else kpt
+    element = merged if merged is not None else kpt
     original, upstream, local = (
-        wanted if wanted is not None and _has(lists[name], wanted) else None for name in VERSIONS[:3]
+        element if element is not None and _has(lists[name], element) else None for name in VERSIONS[:3]
     )
     return {"original": original, "upstream": upstream, "local": local, "kpt": kpt, "krm-merge": merged}
 
 
-def _parsed(path: str) -> FieldPath:
+def _parse(path: str) -> FieldPath:
     """The path of a record; () for a resource or file as a whole."""
     return parse_path(path) if path else ()
 
@@ -324,10 +330,10 @@ def _subject(record: DecisionRecord) -> tuple[str, str]:
     return record.file, str(record.resource)
 
 
-def _sorted(found: Sequence[Difference]) -> list[Difference]:
+def _sort(differences: Sequence[Difference]) -> list[Difference]:
     files: dict[str, int] = {}
     resources: dict[tuple[str, str], int] = {}
-    for difference in found:
+    for difference in differences:
         gravity, about = GRAVITY[difference.finding], (difference.file, str(difference.resource))
         files[difference.file] = min(gravity, files.get(difference.file, gravity))
         resources[about] = min(gravity, resources.get(about, gravity))
@@ -336,4 +342,4 @@ def _sorted(found: Sequence[Difference]) -> list[Difference]:
         about = (difference.file, str(difference.resource))
         return files[difference.file], difference.file, resources[about], about, GRAVITY[difference.finding]
 
-    return sorted(found, key=order)
+    return sorted(differences, key=order)

@@ -15,7 +15,7 @@ from krm_merge.report.record import (
     Files,
     RecordedSide,
     Schema,
-    closed,
+    closed_object,
     files_schema,
     resource_schema,
     resource_value,
@@ -201,33 +201,37 @@ def summary(comparison: Comparison) -> list[str]:
     if comparison.refusal:
         return [f"kpt stops with an error, and krm-merge updates the package; kpt says: {comparison.refusal}"]
     counts = comparison.counts
-    lost = [_counted(one, many, counts[finding]) for finding, (one, many) in _LOSES.items() if counts[finding]]
+    lost = [
+        _format_count(singular, many, counts[finding])
+        for finding, (singular, many) in _LOSES.items()
+        if counts[finding]
+    ]
     sentences = []
     if lost:
         named = lost[:_MOST_NAMED]
         if more := sum(counts[finding] for finding in list(filter(counts.get, _LOSES))[_MOST_NAMED:]):
-            named.append(_counted("differ in 1 more place", "differ in {} more places", more))
-        sentences.append(f"kpt would {_listed(named)}; krm-merge {_keeps(counts)}")
+            named.append(_format_count("differ in 1 more place", "differ in {} more places", more))
+        sentences.append(f"kpt would {_join_names(named)}; krm-merge {_keeps(counts)}")
     if count := counts["decided-otherwise"]:
-        sentences.append(_counted("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
+        sentences.append(_format_count("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
     if count := counts["conflict-unreported"]:
-        alike = _counted("1 conflict is decided alike", "{} conflicts are decided alike", count)
+        alike = _format_count("1 conflict is decided alike", "{} conflicts are decided alike", count)
         at = "it" if count == 1 else "them"
         sentences.append(f"{alike}: krm-merge stops at {at} or reports {at}, kpt does neither")
     if count := counts["comments-missed"]:
         sentences.append(
-            _counted(
+            _format_count(
                 "krm-merge would lose comments in 1 resource", "krm-merge would lose comments in {} resources", count
             )
         )
     if count := counts["unexplained"]:
-        sentences.append(_counted("1 difference is unexplained", "{} differences are unexplained", count))
+        sentences.append(_format_count("1 difference is unexplained", "{} differences are unexplained", count))
     if comparison.is_same:
         sentences.insert(0, SAME)
     elif (names := [name for finding, name in _HARMLESS.items() if counts[finding]]) and not (
         lost or _is_otherwise(counts)
     ):
-        sentences.insert(0, f"kpt and krm-merge differ only in {_listed(names)}")
+        sentences.insert(0, f"kpt and krm-merge differ only in {_join_names(names)}")
     return [*sentences, *_of_lines(comparison)]
 
 
@@ -241,10 +245,10 @@ def _of_lines(comparison: Comparison) -> Iterator[str]:
         return
     for program in PROGRAMS:
         counts = comparison.lines.get(program, {})
-        causes = [f"{counts[cause]:,} {said}" for cause, said in _BECAUSE.items() if counts.get(cause)]
+        causes = [f"{counts[cause]:,} {reason}" for cause, reason in _BECAUSE.items() if counts.get(cause)]
         total = sum(counts.values())
-        lines = _counted("1 line", "{} lines", total)
-        yield f"{program} changes {lines} of the package" + (f": {_listed(causes)}" if causes else "")
+        lines = _format_count("1 line", "{} lines", total)
+        yield f"{program} changes {lines} of the package" + (f": {_join_names(causes)}" if causes else "")
 
 
 def reported_by(difference: Difference) -> str:
@@ -272,19 +276,19 @@ def versions_by_value(
 
 def _keeps(counts: Mapping[FindingName, int]) -> str:
     """What krm-merge does instead of what kpt does."""
-    found = {finding for finding in _LOSES if counts[finding]}
-    if not found <= _WRITTEN_BY_PEOPLE:
+    losses = {finding for finding in _LOSES if counts[finding]}
+    if not losses <= _WRITTEN_BY_PEOPLE:
         return "does not"
-    if "comments-lost" in found:
+    if "comments-lost" in losses:
         return "keeps them"
-    return "keeps it" if sum(counts[finding] for finding in found) == 1 else "keeps them"
+    return "keeps it" if sum(counts[finding] for finding in losses) == 1 else "keeps them"
 
 
-def _counted(one: str, many: str, count: int) -> str:
-    return one if count == 1 else many.format(f"{count:,}")
+def _format_count(singular: str, many: str, count: int) -> str:
+    return singular if count == 1 else many.format(f"{count:,}")
 
 
-def _listed(parts: list[str]) -> str:
+def _join_names(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -295,7 +299,7 @@ def schema() -> Schema:
     """The schema, without an address of its own."""
     counts: Schema = {finding: {"type": "integer", "minimum": 1} for finding in HEADINGS}
     causes: Schema = {cause: {"type": "integer", "minimum": 1} for cause in CAUSES}
-    return closed(
+    return closed_object(
         "What `kpt pkg update` makes of a package, beside what krm-merge makes of it.",
         {
             "apiVersion": {"const": API_VERSION},
@@ -305,12 +309,12 @@ def schema() -> Schema:
             "refusal": {**_TEXT, "description": "The message of kpt where it stops with an error."},
             "files": files_schema(),
             "same": {"type": "boolean", "description": "Whether both make the same package, byte for byte."},
-            "lines": closed(
+            "lines": closed_object(
                 "How many lines of the package each program changes, by cause; those that go and those that come.",
-                dict.fromkeys(PROGRAMS, closed("By cause.", causes, required=[])),
+                dict.fromkeys(PROGRAMS, closed_object("By cause.", causes, required=[])),
                 required=[],
             ),
-            "counts": closed("How many differences there are of each finding.", counts, required=[]),
+            "counts": closed_object("How many differences there are of each finding.", counts, required=[]),
             "differences": {"type": "array", "items": _difference()},
         },
         required=["apiVersion", "kind", "package", "sides", "files", "same", "lines", "counts", "differences"],
@@ -320,7 +324,7 @@ def schema() -> Schema:
 def _difference() -> Schema:
     versions: Schema = {name: {"description": f"The value of {name}; absent where it has none."} for name in VERSIONS}
     layout: Schema = {kind: {"type": "integer", "minimum": 1} for kind in LAYOUT}
-    return closed(
+    return closed_object(
         "One difference.",
         {
             "finding": {"enum": list(HEADINGS)},
@@ -331,8 +335,10 @@ def _difference() -> Schema:
             "reported": {"type": "boolean", "description": "Whether krm-merge reports a conflict there."},
             "rule": {**_TEXT, "description": "The number of the rule of that conflict."},
             "redacted": {"const": True, "description": "The values are secret and left out."},
-            "layout": closed("How many places are written otherwise, by what differs there.", layout, required=[]),
-            "values": closed("What the versions have there.", versions, required=[]),
+            "layout": closed_object(
+                "How many places are written otherwise, by what differs there.", layout, required=[]
+            ),
+            "values": closed_object("What the versions have there.", versions, required=[]),
         },
         required=["finding", "file", "path", "message", "reported"],
     )

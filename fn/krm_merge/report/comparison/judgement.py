@@ -62,7 +62,7 @@ class Judgement(NamedTuple):
     message: str
 
 
-def judged(place: JudgedPlace) -> Judgement:
+def judge(place: JudgedPlace) -> Judgement:
     """The judgement on a place where kpt has something else than the merge."""
     if place.merged is None:
         return _kept_by_kpt(place)
@@ -131,23 +131,23 @@ _MARKS = {"document marks": 1}
 
 
 def differences_in_bytes(
-    versions: ComparedVersions, policy: Policy, found: Sequence[Difference]
+    versions: ComparedVersions, policy: Policy, differences: Sequence[Difference]
 ) -> Iterator[Difference]:
-    """The differences that those of values, `found`, do not explain."""
+    """The differences that those of values, `differences`, do not explain."""
     ours, kpt = versions["krm-merge"].files, versions["kpt"].files
     for path in sorted({**ours, **kpt}):
         if ours.get(path) == kpt.get(path):
             continue
-        known = [one for one in found if one.file == path]
+        difference = [of_file for of_file in differences if of_file.file == path]
         yield from _of_mode(path, versions)
         first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
         if first is None or second is None or _is_alone(first, second):
             contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
-            if not known and contents.get("kpt") != contents.get("krm-merge"):
-                finding, message = judged(JudgedPlace.of(contents))
+            if not difference and contents.get("kpt") != contents.get("krm-merge"):
+                finding, message = judge(JudgedPlace.of(contents))
                 yield Difference(finding, path, None, "", message)
         else:
-            yield from _File(versions, policy, path, found).differences(first, second)
+            yield from _File(versions, policy, path, differences).differences(first, second)
 
 
 def _is_alone(first: Sequence[ComparedDocument], second: Sequence[ComparedDocument]) -> bool:
@@ -159,20 +159,22 @@ def _of_mode(path: str, versions: ComparedVersions) -> Iterator[Difference]:
     """Where one program leaves a link or an executable, and the other does not."""
     modes = {name: file.mode for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
     if "kpt" in modes and "krm-merge" in modes and modes["kpt"] != modes["krm-merge"]:
-        finding, message = judged(JudgedPlace.of(modes))
+        finding, message = judge(JudgedPlace.of(modes))
         yield Difference(finding, path, None, "", f"kind of file: {message}", {**modes})
 
 
 class _File:
     """A file that is YAML in both outcomes."""
 
-    def __init__(self, versions: ComparedVersions, policy: Policy, path: str, found: Sequence[Difference]) -> None:
+    def __init__(
+        self, versions: ComparedVersions, policy: Policy, path: str, differences: Sequence[Difference]
+    ) -> None:
         self._versions = versions
         self._policy = policy
         self._path = path
         # A resource that is in another file is listed there.
-        self._elsewhere = [one for one in found if one.file != path]
-        self._known = [one for one in found if one.file == path]
+        self._elsewhere = [difference for difference in differences if difference.file != path]
+        self._known = [difference for difference in differences if difference.file == path]
 
     def differences(self, first: list[ComparedDocument], second: list[ComparedDocument]) -> Iterator[Difference]:
         """What differs in each document, and between them."""
@@ -193,43 +195,49 @@ class _File:
             yield self._difference("layout", None, "only one of both begins with a byte order mark", layout=_MARKS)
 
     def _is_listed(self, document: ComparedDocument) -> bool:
-        elsewhere = (one for one in self._elsewhere if one.resource is not None and not one.path)
-        return any(_is_about(one, document) for one in (*self._known, *elsewhere))
+        elsewhere = (
+            difference for difference in self._elsewhere if difference.resource is not None and not difference.path
+        )
+        return any(_is_about(difference, document) for difference in (*self._known, *elsewhere))
 
     def _of_document(
         self, ours: ComparedDocument, kpt: ComparedDocument, first: MappingNode, second: MappingNode
     ) -> Iterator[Difference]:
-        found = spots(first, second, in_kptfile=basename(self._path) == KPTFILE)
-        known = [_parsed(one.path) for one in self._known if one.finding not in OF_BYTES and _is_about(one, ours)]
-        for spot in found:
-            if spot.kind == "order" and not any(_are_related(spot.path, path) for path in known):
+        spots_of_document = spots(first, second, in_kptfile=basename(self._path) == KPTFILE)
+        difference = [
+            _parse(paths.path) for paths in self._known if paths.finding not in OF_BYTES and _is_about(paths, ours)
+        ]
+        for spot in spots_of_document:
+            if spot.kind == "order" and not any(_are_related(spot.path, path) for path in difference):
                 yield self._difference("order", first, "kpt has the elements in another order", spot.path)
-            elif spot.kind == "value" and not any(_are_related(spot.path, path) for path in known):
+            elif spot.kind == "value" and not any(_are_related(spot.path, path) for path in difference):
                 yield self._difference("unexplained", first, "the values differ", spot.path)
-        yield from self._of_comments(ours, [spot for spot in found if spot.kind == "comment"], first)
-        if lines := unexplained_lines(ours.text, kpt.text, found):
-            yield self._difference("unexplained", first, f"nothing says why the lines differ: {_listed(lines)}")
-        if layout := Counter(str(spot.kind) for spot in found if spot.kind in LAYOUT):
+        yield from self._of_comments(ours, [spot for spot in spots_of_document if spot.kind == "comment"], first)
+        if lines := unexplained_lines(ours.text, kpt.text, spots_of_document):
+            yield self._difference("unexplained", first, f"nothing says why the lines differ: {_list_texts(lines)}")
+        if layout := Counter(str(spot.kind) for spot in spots_of_document if spot.kind in LAYOUT):
             named = [kind if layout[kind] == 1 else f"{kind} ({layout[kind]:,})" for kind in LAYOUT if layout[kind]]
             message = f"kpt writes the same otherwise: {', '.join(named)}"
             yield self._difference("layout", first, message, layout=layout)
         if notes := {
             str(spot.content) if spot.path == ("metadata",) else format_path(spot.path)
-            for spot in found
+            for spot in spots_of_document
             if spot.kind == "note"
         }:
-            yield self._difference("notes", first, f"kpt's own notes differ: {_listed(sorted(notes))}")
+            yield self._difference("notes", first, f"kpt's own notes differ: {_list_texts(sorted(notes))}")
 
-    def _of_comments(self, ours: ComparedDocument, found: Sequence[Spot], root: MappingNode) -> Iterator[Difference]:
+    def _of_comments(
+        self, ours: ComparedDocument, comment_spots: Sequence[Spot], root: MappingNode
+    ) -> Iterator[Difference]:
         grouped: dict[tuple[FindingName, str], list[str]] = {}
-        for spot in found:
-            grouped.setdefault(self._judged(ours, spot), []).append(str(spot.content))
+        for spot in comment_spots:
+            grouped.setdefault(self._judge_comment(ours, spot), []).append(str(spot.content))
         others = [self._like(name, ours) for name in VERSIONS]
-        known = [other.root for other in others if other is not None and other.root is not None]
-        hidden = Secrecy(known, self._policy.redactions).hides((), known)
-        for (finding, said), comments in grouped.items():
-            count = said.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
-            yield self._difference(finding, root, count if hidden else f"{count}: {_listed(comments)}")
+        roots = [other.root for other in others if other is not None and other.root is not None]
+        hidden = Secrecy(roots, self._policy.redactions).hides((), roots)
+        for (finding, words), comments in grouped.items():
+            count = words.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
+            yield self._difference(finding, root, count if hidden else f"{count}: {_list_texts(comments)}")
 
     def _of_comments_alone(self, document: ComparedDocument, *, is_ours: bool) -> Difference:
         """A document without a resource that only one outcome has."""
@@ -237,13 +245,14 @@ class _File:
         if not comments:
             return self._difference("layout", None, "only one of both has an empty document", layout=_MARKS)
         counts = [
-            sum(one.root is None for one in self._versions[name].documents(self._path) or ()) for name in VERSIONS
+            sum(document.root is None for document in self._versions[name].documents(self._path) or ())
+            for name in VERSIONS
         ]
         finding, _ = _judged_by(counts, is_ours=is_ours)
         verb = "loses" if is_ours else "keeps"
-        return self._difference(finding, None, f"kpt {verb} a document of comments: {_listed(comments)}")
+        return self._difference(finding, None, f"kpt {verb} a document of comments: {_list_texts(comments)}")
 
-    def _judged(self, ours: ComparedDocument, spot: Spot) -> tuple[FindingName, str]:
+    def _judge_comment(self, ours: ComparedDocument, spot: Spot) -> tuple[FindingName, str]:
         """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
         if spot.first is not None and spot.second is not None:
             return "comments-differ", "kpt has {} at another place"
@@ -253,7 +262,14 @@ class _File:
     def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
         """The document of another version."""
         others = self._versions[name].documents(self._path) or []
-        return next((one for one in others if one.identity == document.identity and one.root is not None), None)
+        return next(
+            (
+                candidate
+                for candidate in others
+                if candidate.identity == document.identity and candidate.root is not None
+            ),
+            None,
+        )
 
     def _difference(
         self,
@@ -270,12 +286,16 @@ class _File:
 def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, str]:
     """The judgement by how often each version has a comment of which one outcome has more."""
     original, upstream, local, kpt, merged = counts
-    wanted = local if upstream == original else upstream if local == original else max(local, upstream)
+    expected = local if upstream == original else upstream if local == original else max(local, upstream)
     if is_ours:
         return (
-            ("comments-lost", "kpt loses {}") if kpt < wanted else ("comments-differ", "kpt drops {} as upstream does")
+            ("comments-lost", "kpt loses {}")
+            if kpt < expected
+            else ("comments-differ", "kpt drops {} as upstream does")
         )
-    return ("comments-missed", "only kpt has {}") if merged < wanted else ("comments-differ", "kpt writes {} too many")
+    return (
+        ("comments-missed", "only kpt has {}") if merged < expected else ("comments-differ", "kpt writes {} too many")
+    )
 
 
 def _count(comment: str, document: ComparedDocument | None) -> int:
@@ -299,24 +319,24 @@ def _is_about(difference: Difference, document: ComparedDocument) -> bool:
 
 
 @cache
-def _parsed(path: str) -> FieldPath:
+def _parse(path: str) -> FieldPath:
     return parse_path(path) if path else ()
 
 
 def _are_related(first: FieldPath, second: FieldPath) -> bool:
     """Whether one place is inside the other, as far as both are known: positions may differ between versions."""
-    for one, other in zip(first, second, strict=False):
-        if isinstance(one, tuple) and isinstance(other, tuple):
+    for step, other in zip(first, second, strict=False):
+        if isinstance(step, tuple) and isinstance(other, tuple):
             fields = dict(other)
-            if any(fields.get(name, value) != value for name, value in one):
+            if any(fields.get(name, value) != value for name, value in step):
                 return False
-        elif not isinstance(one, str) or not isinstance(other, str):
+        elif not isinstance(step, str) or not isinstance(other, str):
             return True
-        elif one != other:
+        elif step != other:
             return False
     return True
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _list_texts(texts: Sequence[str]) -> str:
     more = [f"{len(texts) - _MOST_NAMED:,} more"] if len(texts) > _MOST_NAMED else []
     return ", ".join([*map(shortened, texts[:_MOST_NAMED]), *more])

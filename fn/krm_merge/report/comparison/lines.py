@@ -29,18 +29,18 @@ def causes_of_changes(
     counts: Counter[Cause] = Counter()
     sides = [version.documents(path) or [] for version in (original, upstream)]
     for old, new in pairs(documents[0], documents[1]):
-        known = old or new
-        assert known is not None
+        document = old or new
+        assert document is not None
         if old is not None and new is not None and old.text == new.text:
             continue
-        theirs = [_like(known, side) for side in sides]
-        if known.root is None:
+        theirs = [_like(document, side) for side in sides]
+        if document.root is None:
             # Comments alone: the same text is the same document.
-            texts = [known.text in [document.text for document in side] for side in sides]
+            texts = [document.text in [document.text for document in side] for side in sides]
             is_theirs = texts == ([True, False] if new is None else [False, True])
-            counts["upstream" if is_theirs else "comments" if "#" in known.text else "layout"] += known.lines
+            counts["upstream" if is_theirs else "comments" if "#" in document.text else "layout"] += document.lines
         elif old is None or new is None:
-            counts[_cause_of_document(old, new, *theirs)] += known.lines
+            counts[_cause_of_document(old, new, *theirs)] += document.lines
         else:
             # A side may have it in another file.
             roots = [_root(path, old, version) for version in (original, upstream)]
@@ -48,12 +48,12 @@ def causes_of_changes(
     return counts
 
 
-def unexplained_lines(first: str, second: str, found: Iterable[Spot]) -> list[str]:
+def unexplained_lines(first: str, second: str, differing: Iterable[Spot]) -> list[str]:
     """The lines in which two texts differ and that no spot touches."""
     lines = [text.splitlines() for text in (first, second)]
     return [
         lines[at][number]
-        for at, number, cause in _causes(first, second, [(spot, "layout") for spot in found])
+        for at, number, cause in _causes(first, second, [(spot, "layout") for spot in differing])
         if cause == "unexplained"
     ]
 
@@ -66,8 +66,8 @@ def _of_document(
     local_changes = _keys(path, old.root, original)
     theirs = _keys(path, old.root, upstream)
     cause_of = _judging(local_changes, theirs)
-    found = spots(old.root, new.root, in_kptfile=path.endswith(KPTFILE))
-    return Counter(cause for *_, cause in _causes(old.text, new.text, [(spot, cause_of(spot)) for spot in found]))
+    differing = spots(old.root, new.root, in_kptfile=path.endswith(KPTFILE))
+    return Counter(cause for *_, cause in _causes(old.text, new.text, [(spot, cause_of(spot)) for spot in differing]))
 
 
 _Key: TypeAlias = tuple[str, FieldPath, Hashable]
@@ -94,7 +94,7 @@ def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
     """How a difference from local comes about, by how local differs from original and from upstream."""
     upstream = theirs - ours
 
-    def judged(spot: Spot) -> Cause:
+    def judge(spot: Spot) -> Cause:
         key, is_ours = _key(spot), _touches(spot, ours)
         if spot.kind == "note":
             return "notes"
@@ -113,7 +113,7 @@ def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
             return "undone"
         return "order" if spot.kind == "order" else "alone"
 
-    return judged
+    return judge
 
 
 def _touches(spot: Spot, keys: set[_Key]) -> bool:
@@ -124,22 +124,22 @@ def _touches(spot: Spot, keys: set[_Key]) -> bool:
     )
 
 
-def _causes(first: str, second: str, found: Sequence[tuple[Spot, Cause]]) -> Iterator[tuple[int, int, Cause]]:
+def _causes(first: str, second: str, caused: Sequence[tuple[Spot, Cause]]) -> Iterator[tuple[int, int, Cause]]:
     """Each line that only one of two texts has: 0 for the first text or 1, its number from 0, and the cause."""
     lines = [text.splitlines(keepends=True) for text in (first, second)]
-    touched = _touched([_starts(of) for of in lines], found)
+    touched = _causes_by_line([_starts(of) for of in lines], caused)
     hunks = _hunks(*lines)
     bare = [[line.partition("#")[0].strip() for line in of] for of in lines]
-    known = set(bare[0]) & set(bare[1])
-    one_sided = [cause for spot, cause in found if _is_one_sided(spot)]
+    shared_lines = set(bare[0]) & set(bare[1])
+    one_sided = [cause for spot, cause in caused if _is_one_sided(spot)]
     for hunk in hunks:
         # What only the other text has is on none of our lines, but may change one of them.
         beside = [cause for side, number in hunk for cause, is_alone in touched[side].get(number, ()) if is_alone]
         for side, number in hunk:
             causes = [cause for cause, _ in touched[side].get(number, ())] or beside
-            if not causes and bare[side][number] in known:
+            if not causes and bare[side][number] in shared_lines:
                 # The line itself is in both: others come or go around it.
-                causes = one_sided or [cause for _, cause in found]
+                causes = one_sided or [cause for _, cause in caused]
             yield side, number, min(causes, key=CAUSES.index, default="unexplained")
 
 
@@ -158,12 +158,12 @@ def _is_one_sided(spot: Spot) -> bool:
     return spot.first is None or spot.second is None or spot.kind == "comment"
 
 
-def _touched(
-    starts: Sequence[list[int]], found: Sequence[tuple[Spot, Cause]]
+def _causes_by_line(
+    starts: Sequence[list[int]], caused: Sequence[tuple[Spot, Cause]]
 ) -> list[dict[int, list[tuple[Cause, bool]]]]:
     """The causes at each line of two texts, and whether only one of them has something at the place."""
     touched: list[dict[int, list[tuple[Cause, bool]]]] = [{}, {}]
-    for spot, cause in found:
+    for spot, cause in caused:
         for side, place in enumerate((spot.first, spot.second)):
             for number in () if place is None else _lines(starts[side], place):
                 touched[side].setdefault(number, []).append((cause, _is_one_sided(spot)))

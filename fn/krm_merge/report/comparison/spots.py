@@ -80,15 +80,15 @@ def without_notes(value: Value, path: FieldPath) -> Value:
         inner = without_notes(value.get(name), (*path, name))
         others = {key: other for key, other in value.items() if key != name}
         return others | {name: inner} if name in value and inner != {} else others
-    kept: dict[str, Value] = {}
+    remaining: dict[str, Value] = {}
     for name, text in value.items():
         if name == _BLUEPRINT and isinstance(text, str):
             text = _ATTRIBUTION.sub("", text).lstrip(",")
             if not text:
                 continue
         if not is_bookkeeping(name):
-            kept[name] = text
-    return kept
+            remaining[name] = text
+    return remaining
 
 
 LayoutKind: TypeAlias = Literal[
@@ -256,16 +256,16 @@ class _Comparing:
         )
 
     def _items(self, first: SequenceNode, second: SequenceNode, path: FieldPath) -> Iterator[Spot]:
-        pairs = dict(_paired(first.items, second.items))
+        pairs = dict(_pair(first.items, second.items))
         for at, item in enumerate(first.items):
             inner = (*path, _step(item, at))
             if at in pairs:
                 yield from self._values(item, second.items[pairs[at]], inner)
             else:
                 yield Spot("value", inner, self._first.range_of(item), None)
-        taken = set(pairs.values())
+        matches = set(pairs.values())
         for at, item in enumerate(second.items):
-            if at not in taken:
+            if at not in matches:
                 # A position in the second text leads nowhere in the first one.
                 step = _step(item, at)
                 inner = path if isinstance(step, int) else (*path, step)
@@ -310,8 +310,8 @@ class _Comparing:
             if not adjacent:
                 # Something comes or goes in between: only indentation and blank lines are a matter of layout.
                 gaps = [_indent(gap or "") for gap in gaps]
-            one, other_gap = gaps
-            if one is not None and other_gap is not None and (kind := _gap_kind(one, other_gap)):
+            own_gap, other_gap = gaps
+            if own_gap is not None and other_gap is not None and (kind := _gap_kind(own_gap, other_gap)):
                 # Up to what follows: its line may begin with nothing in one text.
                 yield Spot(kind, path, (first[0], first[1] + 1), (second[0], second[1] + 1), other_gap)
 
@@ -332,14 +332,14 @@ class _Comparing:
         back = {other: number for number, (other, _) in self._pairs.items()}
         count = len(self._first.leaves)
         back[-1], back[len(self._second.leaves)] = -1, count
-        found: dict[str, list[tuple[int | None, int | None, Range]]] = defaultdict(list)
+        by_text: dict[str, list[tuple[int | None, int | None, Range]]] = defaultdict(list)
         for text, before, after, place in self._second.comments():
             # A scalar that the first text lacks has a number that no other one has.
             numbers = [None if n is None else back.get(n, -2 - n) for n in (before, after)]
-            found[text].append((numbers[0], numbers[1], place))
+            by_text[text].append((numbers[0], numbers[1], place))
         left = []
         for text, before, after, place in self._first.comments():
-            others = found[text]
+            others = by_text[text]
             at = next((n for n, other in enumerate(others) if _same_place((before, after), other)), None)
             if at is None:
                 left.append((text, before, after, place))
@@ -348,8 +348,8 @@ class _Comparing:
         for text, before, after, place in left:
             number = before if after is None or after == count else after
             path = self._path(number if number is not None else 0)
-            yield self._comment(text, path, place, found[text].pop(0)[2] if found[text] else None)
-        for text, others in found.items():
+            yield self._comment(text, path, place, by_text[text].pop(0)[2] if by_text[text] else None)
+        for text, others in by_text.items():
             for before, after, place in others:
                 number = before if after is None or after == count else after
                 yield self._comment(text, self._path(number if number is not None else 0), None, place)
@@ -386,7 +386,7 @@ def _step(item: Node, at: int) -> Step:
     return (("name", name.text),) if isinstance(name, Scalar) else at
 
 
-def _paired(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, int]]:
+def _pair(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, int]]:
     """The elements of two lists that are the same one: equal ones, then those of a name, then what is left in order."""
     pairs: dict[int, int] = {}
     keys: list[list[list[Hashable]]] = [
@@ -397,15 +397,15 @@ def _paired(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, in
     pairs.update((a + n, b + n) for a, b, length in blocks for n in range(length))
     for firsts, seconds in keys:
         places: dict[Hashable, list[int]] = defaultdict(list)
-        taken = set(pairs.values())
+        matches = set(pairs.values())
         for b, key in enumerate(seconds):
-            if b not in taken and key is not None:
+            if b not in matches and key is not None:
                 places[key].append(b)
         for a, key in enumerate(firsts):
             if a not in pairs and key is not None and places[key]:
                 pairs[a] = places[key].pop(0)
     # What is between the same two is one element that was changed.
-    taken = set(pairs.values())
+    matches = set(pairs.values())
     gaps: dict[int, tuple[list[int], list[int]]] = {}
     last = -1
     for a in range(len(first)):
@@ -414,8 +414,8 @@ def _paired(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, in
             gaps.setdefault(last, ([], []))[0].append(a)
     last = -1
     for b in range(len(second)):
-        last = b if b in taken else last
-        if b not in taken and keys[1][1][b] is None:
+        last = b if b in matches else last
+        if b not in matches and keys[1][1][b] is None:
             gaps.setdefault(last, ([], []))[1].append(b)
     for ours, theirs in gaps.values():
         if len(ours) == len(theirs):
@@ -450,7 +450,7 @@ def _gap_kind(first: str, second: str) -> LayoutKind | None:
     if first == second:
         return None
     if [*_COMMENT.findall(first)] != [*_COMMENT.findall(second)]:
-        first, second = _uncommented(first), _uncommented(second)
+        first, second = _without_comments(first), _without_comments(second)
         if first == second:
             return None
     else:
@@ -460,7 +460,7 @@ def _gap_kind(first: str, second: str) -> LayoutKind | None:
     if "".join(first.split()) == "".join(second.split()):
         return "spacing"
     # What is between scalars besides: the marks of documents, indicators of blocks and flows, anchors and tags.
-    gaps = ["\n".join(_unmarked(line) for line in gap.split("\n")) for gap in (first, second)]
+    gaps = ["\n".join(_without_marker(line) for line in gap.split("\n")) for gap in (first, second)]
     if "".join(gaps[0].split()) == "".join(gaps[1].split()):
         return "document marks"
     gaps = [gap.translate(_SPACING) for gap in gaps]
@@ -469,14 +469,14 @@ def _gap_kind(first: str, second: str) -> LayoutKind | None:
     return "flow style" if gaps[0].translate(_FLOW) == gaps[1].translate(_FLOW) else "anchors"
 
 
-def _unmarked(line: str) -> str:
+def _without_marker(line: str) -> str:
     """The line without the separator that it begins with; a directive is all of its line."""
     if line.startswith("%"):
         return ""
     return line[3:] if line.startswith(_OF_DOCUMENTS) else line
 
 
-def _uncommented(gap: str) -> str:
+def _without_comments(gap: str) -> str:
     """The text without comments and the lines that hold nothing else."""
     lines = [(line, _COMMENT.sub("", line).rstrip(" \t") if "#" in line else line) for line in gap.split("\n")]
     return "\n".join(bare for line, bare in lines if bare.strip() or bare == line)
@@ -484,5 +484,5 @@ def _uncommented(gap: str) -> str:
 
 def _indent(gap: str) -> str | None:
     """How far the line is indented that follows, and the blank lines above it; None where there is more."""
-    indent = _uncommented(gap).replace("-", " ")
+    indent = _without_comments(gap).replace("-", " ")
     return None if indent.strip() else indent

@@ -78,12 +78,12 @@ class ComparedVersion:
 
     @cached_property
     def _anywhere(self) -> dict[Identity, MappingNode]:
-        found: dict[Identity, MappingNode] = {}
+        roots: dict[Identity, MappingNode] = {}
         for path in self.files:
             for document in self.documents(path) or ():
                 if document.identity is not None and document.root is not None:
-                    found.setdefault(document.identity, document.root)
-        return found
+                    roots.setdefault(document.identity, document.root)
+        return roots
 
 
 ComparedVersions: TypeAlias = Mapping[VersionName, ComparedVersion]
@@ -113,23 +113,25 @@ def _keys(documents: list[ComparedDocument]) -> Iterator[Hashable]:
     """What a document is known by in its file; the second of a name is another one."""
     seen: dict[Hashable, int] = {}
     for document in documents:
-        known = document.identity if document.identity is not None else document.root is None
-        seen[known] = seen.get(known, 0) + 1
-        yield known, seen[known]
+        key = document.identity if document.identity is not None else document.root is None
+        seen[key] = seen.get(key, 0) + 1
+        yield key, seen[key]
 
 
 def _documents(path: str, file: FileContent) -> list[ComparedDocument] | None:
     if file.mode == "link" or not (path.endswith((".yaml", ".yml")) or basename(path) == KPTFILE):
         return None
-    found = []
+    documents = []
     try:
         for data in cut(file.data, path):
             text = data.decode("utf-8")
             root = None if is_empty(data) else read(text)
             if not (root is None or isinstance(root, MappingNode)):
                 return None
-            known = root is not None and not flaw_of(root)
-            found.append(ComparedDocument(text, root, identity_of(root) if known and root is not None else None))
+            is_resource = root is not None and not flaw_of(root)
+            documents.append(
+                ComparedDocument(text, root, identity_of(root) if is_resource and root is not None else None)
+            )
     except (UnicodeDecodeError, TextError):
         return None
-    return found
+    return documents

@@ -14,7 +14,7 @@ FORMS: Final[Mapping[str, str]] = {".html": "html", ".md": "markdown", ".json": 
 """The forms of a report or comparison, by suffix."""
 
 
-def rendered(document: MergeReport | Comparison, suffix: str) -> str:
+def render_document(document: MergeReport | Comparison, suffix: str) -> str:
     """The document in the form that a suffix names. Raises KeyError for one that is not among FORMS."""
     form = FORMS[suffix]
     if form == "json":

@@ -20,7 +20,7 @@ from krm_merge.report.comparison.difference import (
     versions_by_value,
 )
 from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
-from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of, shortened, words_changed, yaml_text
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of, shorten, words_changed, yaml_text
 from krm_merge.text.reading.values import Value
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -46,10 +46,10 @@ def tag(name: str, *content: object, **attributes: str | bool) -> Html:
         for key, value in attributes.items()
         if value is not False
     )
-    return Html(f"<{name}{named}>{joined(*content)}</{name}>")
+    return Html(f"<{name}{named}>{concat(*content)}</{name}>")
 
 
-def joined(*content: object) -> Html:
+def concat(*content: object) -> Html:
     """Content one after the other."""
     return Html("".join(map(html, content)))
 
@@ -81,7 +81,7 @@ def page(title: str, *body: Html) -> str:
     style = _style()
     digest = base64.b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    head = joined(
+    head = concat(
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
@@ -152,9 +152,9 @@ def card(record: DecisionRecord, context: Context | None) -> Html:
     """A record with the values of its sides beside each other."""
     about = [_file_link(record), tag("a", record.rule, href=address_of(record.docs), title="The rule")]
     title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
-    said = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
+    message = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
     sides = tag("div", *(_side(record, side) for side in _SIDES), class_="sides")
-    return tag("article", title, said, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
+    return tag("article", title, message, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
 
 
 def _file_link(record: DecisionRecord) -> Html:
@@ -163,9 +163,9 @@ def _file_link(record: DecisionRecord) -> Html:
 
 
 def _side(record: DecisionRecord, side: SideName) -> Html:
-    kept = record.chosen == side
-    heading = tag("h4", side, tag("span", " kept", class_="kept") if kept else "")
-    return tag("div", heading, _value(record, side), class_=f"side {side}{' picked' if kept else ''}")
+    is_chosen = record.chosen == side
+    heading = tag("h4", side, tag("span", " kept", class_="kept") if is_chosen else "")
+    return tag("div", heading, _value(record, side), class_=f"side {side}{' picked' if is_chosen else ''}")
 
 
 def _value(record: DecisionRecord, side: SideName) -> Html:
@@ -179,7 +179,7 @@ def _value(record: DecisionRecord, side: SideName) -> Html:
     if side in ("upstream", "local") and "original" in record.values:
         pieces = words_changed(yaml_text(record.values["original"]), text)
     if len(text) > _LONGEST_IN_CARD:
-        pieces = [(shortened(text, _LONGEST_IN_CARD), False)]
+        pieces = [(shorten(text, _LONGEST_IN_CARD), False)]
     return tag("pre", *(tag("mark", piece) if changed else piece for piece, changed in pieces))
 
 
@@ -189,10 +189,10 @@ def _result(record: DecisionRecord, context: Context | None) -> Html:
         return tag("p", f"Open. Choices: {choices}." if choices else "Open.", class_="result")
     by = tag("span", f"settled by {record.settled_by}", class_="by")
     if context is None:
-        shown = (
+        value = (
             _value(record, "result") if "result" in record.values else tag("p", "nothing is left here", class_="gone")
         )
-        return tag("div", tag("h4", "result ", by), shown, class_="result")
+        return tag("div", tag("h4", "result ", by), value, class_="result")
     before, here, behind = (
         "\n".join(context.lines[start:stop])
         for start, stop in ((0, context.start), (context.start, context.stop), (context.stop, None))
@@ -228,7 +228,7 @@ def _short(record: DecisionRecord, side: SideName) -> str:
     if side not in record.values:
         return "nothing"
     value: Value = record.values[side]
-    return shortened(" ".join(yaml_text(value).split()), _LONGEST_IN_LINE)
+    return shorten(" ".join(yaml_text(value).split()), _LONGEST_IN_LINE)
 
 
 # ---- size ------------------------------------------------------------------------------------------------------------
@@ -304,10 +304,10 @@ def _difference_card(difference: Difference) -> Html:
     about = tag("span", str(difference.resource or ""), class_="where")
     title = tag("h3", tag("code", difference.path or difference.file), " ", about)
     secret = " (a secret value)" if difference.is_redacted else ""
-    said = f"{difference.message}{secret}{reported_by(difference)}"
-    why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", said, class_="why")
+    message = f"{difference.message}{secret}{reported_by(difference)}"
+    why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", message, class_="why")
     values = [
-        tag("div", tag("h4", ", ".join(names)), tag("pre", shortened(text, _LONGEST_VALUE)), class_="side")
+        tag("div", tag("h4", ", ".join(names)), tag("pre", shorten(text, _LONGEST_VALUE)), class_="side")
         for names, text in versions_by_value(difference, yaml_text)
     ]
     return tag("article", title, why, tag("div", *values, class_="sides") if values else "")

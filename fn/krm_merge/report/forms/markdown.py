@@ -80,11 +80,11 @@ def _parts(report: MergeReport) -> Iterator[tuple[str, int]]:
 def _row(record: DecisionRecord) -> str:
     place = " ".join(part for part in (code(record.path), plain(str(record.resource or ""))) if part)
     where = f"{place}<br>{plain(record.file)}" if place else plain(record.file)
-    said = f"{NATURES[record.nature]}: {plain(record.message, _LONGEST_MESSAGE)} ({record.rule})"
+    message = f"{NATURES[record.nature]}: {plain(record.message, _LONGEST_MESSAGE)} ({record.rule})"
     if record.status == "open" and record.choices:
-        said += f". Choices: {', '.join(CHOICES[choice] for choice in record.choices)}"
+        message += f". Choices: {', '.join(CHOICES[choice] for choice in record.choices)}"
     values = [_value(record, side) for side in SIDES]
-    return f"| {where} | {said} | {' | '.join(values)} |\n"
+    return f"| {where} | {message} | {' | '.join(values)} |\n"
 
 
 def _value(record: DecisionRecord, side: SideName) -> str:
@@ -134,12 +134,12 @@ def render_comparison(comparison: Comparison) -> str:
 
 def _difference_row(difference: Difference) -> str:
     place = " ".join(part for part in (code(difference.path), plain(str(difference.resource or ""))) if part)
-    said = f"{HEADINGS[difference.finding]}: {plain(difference.message, _LONGEST_MESSAGE)}{reported_by(difference)}"
+    message = f"{HEADINGS[difference.finding]}: {plain(difference.message, _LONGEST_MESSAGE)}{reported_by(difference)}"
     values = [
         f"{', '.join(names)} {_difference_value(text)}" for names, text in versions_by_value(difference, flow_text)
     ]
-    shown = "*secret*" if difference.is_redacted else "<br>".join(values)
-    return f"| {place or plain(difference.file)} | {said} | {shown} |\n"
+    content = "*secret*" if difference.is_redacted else "<br>".join(values)
+    return f"| {place or plain(difference.file)} | {message} | {content} |\n"
 
 
 def _difference_value(text: str) -> str:

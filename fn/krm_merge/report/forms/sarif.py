@@ -54,25 +54,25 @@ def _of_record(record: DecisionRecord, package: str) -> dict[str, Any]:
 def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
     for result in report.notices():
         file, tags = result.get("file"), result.get("tags")
-        found: dict[str, Any] = {
+        notice: dict[str, Any] = {
             "level": _LEVELS[str(result["severity"])],
             "message": {"text": result["message"]},
         }
         if isinstance(tags, Mapping) and "rule" in tags:
-            found["ruleId"] = tags["rule"]
+            notice["ruleId"] = tags["rule"]
         if isinstance(file, Mapping):
-            found["locations"] = [location(report.package, str(file["path"]), "")]
-        yield found
+            notice["locations"] = [location(report.package, str(file["path"]), "")]
+        yield notice
 
 
 def location(package: str, file: str, place: str) -> dict[str, Any]:
     """The location of a result; lines are not known, so it is the file, with the place by name."""
-    found: dict[str, Any] = {
+    place_of_file: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": quote(_path(package, file))}, "region": {"startLine": 1}}
     }
     if place:
-        found["logicalLocations"] = [{"fullyQualifiedName": place}]
-    return found
+        place_of_file["logicalLocations"] = [{"fullyQualifiedName": place}]
+    return place_of_file
 
 
 def _path(package: str, file: str) -> str:

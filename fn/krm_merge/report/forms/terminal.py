@@ -17,7 +17,7 @@ from krm_merge.report.comparison.difference import (
     versions_by_value,
 )
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.report.words import flow_text, shortened, yaml_text
+from krm_merge.report.words import flow_text, shorten, yaml_text
 
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
 
@@ -115,7 +115,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[Line]:
 def _of_difference(difference: Difference, indent: str) -> Iterator[Line]:
     place = f" {difference.path}:" if difference.path else ""
     secret = " (a secret value)" if difference.is_redacted else ""
-    said = f"{difference.message}{secret}{reported_by(difference)}"
-    yield harmless_line(f"{indent}{HEADINGS[difference.finding]}:{place} {said}")
+    message = f"{difference.message}{secret}{reported_by(difference)}"
+    yield harmless_line(f"{indent}{HEADINGS[difference.finding]}:{place} {message}")
     for names, text in versions_by_value(difference, flow_text):
-        yield harmless_line(f"{indent}  {', '.join(names)}: {shortened(text, _LONGEST_VALUE)}")
+        yield harmless_line(f"{indent}  {', '.join(names)}: {shorten(text, _LONGEST_VALUE)}")

@@ -11,9 +11,9 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import SIDES, DecisionRecord, SideName
 from krm_merge.report.words import address_of, words_changed, yaml_text
-from krm_merge.resolve.choices import Kept, Step
+from krm_merge.resolve.choices import ChoiceJournal, Step
 from krm_merge.resolve.interface import Answer, ConflictSession, NotSettledError, RefusedChoiceError, Saved
-from krm_merge.resolve.words import SideLabels, choice_words, happened
+from krm_merge.resolve.words import SideLabels, choice_words, what_happened
 from krm_merge.text.reading.values import Value
 
 
@@ -23,12 +23,14 @@ class Host(Generic[Step]):
     `lock` is for those who serve it from several threads.
     """
 
-    def __init__(self, session: ConflictSession[Step], kept: Kept[Step], write: Callable[[Saved], None]) -> None:
+    def __init__(
+        self, session: ConflictSession[Step], journal: ChoiceJournal[Step], write: Callable[[Saved], None]
+    ) -> None:
         """Takes a session that has the steps that were kept."""
         self.session = session
         self.lock = Lock()
         self.is_saved = False
-        self._kept = kept
+        self._kept = journal
         self._write = write
 
     def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
@@ -128,7 +130,7 @@ class Api:
         report = session.report()
         self._made_at = session.revision
         view = {
-            **self._shown(report.records),
+            **self._wordings(report.records),
             "notices": [str(result.get("message")) for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
             "policyFile": session.policy_file,
@@ -148,8 +150,8 @@ class Api:
         value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
         for side in SIDES:
             if side in contexts:
-                found = contexts[side]
-                value[side] = {"lines": list(found.lines), "start": found.start, "stop": found.stop}
+                context = contexts[side]
+                value[side] = {"lines": list(context.lines), "start": context.start, "stop": context.stop}
         return Reply(200, value)
 
     def post(self, path: str, body: Body) -> Reply:
@@ -171,14 +173,14 @@ class Api:
         identifiers, choice, always = body.get("ids"), body.get("choice"), body.get("always", False)
         if "revision" not in body:
             return Reply(400, {"error": "revision is missing"})
-        if not isinstance(identifiers, list) or not all(isinstance(one, str) for one in identifiers):
+        if not isinstance(identifiers, list) or not all(isinstance(identifier, str) for identifier in identifiers):
             return Reply(400, {"error": "ids is expected to be a list of texts"})
         if not isinstance(always, bool):
             return Reply(400, {"error": "always is expected to be true or false"})
         if not isinstance(choice, str) or choice not in _CHOICES:
             return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
-        return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
+        return self._reply_to(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
 
     def _set_apart(self, body: Body) -> Reply:
         identifier, packages = body.get("id"), body.get("packages")
@@ -186,13 +188,13 @@ class Api:
             return Reply(400, {"error": "revision is missing"})
         if not isinstance(identifier, str) or not isinstance(packages, str):
             return Reply(400, {"error": "id and packages are expected to be texts"})
-        return self._answered(self._host.set_apart(identifier, packages.split()))
+        return self._reply_to(self._host.set_apart(identifier, packages.split()))
 
     def _undo(self, _: Body) -> Reply:
-        return self._answered(self._host.undo())
+        return self._reply_to(self._host.undo())
 
     def _redo(self, _: Body) -> Reply:
-        return self._answered(self._host.redo())
+        return self._reply_to(self._host.redo())
 
     def _save(self, _: Body) -> Reply:
         changes = self._host.save().changes
@@ -211,23 +213,23 @@ class Api:
     def _close(self, _: Body) -> Reply:
         return Reply(200, {"closed": True, "saved": self._host.is_saved}, is_last=True)
 
-    def _answered(self, answer: Answer) -> Reply:
+    def _reply_to(self, answer: Answer) -> Reply:
         records = [record.to_value() for record in answer.records]
-        changed = {"records": records, "removed": list(answer.removed), **self._shown(answer.records)}
+        changed = {"records": records, "removed": list(answer.removed), **self._wordings(answer.records)}
         return Reply(200, {**self._state(), **changed})
 
-    def _shown(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
+    def _wordings(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
         """What people read of records: sentences and the names of choices, by number, and YAML; both by id."""
         words: dict[str, int] = {}
         numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
         texts = {}
         for record in records:
             names = tuple((choice, choice_words(record, choice, self._labels)) for choice in record.choices)
-            said = happened(record, self._labels)
-            words[record.id] = numbers.setdefault((said, names), len(numbers))
+            sentence = what_happened(record, self._labels)
+            words[record.id] = numbers.setdefault((sentence, names), len(numbers))
             if record.status != "automatic" and (written := _texts(record)):
                 texts[record.id] = written
-        wordings = [{"said": said, "choices": dict(names)} for said, names in numbers]
+        wordings = [{"said": sentence, "choices": dict(names)} for sentence, names in numbers]
         return {"words": words, "wordings": wordings, "texts": texts, "packages": self._packages(records)}
 
     def _packages(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:

@@ -58,8 +58,8 @@ class Guard:
 
     def of_page(self, headers: Message) -> Refusal | None:
         """What is asked of a request for the page and its parts, which hold no data: it is shown to nobody else."""
-        site, wanted = headers.get("Sec-Fetch-Site"), headers.get("Sec-Fetch-Dest")
-        if site not in (None, "same-origin", "none") and wanted != "document":
+        site, destination = headers.get("Sec-Fetch-Site"), headers.get("Sec-Fetch-Dest")
+        if site not in (None, "same-origin", "none") and destination != "document":
             return Refusal(403, "the page is for nobody else's page")
         return None
 
@@ -169,24 +169,24 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.server.of.last_request = monotonic()
         try:
-            found = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
+            response = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
         except ValueError:
-            found = Refusal(400, "this is no address")
+            response = Refusal(400, "this is no address")
         except Exception as error:
             print(internal_error(error, "nothing was changed"), file=sys.stderr)
-            found = Refusal(500, "internal error; the terminal says more")
-        if isinstance(found, Refusal):
-            self._refuse(found)
-        elif isinstance(found, Reply):
+            response = Refusal(500, "internal error; the terminal says more")
+        if isinstance(response, Refusal):
+            self._refuse(response)
+        elif isinstance(response, Reply):
             is_saved = self.server.api.is_saved
-            self._send(found.status, "application/json", json.dumps(found.value).encode())
+            self._send(response.status, "application/json", json.dumps(response.value).encode())
             # Saving may have taken long: only now the page knows.
             self.server.of.last_request = monotonic()
             self.server.of.is_saved |= is_saved
-            if found.is_last:
+            if response.is_last:
                 self.server.api.is_over.set()
         else:
-            self._send(200, *found)
+            self._send(200, *response)
 
     def _get(self, url: SplitResult) -> _Found:
         guard, headers = self.server.guard, self.headers
@@ -211,8 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := self.server.guard.of_data(self.headers):
             return refusal
         if url.path not in self.server.api.posts:
-            known = url.path in self.server.assets or url.path in ("/api/report", "/api/view", "/api/context")
-            return Refusal(405 if known else 404, "there is nothing to post to")
+            is_known = url.path in self.server.assets or url.path in ("/api/report", "/api/view", "/api/context")
+            return Refusal(405 if is_known else 404, "there is nothing to post to")
         if not is_json(self.headers):
             return Refusal(415, "application/json is expected")
         length = length_of(self.headers)
@@ -252,10 +252,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _assets() -> Mapping[str, tuple[str, bytes]]:
     """The page and its parts by path: these, and no other file, are ever read."""
-    found: dict[str, tuple[str, bytes]] = {}
+    assets: dict[str, tuple[str, bytes]] = {}
     for entry in files("krm_merge.resolve").joinpath("page").iterdir():
         kind = _TYPES.get(os.path.splitext(entry.name)[1])
         if kind is not None:
-            found[f"/{entry.name}"] = kind, entry.read_bytes()
-    found["/"] = found.pop("/index.html")
-    return found
+            assets[f"/{entry.name}"] = kind, entry.read_bytes()
+    assets["/"] = assets.pop("/index.html")
+    return assets

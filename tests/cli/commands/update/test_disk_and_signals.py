@@ -120,7 +120,7 @@ class TestInterrupted:
         with monkeypatch.context() as patch:
             patch.setattr(disk, "exchange", stop)
             changes = {"new.yaml": File(config_map("new").encode()), "notes.txt": File(b"half\n")}
-            with pytest.raises(KeyboardInterrupt), Journal.opened(package) as journal:
+            with pytest.raises(KeyboardInterrupt), Journal.open(package) as journal:
                 journal.commit(changes, Directory(package))
         # Half of it is done.
         assert (package / "new.yaml").exists()

@@ -102,12 +102,12 @@ def changed(folder: Path, changes: Changes) -> Snapshot:
 
 
 def commit(folder: Path, changes: Changes) -> None:
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         journal.commit(changes, Directory(folder))
 
 
 def recover(folder: Path) -> str:
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         return journal.recovered
 
 

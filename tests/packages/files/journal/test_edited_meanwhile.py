@@ -40,7 +40,7 @@ from packages.repositories import Snapshot, config_map, snapshot, write
 def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path) -> None:
     folder = interrupted(package(tmp_path / "main"))
     new = changed(folder, FEW)
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         assert journal.recovered == "completed"
         assert snapshot(folder) == new
         journal.commit({"kept.yaml": None}, Directory(folder))
@@ -64,7 +64,7 @@ def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_bac
     folder = interrupted(package(tmp_path / "main"))
     write(folder, {path: text})
     now = snapshot(folder)
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         assert (journal.recovered, journal.because) == ("rolled back", f"{folder / path} was changed since")
     assert snapshot(folder) == now
     assert beside(folder) == []
@@ -97,7 +97,7 @@ def test_what_was_edited_after_it_was_written_stays_and_all_else_is_completed(
 def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_both_kept(tmp_path: Path) -> None:
     folder = half_done(package(tmp_path / "main"))
     write(folder, {"Kptfile": "edited\n", "changed.yaml": "edited anew\n"})
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         assert journal.recovered == "rolled back"
         assert journal.because == (
             f"{folder / 'Kptfile'} was changed since; {folder / 'changed.yaml'} was changed after it was written, and "
@@ -125,7 +125,7 @@ def test_a_prepared_file_that_is_missing_or_damaged_is_not_put_in_place(
     staged.unlink()
     if damaged is not None:
         staged.write_bytes(damaged)
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         assert journal.recovered == "rolled back"
         assert journal.because == f"what was prepared for {folder / 'Kptfile'} is missing or damaged"
     assert snapshot(folder) == old
@@ -182,7 +182,7 @@ def test_an_edit_through_a_file_that_was_opened_before_a_kill_is_not_lost(tmp_pa
 
     assert killed(partial(commit, folder, FEW), Nth(2, strike, "exchange"))
     kept = folder / "changed.yaml.before-update.2"
-    with Journal.opened(folder) as journal:
+    with Journal.open(folder) as journal:
         assert journal.recovered == "completed"
         assert journal.because == f"what was written to {folder / 'changed.yaml'} meanwhile is {kept}"
     assert difference(folder, new) == [kept.name]
@@ -215,7 +215,7 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
     source = package(tmp_path / "source")
     old, new = snapshot(source), changed(source, changes)
     if not can_exchange:
-        monkeypatch.setattr(disk, "_renamed", lambda *_: False)
+        monkeypatch.setattr(disk, "_rename", lambda *_: False)
     wrong = {}
     number = 0
     outcomes = set()
@@ -236,7 +236,7 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
         try:
             with monkeypatch.context() as patch:
                 watch(patch, nth)
-                with Journal.opened(folder) as journal:
+                with Journal.open(folder) as journal:
                     journal.commit(changes, read)
         except PackageError as error:
             message = str(error)

@@ -35,16 +35,16 @@ def test_a_plan_that_cannot_be_read_is_refused(tmp_path: Path, plan: str) -> Non
 def test_only_one_process_has_the_journal(tmp_path: Path) -> None:
     folder = package(tmp_path)
     with (
-        Journal.opened(folder),
+        Journal.open(folder),
         pytest.raises(PackageError, match="another krm-merge is at work"),
-        Journal.opened(folder),
+        Journal.open(folder),
     ):
         pass
     assert recover(folder) == "nothing"
 
 
 def test_a_package_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PackageError, match="missing: No such file"), Journal.opened(tmp_path / "missing"):
+    with pytest.raises(PackageError, match="missing: No such file"), Journal.open(tmp_path / "missing"):
         pass
 
 
@@ -87,7 +87,7 @@ def test_what_changed_after_it_was_read_is_not_overwritten(tmp_path: Path) -> No
     folder = package(tmp_path / "main")
     read = dict(Directory(folder))
     (folder / "changed.yaml").write_text("edited meanwhile\n")
-    with Journal.opened(folder) as journal, pytest.raises(PackageError, match="was changed meanwhile"):
+    with Journal.open(folder) as journal, pytest.raises(PackageError, match="was changed meanwhile"):
         journal.commit({"changed.yaml": File(b"new\n")}, read)
     assert (folder / "changed.yaml").read_text() == "edited meanwhile\n"
     assert beside(folder) == []

@@ -15,7 +15,7 @@ import pytest
 
 from krm_merge import interrupts
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.disk import noted
+from krm_merge.packages.files.disk import collect_notes
 from krm_merge.packages.files.tree import Changes, File, PackageError
 from packages.files.journal.failures import (
     CHANGES,
@@ -348,7 +348,7 @@ def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
         folder = shutil.copytree(source, tmp_path / str(at) / "pkg", symlinks=True)
         strike = Nth(at, lambda *_: os.kill(os.getpid(), number))
         stopped = False
-        with monkeypatch.context() as patch, interrupts.as_exceptions(), noted() as notes:
+        with monkeypatch.context() as patch, interrupts.as_exceptions(), collect_notes() as notes:
             watch(patch, strike)
             try:
                 commit(folder, FEW)
@@ -368,7 +368,7 @@ def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
 def test_where_files_cannot_be_exchanged_in_one_step_a_kill_does_no_harm_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, Text | None], changes: Changes
 ) -> None:
-    monkeypatch.setattr(disk, "_renamed", lambda *_: False)
+    monkeypatch.setattr(disk, "_rename", lambda *_: False)
     source = package(tmp_path / "source", files)
     old, new = snapshot(source), changed(source, changes)
     wrong = {}
