@@ -30,11 +30,6 @@ def is_image(path: FieldPath) -> bool:
     return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
 
 
-def is_reference(text: str) -> bool:
-    """Whether a text is written as an image is: with the host of a registry, a path, and a tag or digest."""
-    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
-
-
 def without_version(text: str) -> str:
     """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
     if len(text) > _LONGEST or not any(letter.isdigit() or letter in "?@:" for letter in text) or _ADDRESS.search(text):
@@ -47,6 +42,15 @@ def blind_to_versions(value: Canonical) -> Canonical:
     if type(value) is str:
         return without_version(value)
     return tuple(blind_to_versions(part) if isinstance(part, str | tuple) else part for part in value)
+
+
+def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
+    """Whether all versions of a field are images: by its name, or each with a registry, a path, and a tag or digest."""
+    return is_image(path) or all(map(_is_reference, texts))
+
+
+def _is_reference(text: str) -> bool:
+    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
 
 
 def image_repository(image: str) -> str:
