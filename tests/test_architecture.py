@@ -17,7 +17,7 @@ MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(
 INTERFACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
 MOST_MODULES = 310
 MOST_FOLDERS = 2
-MOST_LINES = 630
+MOST_LINES = 610
 TESTS = ROOT / "tests"
 OF_NO_LAYER = {"e2e", "fuzz", "generated", "integrations", "kills"}
 """Folders of tests that take the program as a whole, or that hold what is generated for several layers."""

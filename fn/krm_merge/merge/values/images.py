@@ -32,11 +32,6 @@ def is_image(path: FieldPath) -> bool:
     return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
 
 
-def is_reference(text: str) -> bool:
-    """Whether a text is written as an image is: with the host of a registry, a path, and a tag or digest."""
-    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
-
-
 def without_version(text: str) -> str:
     """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
     if len(text) > _LONGEST or _IN_VERSIONS.isdisjoint(text) or _ADDRESS.search(text):
@@ -52,6 +47,15 @@ def blind_to_versions(value: Canonical) -> Canonical:
     if isinstance(inner, tuple):
         return value[0], tuple(map(blind_to_versions, inner))
     return (value[0], without_version(inner)) if isinstance(inner, str) and len(value) > 1 else value
+
+
+def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
+    """Whether all versions of a field are images: by its name, or each with a registry, a path, and a tag or digest."""
+    return is_image(path) or all(map(_is_reference, texts))
+
+
+def _is_reference(text: str) -> bool:
+    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
 
 
 def image_repository(image: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from krm_merge.merge.lines.sequence import ChosenSide, Settling
 from krm_merge.merge.lines.three_way import (
@@ -17,8 +17,9 @@ from krm_merge.merge.lines.three_way import (
     merge_lines_stably,
 )
 from krm_merge.startup import replace
-from krm_merge.text.reading.nodes import Scalar, TextError
+from krm_merge.text.reading.nodes import Node, Scalar, TextError
 from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 
 def merge_text(
@@ -52,6 +53,15 @@ def merge_added_text(upstream: str, local: str, winner: Winner, form: Form) -> M
     """Merges a text that both sides added; None: it is one conflict as a whole, as it would not be YAML or JSON."""
     merged = merge_added_lines(upstream, local, winner, form)
     return merged if _keeps_form((upstream, upstream, local), merged.text, form) else None
+
+
+def merge_wrapped(sides: Sequence[Node]) -> Node | None:
+    """Merges a string that all sides write on several lines, folded or quoted, where no lines of it overlap."""
+    written = [wrapped_lines(node) for node in sides if isinstance(node, Scalar)]
+    if any(len(lines) < 2 for lines in written):
+        return None
+    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), Settling("local"))
+    return None if merged.conflicts else read_wrapped(merged.text.split("\n"))
 
 
 def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide, form: Form = OF_VALUE) -> str | None:

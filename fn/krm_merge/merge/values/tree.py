@@ -13,11 +13,10 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
-from krm_merge.merge.lines.sequence import Settling
-from krm_merge.merge.lines.three_way import Winner, merge_lines
-from krm_merge.merge.values.images import contested_fields, is_image, is_reference, merge_images
+from krm_merge.merge.lines.three_way import Winner
+from krm_merge.merge.values.images import are_images, contested_fields, merge_images
 from krm_merge.merge.values.order import merge_order
-from krm_merge.merge.values.texts import merge_text
+from krm_merge.merge.values.texts import merge_text, merge_wrapped
 from krm_merge.schema import Discriminator, Schema
 from krm_merge.schema.pods import with_pods
 from krm_merge.schema.secrecy import Secrecy
@@ -31,11 +30,11 @@ from krm_merge.text.reading.nodes import (
     Scalar,
     SequenceNode,
     canonical_text,
+    is_template,
     resolved,
     value_of,
 )
 from krm_merge.text.reading.scalars import Canonical
-from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 DecideOnRoots: TypeAlias = Callable[[MappingNode, MappingNode, MappingNode], list[Decision]]
 """Decides on a document in three versions: original, upstream, local."""
@@ -111,7 +110,7 @@ class TreeMerge:
             return chosen
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
-        if any(map(_is_template, present)):
+        if any(map(is_template, present)):
             return sides.settled() or self.conflict(path, sides, "V4")
         if all(isinstance(node, MappingNode) for node in present):
             return self._mapping(path, sides)
@@ -155,9 +154,7 @@ class TreeMerge:
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V10: the repository and the version are two values.
         texts = _texts(sides)
-        if texts is None or not (is_image(path) or all(map(is_reference, texts))):
-            return None
-        if (image := merge_images(*texts)) is None:
+        if texts is None or not are_images(path, texts) or (image := merge_images(*texts)) is None:
             return None
         for node in (sides.local, sides.upstream):
             if node is not None and node.canonical == image:
@@ -501,11 +498,6 @@ def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     return Sides(_held(original, key), _held(upstream, key), _held(local, key))
 
 
-def _is_template(node: Node) -> bool:
-    """Whether a value is a template that reads as YAML by chance: `{{ name }}` is a mapping with a mapping as key."""
-    return isinstance(node, MappingNode) and node.flow and any(isinstance(e.key, MappingNode) for e in node.entries)
-
-
 def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
     return any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields)
 
@@ -591,16 +583,8 @@ def _quotes(node: Node | None) -> str:
 
 
 def _by_lines_of_source(sides: Sides) -> Verdict | None:
-    """V6 for a string that is written on several lines, which are one line of its value: folded, or quoted."""
-    if _texts(sides) is None:
-        return None
-    written = [wrapped_lines(node) for node in sides.present if isinstance(node, Scalar)]
-    if any(len(lines) < 2 for lines in written):
-        return None
-    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), Settling("local"))
-    if merged.conflicts:
-        return None
-    node = read_wrapped(merged.text.split("\n"))
+    # V6 for a string that is written on several lines, which are one line of its value.
+    node = None if _texts(sides) is None else merge_wrapped(sides.present)
     return None if node is None else Verdict(node, "V6", "both")
 
 

@@ -282,6 +282,11 @@ def resolved(node: Node) -> Node:
     return node.expansion if isinstance(node, Alias) else node
 
 
+def is_template(node: Node) -> bool:
+    """Whether a value is a template that reads as YAML by chance: `{{ name }}` is a mapping with a mapping as key."""
+    return isinstance(node, MappingNode) and node.flow and any(isinstance(e.key, MappingNode) for e in node.entries)
+
+
 def is_merge_key(entry: Entry) -> bool:
     """Whether the entry is `<<: …`; kpt writes the key as `!!merge <<`."""
     key = entry.key
