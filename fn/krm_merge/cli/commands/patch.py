@@ -121,7 +121,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if any(map(is_list, documents.resources)) and not all(any(tally.matched for tally in of_job) for of_job in tallies):
         # What it is for may be in there.
         raise RefusedError(f"{_name_of(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
-    if changes := [change for of_job in tallies for tally in of_job for change in tally.renamed]:
+    if changes := [change for of_job in tallies for tally in of_job for change in tally.renames]:
         # P9: as what is written has them.
         report_renames(Documents(_name_of(file), after, _name_of(file)).resources, changes, results)
     for job, of_job in zip(jobs, tallies, strict=True):
