@@ -20,7 +20,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
 from krm_merge.harmless import line, terminal_line
 from krm_merge.krm.result import Result, Results, Severity
-from krm_merge.merge.decisions.losses import shortened
+from krm_merge.merge.decisions.losses import shorten
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.packages.files.disk import write_file, write_new
 from krm_merge.packages.files.journal import Journal
@@ -127,7 +127,7 @@ def _by_file(results: Iterable[Result]) -> list[Result]:
 def _show_result(result: Result, names_resource: bool) -> None:
     """A result on a line; on a terminal too narrow for it, the values of the sides are on lines of their own."""
     text, width = _format_place(result, names_resource), width_of(sys.stderr)
-    values = [(side, line(shortened(result.tags[side]))) for side in SIDES if side in result.tags]
+    values = [(side, line(shorten(result.tags[side]))) for side in SIDES if side in result.tags]
     # What follows the values, such as a lost comment, keeps them in the sentence.
     beginning = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
     if width is None or len(text) + _LABEL <= width or not beginning:

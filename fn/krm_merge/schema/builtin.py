@@ -167,11 +167,11 @@ class BuiltinSchema:
                 # The key of a map: its value has the type that the field names.
                 field, in_map = _NO_FIELD, False
                 continue
-            found = type_.fields.get(step)
-            if found is None:
+            subfield = type_.fields.get(step)
+            if subfield is None:
                 return _NO_FIELD, _NO_TYPE
-            field, in_map = found, found.any_key
-            type_ = _type(found.of) if found.of is not None else _NO_TYPE
+            field, in_map = subfield, subfield.any_key
+            type_ = _type(subfield.of) if subfield.of is not None else _NO_TYPE
         return field, _NO_TYPE if in_map else type_
 
 

@@ -140,8 +140,8 @@ class CrdSchema:
                 schema, items = items, _at(items, "items")
             if step == "metadata" and (at == 0 or _text(_at(schema, _EMBEDDED)) == "true"):
                 return any_object_schema(), path[at:]
-            found = _at(schema, "properties", step)
-            schema = found if found is not None else _at(schema, "additionalProperties")
+            property_schema = _at(schema, "properties", step)
+            schema = property_schema if property_schema is not None else _at(schema, "additionalProperties")
             if not isinstance(schema, MappingNode):
                 return None, ()
         return schema, ()

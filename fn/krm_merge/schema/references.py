@@ -192,8 +192,8 @@ def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
                 if isinstance(target := entry.get(field_name), dict):
                     yield (name, at, field_name), target
             targets = entry.get("targets")
-            for number, one in enumerate(targets if isinstance(targets, list) else ()):
-                if isinstance(one, dict) and isinstance(select := one.get("select"), dict):
+            for number, written_target in enumerate(targets if isinstance(targets, list) else ()):
+                if isinstance(written_target, dict) and isinstance(select := written_target.get("select"), dict):
                     yield (name, at, "targets", number, "select"), select
     for field in _SELECTED:
         yield from _holders(value, field.split("."), (), by_name=False)
@@ -235,33 +235,35 @@ def references_in(value: Object) -> Iterator[Reference]:
     """The fields of an object that name other resources, as far as the table knows them."""
     metadata = value.get("metadata")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    own = namespace if isinstance(namespace, str) else ""
-    if own:
-        yield Reference(("metadata", "namespace"), "", "Namespace", "", own)
+    namespace_of_value = namespace if isinstance(namespace, str) else ""
+    if namespace_of_value:
+        yield Reference(("metadata", "namespace"), "", "Namespace", "", namespace_of_value)
     kind = value.get("kind")
     if isinstance(kind, str):
-        yield from _found(value, _OF_KIND.get(kind, {}), (), own)
+        yield from _find_references(value, _OF_KIND.get(kind, {}), (), namespace_of_value)
         if kind in ("Role", "ClusterRole"):
-            yield from _names_in_rules(value, own)
+            yield from _names_in_rules(value, namespace_of_value)
     for path, pod in _pods(value):
-        yield from _found(pod, _POD, path, own)
+        yield from _find_references(pod, _POD, path, namespace_of_value)
 
 
 def _pods(value: Object) -> Iterator[tuple[FieldPath, Object]]:
     """The specs of pods, wherever a workload or a custom resource has them."""
     pending: list[tuple[FieldPath, Value]] = [((), value)]
     while pending:
-        path, found = pending.pop()
-        if isinstance(found, dict):
-            if isinstance(found.get("containers"), list):
-                yield path, found
+        path, pod = pending.pop()
+        if isinstance(pod, dict):
+            if isinstance(pod.get("containers"), list):
+                yield path, pod
             else:
-                pending += [((*path, name), inner) for name, inner in found.items()]
-        elif isinstance(found, list):
-            pending += [((*path, _step(at, inner)), inner) for at, inner in enumerate(found)]
+                pending += [((*path, name), inner) for name, inner in pod.items()]
+        elif isinstance(pod, list):
+            pending += [((*path, _step(at, inner)), inner) for at, inner in enumerate(pod)]
 
 
-def _found(value: Object, fields: dict[str, _Kind], at: FieldPath, own: str) -> Iterator[Reference]:
+def _find_references(
+    value: Object, fields: dict[str, _Kind], at: FieldPath, default_namespace: str
+) -> Iterator[Reference]:
     for field, default in fields.items():
         *above, last = field.split(".")
         for path, holder in _holders(value, above, at):
@@ -269,7 +271,7 @@ def _found(value: Object, fields: dict[str, _Kind], at: FieldPath, own: str) -> 
             if not isinstance(name, str) or not name or holder.get("optional") is True:
                 continue
             # The holder of a plain field has none of these.
-            kind, namespace = _text(holder, "kind") or default.kind, _text(holder, "namespace") or own
+            kind, namespace = _text(holder, "kind") or default.kind, _text(holder, "namespace") or default_namespace
             if kind:
                 yield Reference((*path, last), _group_of(holder, default), kind, namespace, name)
 
@@ -296,7 +298,7 @@ def _holders(
         yield from _holders(value[steps[0]], steps[1:], (*path, steps[0]), by_name=by_name)
 
 
-def _names_in_rules(value: Object, own: str) -> Iterator[Reference]:
+def _names_in_rules(value: Object, namespace: str) -> Iterator[Reference]:
     for path, rule in _holders(value, ["rules", _ITEMS], ()):
         resources, names = rule.get("resources"), rule.get("resourceNames")
         for resource in resources if isinstance(resources, list) else ():
@@ -305,7 +307,7 @@ def _names_in_rules(value: Object, own: str) -> Iterator[Reference]:
                 continue
             for at, name in enumerate(names):
                 if isinstance(name, str):
-                    yield Reference((*path, "resourceNames", at), kind.group, kind.kind, own, name)
+                    yield Reference((*path, "resourceNames", at), kind.group, kind.kind, namespace, name)
 
 
 def _step(at: int, element: Value) -> Step:

@@ -85,9 +85,11 @@ class Secrecy:
         """`roots` is the resource on the sides that have it."""
         self._roots = tuple(roots)
         identities = [identity_of(root) for root in self._roots]
-        known = [r for r in redactions if any(i.fits(r.group, r.kind, r.namespace, r.name) for i in identities)]
-        self._scope: _Scope = tuple((one.path or (), one.field) for one in known if one.path or one.field)
-        self.is_whole = len(self._scope) < len(known) or any(map(is_secret_kind, (i.kind for i in identities)))
+        fitting = [r for r in redactions if any(i.fits(r.group, r.kind, r.namespace, r.name) for i in identities)]
+        self._scope: _Scope = tuple(
+            (redaction.path or (), redaction.field) for redaction in fitting if redaction.path or redaction.field
+        )
+        self.is_whole = len(self._scope) < len(fitting) or any(map(is_secret_kind, (i.kind for i in identities)))
         """Whether all of it is hidden but its name, namespace and labels."""
         self._known: _Known | None = None
         self._may_hold_secret: bool | None = None
@@ -110,11 +112,11 @@ class Secrecy:
         if _names_secret(path) and any(map(_is_text_or_number, present)):
             return True
         place = tuple(step if isinstance(step, str) else None for step in path)
-        return any(next(_found(value, place, scope), None) for value in present) or self._is_inside(path, place)
+        return any(next(_find_secrets(value, place, scope), None) for value in present) or self._is_inside(path, place)
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""
-        return [found.value for found in self._index().found]
+        return [secret.value for secret in self._index().found]
 
     def place(self, path: FieldPath, values: Iterable[Any]) -> FieldPath:
         """A path to hidden values, with the name of the variable where a position leads to it (M6)."""
@@ -129,12 +131,12 @@ class Secrecy:
     def _index(self) -> _Known:
         """All that is hidden, looked for once."""
         if self._known is None:
-            found = [found for root in self._roots for found in _found(root, (), self._scope)]
+            secrets = [secrets for root in self._roots for secrets in _find_secrets(root, (), self._scope)]
             self._known = _Known(
-                found,
-                frozenset(one.place for one in found if one.is_of_secret),
-                frozenset(one.place for one in found if one.variable),
-                {id(resolved(one.value)): one.variable for one in found if one.variable},
+                secrets,
+                frozenset(one.place for one in secrets if one.is_of_secret),
+                frozenset(one.place for one in secrets if one.variable),
+                {id(resolved(one.value)): one.variable for one in secrets if one.variable},
             )
         return self._known
 
@@ -147,21 +149,21 @@ class Secrecy:
             self._may_hold_secret = any(map(_may_hold_secret, self._roots))
         if not self._may_hold_secret and ("value" not in path or all(map(_has_name, path))):
             return False
-        known = self._index()
+        index = self._index()
         return any(
-            place[:end] in known.of_secrets or (place[:end] in known.of_variables and not _has_name(path[end - 2]))
+            place[:end] in index.of_secrets or (place[:end] in index.of_variables and not _has_name(path[end - 2]))
             for end in range(1, len(place) + 1)
         )
 
 
 def hidden_in(value: Any) -> Iterator[Any]:
     """The values in a node or plain value that are hidden whoever looks at them."""
-    return (found.value for found in _found(value, (), ()))
+    return (secret.value for secret in _find_secrets(value, (), ()))
 
 
 def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
     """Whether a file that was merged as a text or as a whole holds anything hidden."""
-    everywhere = [one.field for one in redactions if one == Redaction(field=one.field)]
+    everywhere = [redaction.field for redaction in redactions if redaction == Redaction(field=redaction.field)]
     if is_telling(data.decode("latin-1"), [field for field in everywhere if field is not None]):
         return True
     if not redactions and b"value" not in data:
@@ -178,7 +180,7 @@ def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
-def _found(value: Any, place: _Place, scope: _Scope) -> Iterator[_Found]:
+def _find_secrets(value: Any, place: _Place, scope: _Scope) -> Iterator[_Found]:
     """The outermost hidden values in a value at a place."""
     value = resolved(value)
     fields = _fields_of(value)
@@ -213,11 +215,11 @@ def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope) ->
 
 
 def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int) -> Iterator[_Found]:
-    inner = tuple(rule for one in scope if (rule := _below(one, _leads(one[0][:1], step, child))) is not None)
+    inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0][:1], step, child))) is not None)
     if _is_covered(inner):
         yield _Found(place, child)
     else:
-        yield from _found(child, place, inner)
+        yield from _find_secrets(child, place, inner)
 
 
 def _has_name(step: Step) -> bool:
@@ -294,8 +296,11 @@ def _leads(rest: FieldPath, step: str | int, child: Any) -> bool:
     if fields is None or not isinstance(rest[0], tuple):
         return False
     # Functions are named by their image without the version.
-    texts = ((name, _key(fields.get(name)), wanted) for name, wanted in rest[0])
-    return all(text == wanted or (name == "image" and text.startswith(wanted)) for name, text, wanted in texts)
+    texts = ((name, _key(fields.get(name)), text_of_rule) for name, text_of_rule in rest[0])
+    return all(
+        text == text_of_rule or (name == "image" and text.startswith(text_of_rule))
+        for name, text, text_of_rule in texts
+    )
 
 
 def _may_lead(rest: FieldPath, step: Step) -> bool:
@@ -303,6 +308,6 @@ def _may_lead(rest: FieldPath, step: Step) -> bool:
     if not rest or rest[0] in (ANY, step):
         return True
     if isinstance(rest[0], tuple) and isinstance(step, tuple):
-        known = dict(step)
-        return all(known.get(name, wanted) == wanted for name, wanted in rest[0])
+        values = dict(step)
+        return all(values.get(name, text) == text for name, text in rest[0])
     return not isinstance(rest[0], str) and not isinstance(step, str)

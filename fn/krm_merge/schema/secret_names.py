@@ -48,7 +48,7 @@ def is_secret_variable(name: str, patterns: Sequence[str]) -> bool:
 
 def fits(name: str, patterns: Sequence[str]) -> bool:
     """Whether a name fits one of the user's patterns."""
-    return any(fnmatchcase(_normal(name), _normal(one)) for one in patterns)
+    return any(fnmatchcase(_normal(name), _normal(each)) for each in patterns)
 
 
 def holds_secret(text: str, start: int = 0, end: int | None = None) -> bool:
@@ -62,7 +62,7 @@ def is_telling(text: str, patterns: Sequence[str] = ()) -> bool:
         return True
     if ":" not in text and "=" not in text:
         return False
-    names = {match[1] for found in (_ASSIGNMENT, _ELEMENT) for match in found.finditer(text)}
+    names = {match[1] for expression in (_ASSIGNMENT, _ELEMENT) for match in expression.finditer(text)}
     return any(is_secret_variable(name, patterns) for name in names)
 
 

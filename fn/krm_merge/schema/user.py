@@ -40,8 +40,8 @@ class WithListKeys:
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """The user's keys where there are any."""
-        own = self._own(path)
-        return own.keys if own is not None else self.schema.merge_keys(path)
+        keys = self._own(path)
+        return keys.keys if keys is not None else self.schema.merge_keys(path)
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """Lists with the user's keys merge."""
@@ -49,8 +49,8 @@ class WithListKeys:
 
     def patch_merge_key(self, path: FieldPath) -> str | None:
         """The user's keys as Kubernetes writes them."""
-        own = self._own(path)
-        return ",".join(own.keys) if own is not None else self.schema.patch_merge_key(path)
+        keys = self._own(path)
+        return ",".join(keys.keys) if keys is not None else self.schema.patch_merge_key(path)
 
     def _own(self, path: FieldPath) -> KeyedList | None:
         fields = tuple(step for step in path if isinstance(step, str))

@@ -54,7 +54,7 @@ def rendered(editor: Editor) -> Rendered:
             return Rendered(text, None, by_fallback=False)
         if (root := _meaning(text, editor.canonical())) is not None:
             return Rendered(text, root, by_fallback=False)
-    wanted = editor.canonical()
+    meaning = editor.canonical()
     # Imported only where it is needed: hardly any document does.
     from krm_merge.text.editing.reemit import reemit, written_anew
 
@@ -63,7 +63,7 @@ def rendered(editor: Editor) -> Rendered:
             text = write(source_of(editor.root).text, editor)
         except CannotEditError:
             continue
-        if (root := _meaning(text, wanted)) is not None:
+        if (root := _meaning(text, meaning)) is not None:
             return Rendered(text, root, by_fallback=True)
     raise TextError("the edits of this document cannot be written; please report it with the document")
 
@@ -185,10 +185,10 @@ def _head_of_document(text: str, start: int) -> int:
     return start + len(text[start:]) - len(text[start:].lstrip("\r\n"))
 
 
-def _meaning(text: str, wanted: Canonical) -> Node | None:
+def _meaning(text: str, meaning: Canonical) -> Node | None:
     """The text read, if it means what is wanted."""
     try:
         root = read(text)
     except TextError:
         return None
-    return root if root is not None and root.canonical == wanted else None
+    return root if root is not None and root.canonical == meaning else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.losses import LONGEST, MOST_SHOWN, losses, shortened
+from krm_merge.merge.decisions.losses import LONGEST, MOST_SHOWN, losses, shorten
 from krm_merge.text.reading.nodes import Node
 from krm_merge.text.reading.reader import read
 
@@ -47,6 +47,6 @@ def test_values_of_secrets_are_left_out() -> None:
 
 
 def test_values_are_one_short_line() -> None:
-    assert shortened(" a\nb ") == "a\\nb"
-    assert shortened("x" * LONGEST) == "x" * LONGEST
-    assert shortened("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
+    assert shorten(" a\nb ") == "a\\nb"
+    assert shorten("x" * LONGEST) == "x" * LONGEST
+    assert shorten("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"

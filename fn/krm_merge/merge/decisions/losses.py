@@ -26,23 +26,23 @@ def losses(original: Node | None, loser: Node | None, merged: Node | None, *, se
     before, after = Counter(_leaves(original, ())), Counter(_leaves(merged, ()))
     mine = Counter(_leaves(loser, ()))
     lost = [leaf for leaf, count in mine.items() if count > before.get(leaf, 0) + after.get(leaf, 0)]
-    shown = [_described(path, text, secret) for path, text in lost[:MOST_SHOWN]]
+    descriptions = [_describe(path, text, secret) for path, text in lost[:MOST_SHOWN]]
     if len(lost) > MOST_SHOWN:
-        shown.append(f"{len(lost) - MOST_SHOWN} more")
-    return ", ".join(shown)
+        descriptions.append(f"{len(lost) - MOST_SHOWN} more")
+    return ", ".join(descriptions)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A value on one line, cut where it is long."""
     line = text.strip().replace("\n", "\\n")
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def _described(path: FieldPath, text: str, secret: bool) -> str:
+def _describe(path: FieldPath, text: str, secret: bool) -> str:
     place = format_path(tuple(step for step in path if isinstance(step, str)))
     if secret:
         return place or "an element"
-    return f"{place}: {shortened(text)}" if place else shortened(text)
+    return f"{place}: {shorten(text)}" if place else shorten(text)
 
 
 def _leaves(node: Node | None, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:

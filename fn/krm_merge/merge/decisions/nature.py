@@ -55,8 +55,8 @@ def nature_of(rule: str, path: FieldPath, *, added_twice: bool, one_side: bool) 
     """
     if rule == "F5":
         return "element" if path else "resource"
-    if (known := _BY_RULE.get(rule)) is not None:
-        return known
+    if (nature := _BY_RULE.get(rule)) is not None:
+        return nature
     if added_twice:
         return "added-twice"
     return "element" if one_side and path and not isinstance(path[-1], str) else "value"

@@ -70,9 +70,9 @@ class Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         names = dict.fromkeys(identities)
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
-        asked = identities if self.resolutions.all else ()
+        named = identities if self.resolutions.all else ()
         fixed = (self.stops, self.redactions, self.keeps_nulls)
-        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked, *fixed)
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, named, *fixed)
 
     @property
     def kind(self) -> str:
@@ -114,7 +114,7 @@ class Policy:
         return self.on_conflict == "fail"
 
     def explanation(
-        self, path: FieldPath, what: str, kept: str, *, has_place: bool = True, of_existence: bool = False
+        self, path: FieldPath, what: str, outcome: str, *, has_place: bool = True, of_existence: bool = False
     ) -> str:
         """A conflict in words: what happened, and what is kept unless the policy refuses it.
 
@@ -125,7 +125,7 @@ class Policy:
             return what if self.stops and not ruled else f"{what}; refused by onConflict: fail"
         if has_place and self.leaves_marks(path):
             return f"{what}; both are between conflict markers"
-        return f"{what}; {kept}"
+        return f"{what}; {outcome}"
 
     def delete(self, path: FieldPath) -> OnDelete:
         """Which side wins where one side deleted what the other changed (F5)."""

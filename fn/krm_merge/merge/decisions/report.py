@@ -11,7 +11,7 @@ from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.losses import losses, shortened
+from krm_merge.merge.decisions.losses import losses, shorten
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.schema.secrecy import Redaction, Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -75,9 +75,9 @@ def results_of(
     changes = [decision for decision in decisions if decision.edits]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
-        shown = shown_paths(paths)
+        names = shown_paths(paths)
         count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
-        message = f"{ref or file}: {count} from upstream: {shown}"
+        message = f"{ref or file}: {count} from upstream: {names}"
         results.append(Result("info", message, ref, file, index, rule="V2", tags={"side": "upstream"}))
     return results
 
@@ -95,7 +95,7 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy
         lost = " ".join(decision.discarded_comments.lines)
         values += f"; its comment went with it: {lost}"
     # A refused conflict leaves everything as local has it.
-    kept = decision.local if decision.severity == "error" else decision.merged
+    merged_node = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
         f"{_thing(decision.path) or ref or member.file}: {decision.message}{values}",
@@ -104,7 +104,7 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy
         member.index,
         path or None,
         None if decision.local is None else as_text(decision.local, secret),
-        None if kept is None else as_text(kept, secret),
+        None if merged_node is None else as_text(merged_node, secret),
         tags,
         decision.rule,
     )
@@ -114,8 +114,8 @@ def _values(decision: Decision, secret: bool) -> str:
     """The sides' values; of lists and mappings, the parts that the result lacks."""
     sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
     if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
-        had = [f"{name} {shortened(as_text(node))}" for name, node in sides if node is not None]
-        return f" ({', '.join(had)})" if had else ""
+        texts = [f"{name} {shorten(as_text(node))}" for name, node in sides if node is not None]
+        return f" ({', '.join(texts)})" if texts else ""
     if decision.severity == "error":
         return ""
     lost = [
@@ -128,8 +128,8 @@ def _values(decision: Decision, secret: bool) -> str:
 
 def shown_paths(paths: Sequence[FieldPath]) -> str:
     """The first places of several, and how many more there are."""
-    shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
-    return f"{shown} and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else shown
+    names = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
+    return f"{names} and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else names
 
 
 def _thing(path: FieldPath) -> str:

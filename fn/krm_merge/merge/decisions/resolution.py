@@ -86,10 +86,14 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     import json
     from hashlib import sha256
 
-    about: list[object] = [nature, kind, [list(step) if isinstance(step, tuple) else step for step in _masked(path)]]
+    about: list[object] = [
+        nature,
+        kind,
+        [list(step) if isinstance(step, tuple) else step for step in _mask_positions(path)],
+    ]
     digests = []
-    for known in ((), ()) if sides is None else (sides[:2], sides):
-        text = json.dumps([*about, *known], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    for values in ((), ()) if sides is None else (sides[:2], sides):
+        text = json.dumps([*about, *values], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         digests.append(sha256(text.encode()).hexdigest()[:_HALF])
     return "".join(digests)
 
@@ -121,8 +125,8 @@ def _plain(value: Value) -> Value:
 
 def without_positions(path: FieldPath) -> tuple[Step, ...]:
     """A path in which positions in lists do not count: they differ between packages, and after a merge."""
-    return tuple(_masked(path))
+    return tuple(_mask_positions(path))
 
 
-def _masked(path: FieldPath) -> list[Step]:
+def _mask_positions(path: FieldPath) -> list[Step]:
     return [_ANY_POSITION if isinstance(step, int) else step for step in path]

@@ -34,7 +34,7 @@ def pair_alike(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, i
     """Pairs lines in order, so that the likeness of all pairs together is the greatest."""
     if len(first) * len(second) > MOST_COMPARED:
         return []
-    return best_pairs([[line_likeness(one, other) for other in second] for one in first])
+    return best_pairs([[line_likeness(line, other) for other in second] for line in first])
 
 
 def are_alike(first: Sequence[str], second: Sequence[str]) -> bool:

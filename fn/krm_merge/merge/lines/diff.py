@@ -94,7 +94,7 @@ class _Difference:
 
     def _found(self) -> list[Block]:
         removed, added = self._removed, self._added
-        found: list[Block] = []
+        blocks: list[Block] = []
         # Both end with an unchanged one.
         a, b = removed.find(0), added.find(0)
         a_end = b_end = -1
@@ -104,9 +104,9 @@ class _Difference:
             if b_end < b:
                 b_end = _next_change(added, b)
             size = min(a_end - a, b_end - b)
-            found.append((a, b, size))
+            blocks.append((a, b, size))
             a, b = removed.find(0, a + size), added.find(0, b + size)
-        return found
+        return blocks
 
 
 def _next_change(changed: bytearray, start: int) -> int:

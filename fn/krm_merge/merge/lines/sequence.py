@@ -211,17 +211,17 @@ def _contains(run: Sequence[str], part: Sequence[str]) -> bool:
     # For each element of the part: how many before it are how the part begins, too.
     beginnings, matched = [0], 0
     for element in part[1:]:
-        matched = _matched(part, beginnings, matched, element)
+        matched = _count_matches(part, beginnings, matched, element)
         beginnings.append(matched)
     matched = 0
     for element in run:
         if matched == len(part):
             break
-        matched = _matched(part, beginnings, matched, element)
+        matched = _count_matches(part, beginnings, matched, element)
     return matched == len(part)
 
 
-def _matched(part: Sequence[str], beginnings: list[int], matched: int, element: str) -> int:
+def _count_matches(part: Sequence[str], beginnings: list[int], matched: int, element: str) -> int:
     """How much of the part is there up to this element, where so much was there before it."""
     while matched and part[matched] != element:
         matched = beginnings[matched - 1]
@@ -268,16 +268,16 @@ def anchors(
     if with_upstream is None:
         with_upstream = matching_blocks(original, upstream)
     with_local = matching_blocks(original, local)
-    found: list[tuple[int, int, int, int]] = []
+    triples: list[tuple[int, int, int, int]] = []
     i = j = 0
     while i < len(with_upstream) and j < len(with_local):
         (a, in_upstream, m), (b, in_local, n) = with_upstream[i], with_local[j]
         start, stop = max(a, b), min(a + m, b + n)
         if start < stop:
-            found.append((start, in_upstream + start - a, in_local + start - b, stop - start))
+            triples.append((start, in_upstream + start - a, in_local + start - b, stop - start))
         if a + m < b + n:
             i += 1
         else:
             j += 1
-    found.append((len(original), len(upstream), len(local), 0))
-    return found
+    triples.append((len(original), len(upstream), len(local), 0))
+    return triples

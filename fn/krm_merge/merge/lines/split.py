@@ -93,17 +93,17 @@ def edits_of(
     Alike lines are paired one to one, and with `by_place` also what is left between them, where it is as many lines.
     """
     a, b = first[slice(*span)], second[slice(*other)]
-    found: list[LineEdit] = []
+    edits: list[LineEdit] = []
     at, there = 0, 0
     for start, other_start, size in [*matching_blocks(a, b), (len(a), len(b), 0)]:
         pairs = [(at + i, there + j) for i, j in pair_alike(a[at:start], b[there:other_start])]
         for i, j in [*pairs, (start, other_start)]:
             if by_place and i - at == j - there:
-                found += (LineEdit(at + n, at + n + 1, there + n, there + n + 1) for n in range(i - at))
+                edits += (LineEdit(at + n, at + n + 1, there + n, there + n + 1) for n in range(i - at))
             elif i > at or j > there:
-                found.append(LineEdit(at, i, there, j))
+                edits.append(LineEdit(at, i, there, j))
             if i < start:
-                found.append(LineEdit(i, i + 1, j, j + 1))
+                edits.append(LineEdit(i, i + 1, j, j + 1))
             at, there = i + 1, j + 1
         at, there = start + size, other_start + size
-    return [LineEdit(e[0] + span[0], e[1] + span[0], e[2] + other[0], e[3] + other[0]) for e in found]
+    return [LineEdit(e[0] + span[0], e[1] + span[0], e[2] + other[0], e[3] + other[0]) for e in edits]

@@ -69,9 +69,9 @@ class MergedText:
             )
             if count
         ]
-        kept = [f"{winner}'s lines are kept"] if self.changed or self.alike else []
-        kept += ["both are kept, local's first"] if self.inserted else []
-        return " and ".join(did), " and ".join(kept)
+        outcomes = [f"{winner}'s lines are kept"] if self.changed or self.alike else []
+        outcomes += ["both are kept, local's first"] if self.inserted else []
+        return " and ".join(did), " and ".join(outcomes)
 
 
 def merge_lines(original: str, upstream: str, local: str, settling: Settling, form: Form = OF_VALUE) -> MergedText:

@@ -43,11 +43,11 @@ def with_attribution(member: Member | None, like: Member | None) -> Member | Non
     return replace(member, root=root)
 
 
-def attribute(resource: Resource, own: str) -> None:
+def attribute(resource: Resource, local: str) -> None:
     """Writes this attribution of kpt's, '' for none, behind the author's parts."""
     now = resource.annotations.get(BLUEPRINT, "")
     author = [part for part in now.split(",") if part and not _OF_KPT.fullmatch(part)]
-    value = ",".join([*author, *([own] if own else [])])
+    value = ",".join([*author, *([local] if local else [])])
     if value and value != now:
         resource.set(_FIELD, value)
     elif now and not value:

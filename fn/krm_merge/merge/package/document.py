@@ -29,8 +29,8 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
         if has_all_by_lines(original.root, upstream.root, local.root):
             return ResourceOutcome("kept", original, upstream, local, [])
         if (text := settled_by_lines(original.root, upstream.root, local.root, decide, decisions)) is not None:
-            taken = [decision_by_lines(local.root, text)]
-            return ResourceOutcome("merged", original, upstream, local, taken, text, decide)
+            decisions_of_lines = [decision_by_lines(local.root, text)]
+            return ResourceOutcome("merged", original, upstream, local, decisions_of_lines, text, decide)
     return ResourceOutcome("merged", original, upstream, local, decisions, None, decide)
 
 

@@ -51,7 +51,7 @@ class Folders:
             return list(self._kptfiles.values())
         folders = {self.of(place) for place in inhabited if not place.endswith(f"/{KPTFILE}")}
         return [
-            _kept(o, self._policy) if o.fate == "deleted" and f in folders else o for f, o in self._kptfiles.items()
+            _keep(o, self._policy) if o.fate == "deleted" and f in folders else o for f, o in self._kptfiles.items()
         ]
 
 
@@ -75,9 +75,9 @@ def left_alone(kptfile: ResourceOutcome, policy: Policy) -> Decision:
     return Decision("R3", ("upstream",), message, "upstream", "warning", is_reported=True)
 
 
-def _conflict(what: str, kept: str, kptfile: ResourceOutcome, policy: Policy) -> Decision:
+def _conflict(what: str, outcome: str, kptfile: ResourceOutcome, policy: Policy) -> Decision:
     policy = policy.of(kptfile.member.identity)
-    return Decision("F5", (), policy.explanation((), what, kept), "both", policy.severity(()), is_reported=True)
+    return Decision("F5", (), policy.explanation((), what, outcome), "both", policy.severity(()), is_reported=True)
 
 
 def _is_closed(kptfile: ResourceOutcome) -> bool:
@@ -91,7 +91,7 @@ def _is_closed(kptfile: ResourceOutcome) -> bool:
     return is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
 
 
-def _kept(kptfile: ResourceOutcome, policy: Policy) -> ResourceOutcome:
+def _keep(kptfile: ResourceOutcome, policy: Policy) -> ResourceOutcome:
     folder = dirname(kptfile.member.place)
     what = f"the subpackage {folder}: upstream removed it, local has resources of its own in it"
     decision = _conflict(what, "its Kptfile stays", kptfile, policy)

@@ -90,10 +90,10 @@ class PackageMerger:
     def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> PackageOutcomes:
         """Decides what becomes of every resource; nothing is written."""
         sides = (original, upstream, local)
-        held = [side.kptfiles() for side in sides]
-        if any(map(_keeps_nulls, held[2])):
+        kptfiles_of_sides = [side.kptfiles() for side in sides]
+        if any(map(_keeps_nulls, kptfiles_of_sides[2])):
             self = self._under(replace(self.policy, keeps_nulls=True))
-        kptfiles = self.kptfiles(*held)
+        kptfiles = self.kptfiles(*kptfiles_of_sides)
         broken = {path for side in sides for path in side.unreadable_kptfiles()}
         folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
         documents = [side.resources(folders) for side in sides]
@@ -212,14 +212,14 @@ class PackageMerger:
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"
         if upstream is None:
-            what, kept = "upstream removed it, local changed it", "local's is kept"
+            what, outcome = "upstream removed it, local changed it", "local's is kept"
             if upstream_decides:
-                fate, kept = "deleted", "the removal is kept"
+                fate, outcome = "deleted", "the removal is kept"
         else:
-            what, kept = "local removed it, upstream changed it", "it remains removed"
+            what, outcome = "local removed it, upstream changed it", "it remains removed"
             if upstream_decides:
-                fate, kept = "added", "upstream's is added again"
-        explanation = policy.explanation((), what, kept, of_existence=True)
+                fate, outcome = "added", "upstream's is added again"
+        explanation = policy.explanation((), what, outcome, of_existence=True)
         severity = policy.severity((), of_existence=True)
         decision = Decision("F5", (), explanation, "both", severity, is_reported=True)
         return ResourceOutcome(fate, original, upstream, local, [decision])
@@ -244,9 +244,11 @@ class PackageMerger:
         return ResourceOutcome(fate, original, upstream, local, [decision])
 
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> ResourceOutcome:
-        known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.identity.kind, _version(local.root))]
-        if known:
-            schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in known))
+        list_keys = [
+            k for k in self.list_keys if (k.kind, k.api_version) == (local.identity.kind, _version(local.root))
+        ]
+        if list_keys:
+            schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in list_keys))
         identities = [member.identity for member in (original, upstream, local) if member is not None]
         # R1: the name that a local rename gave stays, also where there is no original to compare with.
         renamed = original is None and (local.identity.name, local.identity.namespace) != (

@@ -146,9 +146,9 @@ def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int
             continue
         seen.add(member.identity.name)
         for index, ids in zip(indexes, chosen, strict=True):
-            found = [document for document in index.take(member.identity.name) if id(document) not in ids]
-            ids.update(map(id, found))
-            pending += found
+            candidates = [document for document in index.take(member.identity.name) if id(document) not in ids]
+            ids.update(map(id, candidates))
+            pending += candidates
 
 
 def _perhaps_renamed(
@@ -158,23 +158,23 @@ def _perhaps_renamed(
 
     Where files are not known, those under names that the original has not.
     """
-    held = Counter((d.file, m.identity) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
+    counts = Counter((d.file, m.identity) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
     lost: list[tuple[str, bytes]] = []
     for document in original:
         if id(document) in chosen[0] and (member := document.member()) is not None:
-            if held[document.file, member.identity] <= 0:
+            if counts[document.file, member.identity] <= 0:
                 lost.append((document.file, member.identity.kind.encode()))
-            held[document.file, member.identity] -= 1
+            counts[document.file, member.identity] -= 1
     if not lost:
         return
     kinds, files = {kind for _, kind in lost}, {file for file, _ in lost}
     files_before = {document.file for document in original}
-    known = {named for document in original for named in _kinds_and_names(document, kinds)}
+    names_before = {named for document in original for named in _kinds_and_names(document, kinds)}
     for document in local:
         if id(document) in chosen[2] or (document.file in files_before and document.file not in files):
             continue
         named = _kinds_and_names(document, kinds)
-        if named and (document.file or not named <= known):
+        if named and (document.file or not named <= names_before):
             chosen[2].add(id(document))
             yield document
 
@@ -182,8 +182,8 @@ def _perhaps_renamed(
 def _kinds_and_names(document: Document, kinds: set[bytes]) -> set[tuple[bytes, bytes]]:
     """Possible kinds and names of a document, of these kinds; a name that cannot be seen is empty."""
     # The kind of the document itself is the one that is indented least.
-    found = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
-    return {(found, name) for name in document.names() or {b""}} if found in kinds else set()
+    kind_line = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
+    return {(kind_line, name) for name in document.names() or {b""}} if kind_line in kinds else set()
 
 
 class _Index:
@@ -201,10 +201,10 @@ class _Index:
 
     def take(self, name: str) -> list[Document]:
         """Every document that may have this name, and perhaps others; what was taken before is left out."""
-        found = [*self._by_word.pop(_word(name), []), *self._unknown]
+        documents = [*self._by_word.pop(_word(name), []), *self._unknown]
         # Whoever asks reads them, whatever their names: once is enough.
         self._unknown = []
-        return found
+        return documents
 
 
 def _word(name: str) -> bytes:

@@ -28,8 +28,8 @@ def _leads(node: Node, path: FieldPath) -> bool:
 def children_at(node: Node, step: Step) -> list[Node]:
     """The children at a step of a path in a node that is not an alias."""
     if isinstance(node, MappingNode):
-        if isinstance(step, str) and (known := node.entry(step)) is not None and step != ANY:
-            return [known.value]
+        if isinstance(step, str) and (child := node.entry(step)) is not None and step != ANY:
+            return [child.value]
         return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
     if not isinstance(node, SequenceNode):
         return []
@@ -41,10 +41,10 @@ def children_at(node: Node, step: Step) -> list[Node]:
 def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
     if not isinstance(item, MappingNode):
         return False
-    for name, wanted in keys:
+    for name, key in keys:
         value = item.get(name)
         text = key_text(value) if value is not None else None
         # Functions are named by their image without the version.
-        if text != wanted and not (name == "image" and text is not None and image_repository(text) == wanted):
+        if text != key and not (name == "image" and text is not None and image_repository(text) == key):
             return False
     return True

@@ -72,8 +72,8 @@ def follow_renames(
     likely: dict[int, Member] = {}
     for side in (1, 2):
         lost = [at for at, row in enumerate(rows) if row and row[0] is not None and row[side] is None]
-        found = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
-        scores = list(_scores(rows, lost, found, side, places[side])) if lost and found else []
+        new_rows = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
+        scores = list(_scores(rows, lost, new_rows, side, places[side])) if lost and new_rows else []
         sure = _best_pairs((old, new, score) for old, new, score, is_near in scores if is_near)
         joined = {at for pair in sure for at in pair}
         for old, new, score, _ in scores:
@@ -102,16 +102,16 @@ def _with_new_references(triples: list[Triple]) -> list[Triple]:
     }
     if not renamed:
         return triples
-    own = {
+    new_names = {
         (local.place, _label(local)): at
-        for at, (*given, local) in enumerate(triples)
-        if given == [None, None] and local
+        for at, (*upstream_sides, local) in enumerate(triples)
+        if upstream_sides == [None, None] and local
     }
     joined = list(triples)
     for at, (original, upstream, local) in enumerate(triples):
         if original is None and upstream is not None and local is None:
             names = (name for pair in renamed if (label := _label(upstream)) in pair for name in pair if name != label)
-            other = next((own.pop(key) for name in names if (key := (upstream.place, name)) in own), None)
+            other = next((new_names.pop(key) for name in names if (key := (upstream.place, name)) in new_names), None)
             if other is not None:
                 joined[at] = (None, upstream, triples[other][2])
                 joined[other] = (None, None, None)
@@ -119,18 +119,18 @@ def _with_new_references(triples: list[Triple]) -> list[Triple]:
 
 
 def _scores(
-    rows: Sequence[_Row | None], lost: Sequence[int], found: Sequence[int], side: int, places: Mapping[str, str]
+    rows: Sequence[_Row | None], lost: Sequence[int], new_rows: Sequence[int], side: int, places: Mapping[str, str]
 ) -> Iterator[tuple[int, int, float, bool]]:
     """How alike the rows are that may be one resource, by their places in `rows`; whether nothing else speaks against.
 
     Against it speaks another file, or a third side that has both.
     """
     by_file: dict[str, list[int]] = {}
-    for at in found:
+    for at in new_rows:
         new = _member(rows, at, side)
         by_file.setdefault(places.get(new.place, new.place), []).append(at)
-    known = {row[0].identity for row in rows if row is not None and row[0] is not None}
-    new_ones = [at for at in found if _member(rows, at, side).identity not in known]
+    identities = {row[0].identity for row in rows if row is not None and row[0] is not None}
+    new_ones = [at for at in new_rows if _member(rows, at, side).identity not in identities]
     contents: dict[int, list[Node]] = {}
     for at in lost:
         old = _member(rows, at, 0)
@@ -148,7 +148,7 @@ def _scores(
                 if row not in contents:
                     contents[row] = [_content(member) for member in rows[row] or () if member is not None]
             # A side that has the other one's changes already resembles that more than the original (law D).
-            score = max(likeness(one, another) for one in contents[at] for another in contents[other])
+            score = max(likeness(content, another) for content in contents[at] for another in contents[other])
             if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
                 score = 1.0  # R9: nothing but the namespace could tell one from the other
             # Of several that are alike, one that kept its name is the nearer.

@@ -71,25 +71,25 @@ def match_resources(
         group, kind = member.identity.group, member.identity.kind
         return ("" if (group, kind) in unplaced else places[side].get(member.place, member.place), group, kind, "", "")
 
-    for at, held in enumerate((original, upstream)):
-        for member in held:
+    for at, side_members in enumerate((original, upstream)):
+        for member in side_members:
             sides[at].setdefault(identity_of(member, at), []).append(member)
-    known = sides[0].keys() | sides[1].keys()
-    own = {identity_of(member, 2) for member in local} & known
+    identities = sides[0].keys() | sides[1].keys()
+    local_identities = {identity_of(member, 2) for member in local} & identities
     for member in local:
         identity = identity_of(member, 2)
-        if identity not in own and not _is_nameless(member):
+        if identity not in local_identities and not _is_nameless(member):
             # A resource that has the name itself is it, whatever another one's note says.
-            noted = _upstream_identity(member, folders, known)
-            identity = identity if noted in own else noted
+            noted = _upstream_identity(member, folders, identities)
+            identity = identity if noted in local_identities else noted
         sides[2].setdefault(identity, []).append(member)
     triples: list[Triple] = []
     for identity in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
-        triples += _aligned([side.get(identity, []) for side in sides], places)
+        triples += _align([side.get(identity, []) for side in sides], places)
     return Matched(*follow_renames(triples, places))
 
 
-def _aligned(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> list[Triple]:
+def _align(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> list[Triple]:
     """Aligns the members of one identity: where a side has several, those of one file."""
     if max(len(side) for side in sides) == 1:
         row = [side[0] if side else None for side in sides]
@@ -106,8 +106,8 @@ def _aligned_in_file(original: list[Member], upstream: list[Member], local: list
     theirs, ours = _pairs(original, upstream), _pairs(original, local)
     for at, member in enumerate(original):
         yield member, theirs.pop(at, None), ours.pop(at, None)
-    added, own = list(theirs.values()), list(ours.values())
-    both = _pairs(added, own)
+    added, local_rest = list(theirs.values()), list(ours.values())
+    both = _pairs(added, local_rest)
     for at, member in enumerate(added):
         yield None, member, both.pop(at, None)
     for member in both.values():
@@ -119,7 +119,7 @@ def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Membe
 
     Those that are none of the first have a number behind theirs.
     """
-    found: dict[int, Member] = {}
+    pairs: dict[int, Member] = {}
     free = list(enumerate(first))
     rest: list[Member] = []
     for member in second:
@@ -128,14 +128,14 @@ def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Membe
             rest.append(member)
         else:
             free.remove(equal)
-            found[equal[0]] = member
+            pairs[equal[0]] = member
     if len(free) * len(rest) > 1:
-        alike = best_pairs([[likeness(one.root, other.root) for other in rest] for _, one in free])
-        found |= {free[row][0]: rest[column] for row, column in alike}
+        alike = best_pairs([[likeness(candidate.root, other.root) for other in rest] for _, candidate in free])
+        pairs |= {free[row][0]: rest[column] for row, column in alike}
         free = [pair for row, pair in enumerate(free) if row not in dict(alike)]
-        rest = [one for column, one in enumerate(rest) if column not in {other for _, other in alike}]
+        rest = [candidate for column, candidate in enumerate(rest) if column not in {other for _, other in alike}]
     numbers = [*(at for at, _ in free), *range(len(first), len(first) + len(rest))]
-    return found | dict(zip(numbers, rest, strict=False))
+    return pairs | dict(zip(numbers, rest, strict=False))
 
 
 def _is_nameless(member: Member) -> bool:
@@ -148,21 +148,21 @@ def _identity(member: Member, folders: Folders) -> PlacedIdentity:
     return (folders.of(member.place), identity.group, identity.kind, identity.namespace, name)
 
 
-def _upstream_identity(member: Member, folders: Folders, known: set[PlacedIdentity]) -> PlacedIdentity:
+def _upstream_identity(member: Member, folders: Folders, identities: set[PlacedIdentity]) -> PlacedIdentity:
     """R1: a local rename is followed by kpt's comment, else by its annotation."""
-    folder, group, kind, namespace, name = own = _identity(member, folders)
+    folder, group, kind, namespace, name = plain = _identity(member, folders)
     noted = _noted_in_comment(member.root)
     if noted is None:
         identifier = _noted_in_annotation(member.root)
         if identifier is None:
-            return own
+            return plain
         group, kind, *noted = identifier
     namespace, name = noted
     for candidate in (namespace, "" if namespace == _DEFAULT_NAMESPACE else namespace):
         identity = (folder, group, kind, candidate, name)
-        if identity in known:
+        if identity in identities:
             return identity
-    return own if own in known else (folder, group, kind, namespace, name)
+    return plain if plain in identities else (folder, group, kind, namespace, name)
 
 
 def _noted_in_comment(root: nodes.MappingNode) -> list[str] | None:

@@ -38,10 +38,10 @@ class Schemas:
         node = member.root.get("apiVersion")
         version = node.text.rpartition("/")[2] if isinstance(node, Scalar) else ""
         key = (member.identity.group, version, member.identity.kind)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._found(key)
-        return known
+        schema = self._known.get(key)
+        if schema is None:
+            schema = self._known[key] = self._found(key)
+        return schema
 
     def of_object(self, root: MappingNode) -> Schema:
         """The schema of an object that is no member of a package itself."""

@@ -128,14 +128,16 @@ def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]
             continue
         segment = _segment(sides[0][match.original])
         is_only_one = len(places[0].get(segment, ())) == 1
-        held = list(match.places)
+        positions = list(match.places)
         for side in (1, 2):
-            candidates = places[side].get(segment, ()) if is_only_one and held[side] is None else ()
+            candidates = places[side].get(segment, ()) if is_only_one and positions[side] is None else ()
             if len(candidates) == 1 and candidates[0] in added[side]:
-                held[side] = candidates[0]
-        if tuple(held) == match.places:
+                positions[side] = candidates[0]
+        if tuple(positions) == match.places:
             continue
-        parts = {m for side in (1, 2) if held[side] is not None and (m := added[side].get(held[side])) is not None}
+        parts = {
+            m for side in (1, 2) if positions[side] is not None and (m := added[side].get(positions[side])) is not None
+        }
         upstreams, locals_ = ({m.places[side] for m in (match, *parts)} - {None} for side in (1, 2))
         if len(upstreams) > 1 or len(locals_) > 1:
             continue
@@ -200,8 +202,8 @@ def _match_smart(
 
 def _first_step(match: Match, steps: Sequence[list[Step]]) -> Step:
     """The step of a function as local has it, else as upstream or the original has it."""
-    held = zip(reversed(steps), reversed(match.places), strict=True)
-    return next(side[position] for side, position in held if position is not None)
+    pairs = zip(reversed(steps), reversed(match.places), strict=True)
+    return next(side[position] for side, position in pairs if position is not None)
 
 
 def _assign(
@@ -229,17 +231,17 @@ def _assign(
                 scored.append((-score, abs(g - i), g, i))
     in_groups = Counter(program for group in groups for program in {function.program for function in group})
     in_side = Counter(function.program for function in side)
-    taken: dict[int, int] = {}
+    assigned: dict[int, int] = {}
     used: set[int] = set()
     for negative, _, g, i in sorted(scored):
-        if g in taken or i in used:
+        if g in assigned or i in used:
             continue
         is_only_choice = in_groups[side[i].program] == 1 and in_side[side[i].program] == 1
         if -negative < SIMILARITY_THRESHOLD and not is_only_choice:
             continue
-        taken[g] = i
+        assigned[g] = i
         used.add(i)
-    return taken
+    return assigned
 
 
 def _candidates(groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction]) -> Iterator[set[int]]:

@@ -95,7 +95,7 @@ def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Cano
     versions = [[side.get(name, "") for name in _VERSION_FIELDS] for side in sides]
     if _mixes(*versions):
         return {*_VERSION_FIELDS}, "both sides changed the version"
-    moved, bumped = ([side != held[0] for side in held[1:]] for held in (repositories, versions))
+    moved, bumped = ([side != values[0] for side in values[1:]] for values in (repositories, versions))
     if sorted([moved, bumped]) != [[False, True], [True, False]] or not all(repositories):
         return set(), ""
     if all(_is_copy(repositories[0], side) for side in repositories[1:]):

@@ -27,26 +27,26 @@ class KptfileFault:
 
 def faults(root: MappingNode) -> list[KptfileFault]:
     """The faults of a Kptfile's pipeline."""
-    found: list[KptfileFault] = []
+    faults_of_pipeline: list[KptfileFault] = []
     for path in FUNCTION_LISTS:
         read = read_functions(functions_at(root, path))
         names = Counter(function.name for function in read if function.name)
         for name, count in names.items():
             if count > 1:
-                found.append(KptfileFault(f"has a name that {count} functions have", path, name))
+                faults_of_pipeline.append(KptfileFault(f"has a name that {count} functions have", path, name))
         for function, step in zip(read, steps_of(read), strict=True):
             at = (*path, step)
             node = function.node
             if not isinstance(node, MappingNode):
-                found.append(KptfileFault("is not a mapping", at, function.label))
+                faults_of_pipeline.append(KptfileFault("is not a mapping", at, function.label))
                 continue
             if not function.image and not function.exec:
-                found.append(KptfileFault("has neither image nor exec", at, function.label))
+                faults_of_pipeline.append(KptfileFault("has neither image nor exec", at, function.label))
             if function.image and function.exec:
-                found.append(KptfileFault("has both image and exec", at, function.label))
+                faults_of_pipeline.append(KptfileFault("has both image and exec", at, function.label))
             if node.get("configPath") is not None and node.get("configMap") is not None:
-                found.append(KptfileFault("has both configPath and configMap", at, function.label))
-    return found
+                faults_of_pipeline.append(KptfileFault("has both configPath and configMap", at, function.label))
+    return faults_of_pipeline
 
 
 def functions_at(root: MappingNode, path: FieldPath) -> list[Node]:

@@ -54,18 +54,18 @@ class Traits:
         if isinstance(first, MappingNode) != isinstance(second, MappingNode):
             return 0.0
         # A field that both have counts once, with whatever values.
-        together = self._size + other._size - _shared(self._paths, other._paths)
+        together = self._size + other._size - _count_shared(self._paths, other._paths)
         if not together:
             # All that they hold is usual.
             return float(first.canonical == second.canonical)
-        return _shared(self._leaves, other._leaves) / together
+        return _count_shared(self._leaves, other._leaves) / together
 
 
-def _shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
+def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
     if len(first) > len(second):
         first, second = second, first
-    return sum(min(count, second[one]) for one, count in first.items() if one in second)
+    return sum(min(count, second[leaf]) for leaf, count in first.items() if leaf in second)
 
 
 def _of_scalars(first: Node, second: Node) -> float:
@@ -90,8 +90,8 @@ def have_same_fields(first: Node, second: Node) -> bool:
     """Whether two mappings have values at the same paths, so that they differ in scalars alone."""
     if not isinstance(first, MappingNode) or not isinstance(second, MappingNode):
         return False
-    one, other = ([path for path, _ in leaves_of(node)] for node in (first, second))
-    return Counter(one) == Counter(other)
+    paths, other_paths = ([path for path, _ in leaves_of(node)] for node in (first, second))
+    return Counter(paths) == Counter(other_paths)
 
 
 def _lines_of(node: Node) -> list[Leaf]:

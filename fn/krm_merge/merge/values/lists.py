@@ -78,7 +78,7 @@ def _items(node: Node | None) -> list[Node]:
 
 def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
     matches = match_functions(items[0], items[1], items[2], smart=merge.smart)
-    if isinstance(matches, NotIdentified) and (chosen := _recognised(merge, path, sides)) is not None:
+    if isinstance(matches, NotIdentified) and (chosen := _recognise_functions(merge, path, sides)) is not None:
         merge.record(chosen, path, sides, ())
         matches = match_functions(items[0], items[1], items[2], smart=True)
     if isinstance(matches, NotIdentified):
@@ -90,7 +90,7 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
     return _elements(merge, path, sides, items, matches)
 
 
-def _recognised(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
+def _recognise_functions(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
     """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
     from krm_merge.merge.values.resolving import explanation, fit_of
 
@@ -110,9 +110,9 @@ def _functions_as_one_value(
     verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
     if verdict.node is sides.local or verdict.severity == "error":
         return verdict
-    kept = {item.canonical for side in items[:2] for item in side}
+    merged_values = {item.canonical for side in items[:2] for item in side}
     functions = read_functions(items[2])
-    dropped = [at for at, item in enumerate(items[2]) if item.canonical not in kept]
+    dropped = [at for at, item in enumerate(items[2]) if item.canonical not in merged_values]
     for at in dropped:
         label = functions[at].label
         merge.note(
@@ -147,16 +147,16 @@ def _elements(
     mark = len(merge.decisions)
     element_sides = [_sides_of(items, element) for element in elements]
     verdicts = [
-        Verdict(held.local, side="local")
-        if held.are_same()
-        else lost(element, held) or _element(merge, path, element, held)
-        for element, held in zip(elements, element_sides, strict=True)
+        Verdict(at_sides.local, side="local")
+        if at_sides.are_same()
+        else lost(element, at_sides) or _element(merge, path, element, at_sides)
+        for element, at_sides in zip(elements, element_sides, strict=True)
     ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
     if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
-        for element, held, verdict in zip(elements, element_sides, verdicts, strict=True):
-            merge.record(verdict, (*path, element.step), held, ())
+        for element, at_sides, verdict in zip(elements, element_sides, verdicts, strict=True):
+            merge.record(verdict, (*path, element.step), at_sides, ())
         merge.forget_since(mark)
         return Verdict(None)
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
@@ -170,11 +170,11 @@ def _elements(
             position = getattr(elements[at], on_base)
             edits: tuple[Edit, ...] = (Remove(base, base.items[position]),) if position is not None else ()
             merge.record(verdict, (*path, elements[at].step), element_sides[at], edits)
-    for at, (child, own) in zip(order.keys, children, strict=True):
+    for at, (child, is_own) in zip(order.keys, children, strict=True):
         verdict = verdicts[at]
         edits = placed.get(id(child), ())
         node = verdict.node
-        if own and node is not resolved(child):
+        if is_own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
         if edits or verdict.is_reported:
@@ -315,13 +315,13 @@ def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
     return replace(verdict, rule="L4", side="upstream") if is_move else verdict
 
 
-def arrange(base: SequenceNode, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
+def arrange(base: SequenceNode, order: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
     """The edits that put the wanted items into this order, by the id of the item; without removals."""
     position = {id(item): at for at, item in enumerate(base.items)}
-    steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
+    steady = longest_rising([position[id(item)] for item in order if id(item) in position])
     edits: dict[int, tuple[Edit, ...]] = {}
     previous: Node | None = None
-    for item in wanted:
+    for item in order:
         at = position.get(id(item))
         if at is None:
             comments = merge.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
@@ -340,9 +340,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     """L3: upstream changed a list without identities, perhaps local did, too."""
     local, upstream = sides.local, sides.upstream
     if upstream is None or local is None:
-        left, had = (Counter(item.canonical for item in side) for side in (items[1] or items[2], items[0]))
+        left, count_before = (Counter(item.canonical for item in side) for side in (items[1] or items[2], items[0]))
         # Who removed the list removed what the other side removed of it, too.
-        return Verdict(None, side="both") if left <= had else merge.conflict(path, sides, "V4")
+        return Verdict(None, side="both") if left <= count_before else merge.conflict(path, sides, "V4")
     if merge.is_addition and sides.original is None:
         # Of one thing that both added, what they agree on is kept, and the rest is asked.
         if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):
@@ -356,7 +356,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     verdict = _paired_sequence(merge, path, sides, items, match_sequence(items))
     edits = merge.decisions[mark:]
     if same(local, sides.original):
-        if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
+        if verdict.node is local and apply_to_list(local, edits).canonical == upstream.canonical:
             return verdict
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
@@ -378,7 +378,7 @@ def _paired_sequence(
     if all(items) and is_narrowed_replacement(matches):
         return merge.conflict(path, sides, "L3", "both replaced all elements")
     verdict, losers = _paired_elements(merge, path, sides, items, matches)
-    kept = [one for one in matches if one not in losers] if losers else matches
+    kept = [match for match in matches if match not in losers] if losers else matches
     if not same(sides.local, sides.original) and added_at_one_place(kept):
         what = "upstream and local added elements at the same place; local's come before upstream's"
         merge.note(path, "L3", what, sides=sides)
@@ -392,13 +392,13 @@ def _paired_elements(
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
     losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
 
-    def lost(match: Match, held: Sides) -> Verdict | None:
-        return _lost(merge, (*path, match.step), held, winner, is_loser=match in losers)
+    def lost(match: Match, element_sides: Sides) -> Verdict | None:
+        return _losing_element(merge, (*path, match.step), element_sides, winner, is_loser=match in losers)
 
     return _elements(merge, path, sides, items, matches, lost), losers
 
 
-def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
+def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
     """L3: where both sides put other elements in the place of the same ones, these are a conflict of their own."""
     is_alone = sides.original is None and (sides.upstream is None or sides.local is None)
     if is_alone and (chosen := merge.chosen_side(("sequence",), step, sides)) is not None:
@@ -411,7 +411,7 @@ def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_l
     return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 
-def edited(local: SequenceNode, decisions: list[Decision]) -> Node:
+def apply_to_list(local: SequenceNode, decisions: list[Decision]) -> Node:
     """The list after the edits of decisions, as a tree of its own."""
     editor = Editor(local)
     apply(decisions, editor)
@@ -424,6 +424,6 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
         # It is local: just this was merged.
         return True
     assert isinstance(sides.local, SequenceNode)
-    merged, again = edited(sides.local, decisions), merge.verifying()
+    merged, again = apply_to_list(sides.local, decisions), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

@@ -39,7 +39,7 @@ def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match
     """Pairs elements by all key fields; None where that is not possible: a key twice, or elements without fields."""
     if not all(isinstance(item, MappingNode) for side in items for item in side):
         return None
-    matches = _paired(
+    matches = _pair(
         [[_key(item, kind) for item in side] for side in items], lambda side, at: _step(items, kind, side, at)
     )
     if matches is None or len(kind.keys) == 1:
@@ -59,7 +59,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
             key = (identity_of(item), generate_name_of(item))
             keys[-1].append((*key, count[key]))
             count[key] += 1
-    return _paired(keys, lambda side, at: at)
+    return _pair(keys, lambda side, at: at)
 
 
 def _key(item: Node, kind: KeyedList) -> Canonical:
@@ -76,7 +76,7 @@ def _step(items: Sequence[Sequence[Node]], kind: KeyedList, side: int, at: int) 
     return tuple((name, key_text(value)) for name, value in fields if value is not None) or at
 
 
-def _paired(keys: list[list[Canonical]], step: Callable[[int, int], Step]) -> list[Match] | None:
+def _pair(keys: list[list[Canonical]], step: Callable[[int, int], Step]) -> list[Match] | None:
     """Pairs by key; None where a side has a key twice."""
     places = [{key: at for at, key in enumerate(side)} for side in keys]
     if any(len(place) < len(side) for place, side in zip(places, keys, strict=True)):
@@ -97,19 +97,19 @@ def _joined_by_name(matches: list[Match], items: Sequence[Sequence[Node]]) -> li
     places: dict[str, int] = {}
     result: list[Match] = []
     for match in matches:
-        held = [(side, at) for side, at in enumerate(match.places) if at is not None]
-        name = names[held[0][0]][held[0][1]]
-        known = joined.get(name)
-        fits = name and all(names[side][at] == name and name in unique[side] for side, at in held)
-        if not fits or (known is not None and any(known.places[side] is not None for side, _ in held)):
+        positions = [(side, at) for side, at in enumerate(match.places) if at is not None]
+        name = names[positions[0][0]][positions[0][1]]
+        earlier = joined.get(name)
+        fits = name and all(names[side][at] == name and name in unique[side] for side, at in positions)
+        if not fits or (earlier is not None and any(earlier.places[side] is not None for side, _ in positions)):
             result.append(match)
-        elif known is None:
+        elif earlier is None:
             joined[name], places[name] = match, len(result)
             result.append(match)
         else:
-            held_by = [a if a is not None else b for a, b in zip(known.places, match.places, strict=True)]
+            held_by = [a if a is not None else b for a, b in zip(earlier.places, match.places, strict=True)]
             # Paths name the element as local has it, else as upstream has it.
-            step = known.step if known.local is not None or match.local is None else match.step
+            step = earlier.step if earlier.local is not None or match.local is None else match.step
             joined[name] = result[places[name]] = Match(held_by[0], held_by[1], held_by[2], step)
     return result
 

@@ -48,24 +48,24 @@ class Pairs(dict[int, int]):
         return self._known[1]
 
     def _stretches(self, size: int, other_size: int) -> list[Stretch]:
-        taken = set(self.values())
-        if len(self) == size or len(taken) == other_size:
+        paired = set(self.values())
+        if len(self) == size or len(paired) == other_size:
             return []
         unpaired = [at for at in range(size) if at not in self]
-        left = [at for at in range(other_size) if at not in taken]
+        left = [at for at in range(other_size) if at not in paired]
         places = sorted(self)
         others = [self[at] for at in places]
         steady = longest_rising(others)
         if len(steady) < len(others):
             places = [at for at in places if self[at] in steady]
             others = [self[at] for at in places]
-        found: dict[int, Stretch] = {}
+        stretches: dict[int, Stretch] = {}
         for at in unpaired:
-            found.setdefault(bisect_left(places, at), ([], []))[0].append(at)
+            stretches.setdefault(bisect_left(places, at), ([], []))[0].append(at)
         for at in left:
-            if (stretch := found.get(bisect_left(others, at))) is not None:
+            if (stretch := stretches.get(bisect_left(others, at))) is not None:
                 stretch[1].append(at)
-        return [stretch for stretch in found.values() if stretch[1]]
+        return [stretch for stretch in stretches.values() if stretch[1]]
 
 
 class _Side(NamedTuple):
@@ -80,10 +80,10 @@ def match_set(items: Sequence[Sequence[Node]]) -> list[Match] | None:
 
     Two values of one thing that both sides added are one element as well, if they differ in their versions only (L2).
     """
-    sides = _numbered(items)
+    sides = _number_values(items)
     if any(len(set(side.numbers)) < len(side.numbers) for side in sides):
         return None
-    return _matched(sides, is_set=True)
+    return _match_all(sides, is_set=True)
 
 
 def match_sequence(items: Sequence[Sequence[Node]], *, equal_only: bool = False) -> list[Match]:
@@ -91,10 +91,10 @@ def match_sequence(items: Sequence[Sequence[Node]], *, equal_only: bool = False)
 
     The original is paired with each side on its own (L3), with `equal_only` by the first of these means alone.
     """
-    return _matched(_numbered(items), is_set=False, equal_only=equal_only)
+    return _match_all(_number_values(items), is_set=False, equal_only=equal_only)
 
 
-def _matched(sides: Sequence[_Side], *, is_set: bool, equal_only: bool = False) -> list[Match]:
+def _match_all(sides: Sequence[_Side], *, is_set: bool, equal_only: bool = False) -> list[Match]:
     before, theirs, ours = sides
     # What both added is one addition: no side may have put it in another element's place on its own.
     common = (set(theirs.numbers) & set(ours.numbers)) - set(before.numbers)
@@ -115,7 +115,7 @@ def _matched(sides: Sequence[_Side], *, is_set: bool, equal_only: bool = False) 
         if placed[1] is not None and upstream is not None:
             local = with_local[at] = placed[1]
         matches.append(_match(at, upstream, local, is_whole=placed != (None, None)))
-    added = _unpaired(theirs, with_upstream), _unpaired(ours, with_local)
+    added = _list_unpaired(theirs, with_upstream), _list_unpaired(ours, with_local)
     twice, alike = _added_by_both(sides, (with_upstream, with_local), added, common, is_set=is_set)
     matches += [_match(None, at, twice.get(at), is_addition=at in alike) for at in added[0]]
     return matches + [_match(None, None, at) for at in sorted(set(added[1]) - set(twice.values()))]
@@ -143,7 +143,9 @@ def _pair_unequal(
 def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]) -> None:
     """Pairs the elements of which both sides made the same: local has it after a merge (law D)."""
     for side, other, of_side, of_other in zip(sides, sides[::-1], pairs, pairs[::-1], strict=True):
-        free = {other.numbers[at]: at for at in reversed(_unpaired(other, of_other)) if other.numbers[at] in common}
+        free = {
+            other.numbers[at]: at for at in reversed(_list_unpaired(other, of_other)) if other.numbers[at] in common
+        }
         for at, place in of_side.items() if free else ():
             if at not in of_other and side.numbers[place] in free:
                 of_other[at] = free.pop(side.numbers[place])
@@ -159,19 +161,19 @@ def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pai
             pairs[0][at], pairs[1][at] = alike[0][at], alike[1][at]
 
 
-def _unpaired(side: _Side, pairs: Pairs) -> list[int]:
-    taken = set(pairs.values())
-    return [at for at in range(len(side.numbers)) if at not in taken]
+def _list_unpaired(side: _Side, pairs: Pairs) -> list[int]:
+    paired = set(pairs.values())
+    return [at for at in range(len(side.numbers)) if at not in paired]
 
 
-def _numbered(sides: Sequence[Sequence[Node]]) -> list[_Side]:
+def _number_values(sides: Sequence[Sequence[Node]]) -> list[_Side]:
     numbers: dict[Canonical, int] = {}
     return [_Side(side, [numbers.setdefault(item.canonical, len(numbers)) for item in side]) for side in sides]
 
 
 def added_at_one_place(matches: Sequence[Match]) -> bool:
     """Whether upstream and local each added elements of their own between the same elements."""
-    theirs, ours = ({before for before, _ in _added(matches, side).values()} for side in ("upstream", "local"))
+    theirs, ours = ({before for before, _ in _additions(matches, side).values()} for side in ("upstream", "local"))
     return bool(theirs & ours)
 
 
@@ -192,7 +194,7 @@ def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
     gone = sorted(m.original for m in matches if m.original is not None and m.upstream is None and m.local is None)
     if not gone:
         return set()
-    mine, theirs = (_added(matches, side) for side in (loser, "local" if loser == "upstream" else "upstream"))
+    mine, theirs = (_additions(matches, side) for side in (loser, "local" if loser == "upstream" else "upstream"))
 
     def replaced(place: tuple[int, int]) -> range:
         """Which of those that are gone, by their numbers."""
@@ -204,22 +206,22 @@ def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
         if numbers := replaced(place):
             ends.update({numbers.start: 1, numbers.stop: -1})
     depth = list(accumulate(ends[number] for number in range(len(gone))))
-    taken = list(accumulate((at_once > 0 for at_once in depth), initial=0))
+    ranks = list(accumulate((at_once > 0 for at_once in depth), initial=0))
     return {
         match
         for match, place in mine.items()
-        if (numbers := replaced(place)) and taken[numbers.stop] > taken[numbers.start]
+        if (numbers := replaced(place)) and ranks[numbers.stop] > ranks[numbers.start]
     }
 
 
-def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
+def _additions(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
     """The elements that a side alone has, with the original's elements before and behind them that the side has, too.
 
     -1 means the start, the number of the original's elements the end.
     """
     other = "local" if side == "upstream" else "upstream"
     on_side = sorted((m for m in matches if getattr(m, side) is not None), key=lambda match: getattr(match, side))
-    found: dict[Match, tuple[int, int]] = {}
+    places: dict[Match, tuple[int, int]] = {}
     size = 1 + max((m.original for m in matches if m.original is not None), default=-1)
     behind: list[int] = [size]
     for match in reversed(on_side):
@@ -229,9 +231,9 @@ def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
         if match.original is not None:
             before = match.original
         elif getattr(match, other) is None:
-            found[match] = (before, behind[-1])
+            places[match] = (before, behind[-1])
         behind.pop()
-    return found
+    return places
 
 
 def _match(
@@ -257,8 +259,8 @@ def _scalar(item: Node, name: str) -> Canonical | None:
     value = item.get(name) if isinstance(item, MappingNode) else None
     if not isinstance(value, Scalar) or value.canonical == ("null",):
         return None
-    known = value.canonical
-    return without_version(known) if name in _WITH_VERSION and type(known) is str else known
+    scalar = value.canonical
+    return without_version(scalar) if name in _WITH_VERSION and type(scalar) is str else scalar
 
 
 def _equal_pairs(original: _Side, side: _Side) -> Pairs:
@@ -280,26 +282,28 @@ def _equal_pairs(original: _Side, side: _Side) -> Pairs:
 
 def _pair_by_keys(pairs: dict[int, int], original: Sequence[Node], side: Sequence[Node]) -> None:
     """Pairs by the first field that identifies all elements of both lists, else by each that identifies some."""
-    taken = set(pairs.values())
+    paired = set(pairs.values())
     left = (
-        [one for at, one in enumerate(original) if at not in pairs],
-        [one for at, one in enumerate(side) if at not in taken],
+        [element for at, element in enumerate(original) if at not in pairs],
+        [element for at, element in enumerate(side) if at not in paired],
     )
     if not all(left):
         return
-    held = [{key for item in of_side if isinstance(item, MappingNode) for key in item.fields} for of_side in left]
-    found = [(_keys(original, name), _keys(side, name)) for name in WEAK_KEYS if name in held[0] and name in held[1]]
-    of_all = next((keys for keys in found if None not in keys[0] and None not in keys[1]), None)
-    for before, after in found if of_all is None else [of_all]:
+    names = [{key for item in of_side if isinstance(item, MappingNode) for key in item.fields} for of_side in left]
+    candidates = [
+        (_keys(original, name), _keys(side, name)) for name in WEAK_KEYS if name in names[0] and name in names[1]
+    ]
+    of_all = next((keys for keys in candidates if None not in keys[0] and None not in keys[1]), None)
+    for before, after in candidates if of_all is None else [of_all]:
         _pair_equal(pairs, before, after)
 
 
 def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
     """Pairs what differs in versions only."""
-    taken = set(pairs.values())
-    held, held_before = set(side.numbers), common | set(original.numbers)
-    ours = {at for at, number in enumerate(original.numbers) if at not in pairs and number not in held}
-    theirs = {at for at, number in enumerate(side.numbers) if at not in taken and number not in held_before}
+    paired = set(pairs.values())
+    numbers, held_before = set(side.numbers), common | set(original.numbers)
+    ours = {at for at, number in enumerate(original.numbers) if at not in pairs and number not in numbers}
+    theirs = {at for at, number in enumerate(side.numbers) if at not in paired and number not in held_before}
     if not ours or not theirs:
         return
     before, after = (
@@ -330,11 +334,13 @@ def _keeps_most(original: Node, element: Node) -> bool:
     if not isinstance(original, MappingNode) or not isinstance(element, MappingNode):
         return False
     before, after = original.fields, element.fields
-    kept = sum(key in after and entry.value.canonical == after[key].value.canonical for key, entry in before.items())
-    return 2 * kept > len(before)
+    equal_fields = sum(
+        key in after and entry.value.canonical == after[key].value.canonical for key, entry in before.items()
+    )
+    return 2 * equal_fields > len(before)
 
 
-def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:
+def _pair_through(original: _Side, other_side: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:
     """Pairs what is no longer like the original's element, but like what the other side made of it.
 
     After a merge, local has the changes of both (law D). What the other side added is none of it.
@@ -342,22 +348,23 @@ def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs,
     if not (stretches := pairs.stretches()):
         return
     versions = [
-        known.elements[with_known[at]] if at in with_known else element for at, element in enumerate(original.elements)
+        other_side.elements[with_known[at]] if at in with_known else element
+        for at, element in enumerate(original.elements)
     ]
-    added = {known.numbers[at] for at in _unpaired(known, with_known)}
+    added = {other_side.numbers[at] for at in _list_unpaired(other_side, with_known)}
     left = MOST_COMPARED_IN_LIST
     for ours, theirs in stretches:
-        changed = [at for at in ours if at in with_known and known.numbers[with_known[at]] != original.numbers[at]]
+        changed = [at for at in ours if at in with_known and other_side.numbers[with_known[at]] != original.numbers[at]]
         candidates = [at for at in theirs if side.numbers[at] not in added]
         left = _pair_alike(pairs, versions, side.elements, (changed, candidates), left)
 
 
 def _pair_equal(pairs: dict[int, int], before: Sequence[object], after: Sequence[object]) -> None:
     """Pairs equal values, in order; None is like nothing."""
-    taken = set(pairs.values())
+    paired = set(pairs.values())
     free: dict[object, list[int]] = {}
     for at in range(len(after) - 1, -1, -1):
-        if at not in taken and after[at] is not None:
+        if at not in paired and after[at] is not None:
             free.setdefault(after[at], []).append(at)
     for at, element in enumerate(before):
         if at not in pairs and free.get(element):
@@ -384,7 +391,7 @@ def _pair_alike(
         return left
     traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
     of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
-    scores = [[likeness(one, other) for other in of_theirs] for one in of_ours]
+    scores = [[likeness(our_traits, other) for other in of_theirs] for our_traits in of_ours]
     pairs.update((ours[i], theirs[j]) for i, j in best_pairs(scores))
     return left - compared
 
@@ -406,22 +413,22 @@ def _added_by_both(
         return {}, set()
     elements = [[side.elements[at] for at in new] for side, new in zip(changed, added, strict=True)]
     numbers = [[side.numbers[at] for at in new] for side, new in zip(changed, added, strict=True)]
-    found: dict[int, int] = {}
-    _pair_equal(found, *([number if number in common else None for number in side] for side in numbers))
-    _pair_by_keys(found, *elements)
-    same = {added[0][one]: added[1][other] for one, other in found.items()}
+    likely_pairs: dict[int, int] = {}
+    _pair_equal(likely_pairs, *([number if number in common else None for number in side] for side in numbers))
+    _pair_by_keys(likely_pairs, *elements)
+    same = {added[0][index]: added[1][other] for index, other in likely_pairs.items()}
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
     measure: _Additions | None = None
     for neighbour in (-1, 1):
-        runs = [_runs(new, held, neighbour) for new, held in zip(added, pairs, strict=True)]
-        held = set(same.values())
+        runs = [_runs(new, paired, neighbour) for new, paired in zip(added, pairs, strict=True)]
+        paired = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
-            ours = [at for at in runs[1].get(place, []) if at not in held]
+            ours = [at for at in runs[1].get(place, []) if at not in paired]
             if theirs and ours and measure is None:
                 # What other elements of the list have as well does not say that two additions are one.
-                measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
+                measure = _Additions(frozenset(leaf for index in before.elements for leaf in leaves_of(index)), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 
@@ -436,15 +443,18 @@ class _Additions(NamedTuple):
         return Traits(node, self.usual)
 
     def likeness(self, first: Traits, second: Traits) -> float:
-        one, other = first.node, second.node
-        if one.canonical == other.canonical:
+        first_node, other_node = first.node, second.node
+        if first_node.canonical == other_node.canonical:
             return 1.0
-        if isinstance(one, Scalar) and isinstance(other, Scalar):
-            are_options = not self.is_set and "=" in one.text and "=" in other.text
-            what = (node.text.partition("=")[0] if are_options else without_version(node.text) for node in (one, other))
+        if isinstance(first_node, Scalar) and isinstance(other_node, Scalar):
+            are_options = not self.is_set and "=" in first_node.text and "=" in other_node.text
+            what = (
+                node.text.partition("=")[0] if are_options else without_version(node.text)
+                for node in (first_node, other_node)
+            )
             return float(next(what) == next(what))
-        keys = ((_scalar(one, name), _scalar(other, name)) for name in _WITH_VERSION)
-        return 1.0 if any(key is not None and key == known for key, known in keys) else first.likeness(second)
+        keys = ((_scalar(first_node, name), _scalar(other_node, name)) for name in _WITH_VERSION)
+        return 1.0 if any(key is not None and key == other_key for key, other_key in keys) else first.likeness(second)
 
 
 def _runs(added: list[int], pairs: Pairs, neighbour: int) -> dict[int | None, list[int]]:

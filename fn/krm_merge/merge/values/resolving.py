@@ -38,7 +38,7 @@ _VALUES: Final = frozenset[Nature](("value", "kind", "text", "added-twice", "seq
 
 def resolved_value(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
     """The verdict on a value as it was chosen for just these sides; None where nobody chose."""
-    return answered(merge, _VALUES, path, sides, lambda resolution: _value(resolution, sides))
+    return answer_of_choices(merge, _VALUES, path, sides, lambda resolution: _value(resolution, sides))
 
 
 def resolved_side(merge: TreeMerge, natures: Collection[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
@@ -47,10 +47,10 @@ def resolved_side(merge: TreeMerge, natures: Collection[Nature], path: FieldPath
     def chosen(resolution: Resolution) -> Chosen:
         return {"upstream": (sides.upstream,), "local": (sides.local,)}.get(resolution.choice)
 
-    return answered(merge, natures, path, sides, chosen)
+    return answer_of_choices(merge, natures, path, sides, chosen)
 
 
-def answered(
+def answer_of_choices(
     merge: TreeMerge,
     natures: Collection[Nature],
     path: FieldPath,
@@ -62,10 +62,10 @@ def answered(
         if resolution.nature not in natures:
             continue
         fit = fit_of(merge, resolution, path, sides)
-        found = chosen(resolution) if fit else None
-        if found is None or (fit == "but-local" and not _is_in_place(resolution, found[0], sides)):
+        choice = chosen(resolution) if fit else None
+        if choice is None or (fit == "but-local" and not _is_in_place(resolution, choice[0], sides)):
             continue
-        return Verdict(found[0], _RULES[resolution.nature], "both", "info", explanation(resolution), resolution)
+        return Verdict(choice[0], _RULES[resolution.nature], "both", "info", explanation(resolution), resolution)
     return None
 
 
@@ -76,8 +76,8 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
         # What is in no resource is known by its file.
         holds = (resolution.identity is not None or not kind) and resolution.choice in ("upstream", "local")
         place = merge.secrecy.place(path, sides.nodes)
-        known = resolution.fingerprint == fingerprint(resolution.nature, kind or merge.file, place, None)
-        return "exact" if holds and known and sides.settled() is None else ""
+        is_same_place = resolution.fingerprint == fingerprint(resolution.nature, kind or merge.file, place, None)
+        return "exact" if holds and is_same_place and sides.settled() is None else ""
     return resolution.fit(kind, *map(content_of, sides.nodes))
 
 
@@ -114,14 +114,14 @@ def _value(resolution: Resolution, sides: Sides) -> Chosen:
         return (sides.local,)
     if isinstance(sides.upstream, SequenceNode) and isinstance(sides.local, SequenceNode):
         first, second = sides.upstream, sides.local
-        return (_appended(first, second) if choice == "upstream-then-local" else _appended(second, first),)
+        return (_append(first, second) if choice == "upstream-then-local" else _append(second, first),)
     return None
 
 
-def _appended(first: SequenceNode, second: SequenceNode) -> SequenceNode:
+def _append(first: SequenceNode, second: SequenceNode) -> SequenceNode:
     """The elements of one list, then those that only the other has."""
-    held = {item.canonical for item in first.items}
-    more = [item for item in second.items if item.canonical not in held]
+    values = {item.canonical for item in first.items}
+    more = [item for item in second.items if item.canonical not in values]
     return SequenceNode(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
 
 
@@ -151,8 +151,8 @@ def resolved_existence(
         if resolution.nature != "resource" or resolution.choice not in ("upstream", "local"):
             continue
         if secret:
-            known = resolution.fingerprint == fingerprint("resource", policy.kind, (), None)
-            fit = "exact" if known and resolution.identity is not None and contents[1] != contents[2] else ""
+            is_same_place = resolution.fingerprint == fingerprint("resource", policy.kind, (), None)
+            fit = "exact" if is_same_place and resolution.identity is not None and contents[1] != contents[2] else ""
         else:
             fit = resolution.fit(policy.kind, contents[0], contents[1], contents[2])
         is_in_place = resolution.choice == "upstream" and contents[1] == contents[2]
@@ -168,10 +168,10 @@ def resource_content(root: MappingNode | None) -> Content:
     metadata = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(metadata, dict):
         return content
-    kept = {name: inner for name, inner in metadata.items() if name not in ("name", "namespace")}
-    annotations = kept.get("annotations")
+    rest = {name: inner for name, inner in metadata.items() if name not in ("name", "namespace")}
+    annotations = rest.get("annotations")
     if isinstance(annotations, dict):
         values = {name: inner for name, inner in annotations.items() if not is_bookkeeping(name)}
-        kept = {name: inner for name, inner in kept.items() if name != "annotations"}
-        kept |= {"annotations": values} if values else {}
-    return [{**value, "metadata": kept}]
+        rest = {name: inner for name, inner in rest.items() if name != "annotations"}
+        rest |= {"annotations": values} if values else {}
+    return [{**value, "metadata": rest}]

@@ -49,14 +49,14 @@ def read_settings(lines: Sequence[str]) -> SettingLines | None:
         if _COMMENT.match(line):
             head.append(line)
             continue
-        begun, found = _SECTION.match(line), _SETTING.match(line)
-        if line.rstrip().endswith("\\") or (begun is None and found is None):
+        begun, setting = _SECTION.match(line), _SETTING.match(line)
+        if line.rstrip().endswith("\\") or (begun is None and setting is None):
             return None
         if begun is not None:
             if begun[1] in sections:
                 return None
             section = sections[begun[1]] = {}
-        key = "" if found is None or begun is not None else found[1]
+        key = "" if setting is None or begun is not None else setting[1]
         if key in section:
             return None
         section[key] = _Line(line, tuple(head))
@@ -70,43 +70,48 @@ def merge_settings(
     """Merges settings; where both changed, added or removed one differently, the winner has its way."""
     clashes: list[Clash] = []
     sides = (original, upstream, local)
-    kept: dict[str, dict[str, _Line]] = {}
+    by_section: dict[str, dict[str, _Line]] = {}
     for section in dict.fromkeys([*local.sections, *upstream.sections]):
         before, theirs, ours = (side.of(section) for side in sides)
         merged = {
             key: line
             for key in dict.fromkeys([*ours, *theirs])
-            if (line := _merged(before.get(key), theirs.get(key), ours.get(key), winner, clashes)) is not None
+            if (line := _merge_setting(before.get(key), theirs.get(key), ours.get(key), winner, clashes)) is not None
         }
         if section and merged and "" not in merged:
             # Local or upstream removed the section, and the other has something new in it.
             merged[""] = ours.get("") or theirs[""]
         keys = merge_order(list(before), list(theirs), list(ours), set(merged), reorder=False).keys
-        kept[section] = {key: merged[key] for key in sorted(keys, key=bool)}
-    names = [[name for name in side.sections if kept.get(name)] for side in sides]
+        by_section[section] = {key: merged[key] for key in sorted(keys, key=bool)}
+    names = [[name for name in side.sections if by_section.get(name)] for side in sides]
     order = merge_order(names[0], names[1], names[2], {*names[1], *names[2]}, reorder=False).keys
-    lines = [line for name in order for one in kept[name].values() for line in (*one.head, one.text)]
+    lines = [
+        line
+        for name in order
+        for setting_line in by_section[name].values()
+        for line in (*setting_line.head, setting_line.text)
+    ]
     lines += _merged_comments(original.foot, upstream.foot, local.foot)
     return MergedText(form.join(lines), clashes.count("changed"), 0, clashes.count("alike"))
 
 
-def _merged(
+def _merge_setting(
     original: _Line | None, upstream: _Line | None, local: _Line | None, winner: Winner, clashes: list[Clash]
 ) -> _Line | None:
     """The line of one key."""
     before, theirs, ours = (None if line is None else line.text for line in (original, upstream, local))
     if theirs in (before, ours):
-        taken = local
+        settings = local
     elif ours == before:
-        taken = upstream
+        settings = upstream
     else:
         clashes.append("changed" if original is not None else "alike")
-        taken = upstream if winner == "upstream" else local
-    if taken is None:
+        settings = upstream if winner == "upstream" else local
+    if settings is None:
         return None
     if upstream is None or local is None:
-        return taken
-    return _Line(taken.text, _merged_comments((original or _NOTHING).head, upstream.head, local.head))
+        return settings
+    return _Line(settings.text, _merged_comments((original or _NOTHING).head, upstream.head, local.head))
 
 
 def _merged_comments(original: Sequence[str], upstream: Sequence[str], local: Sequence[str]) -> tuple[str, ...]:

@@ -147,8 +147,8 @@ class TreeMerge:
         did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
         if rule == "V5":
             did += " to another kind of value"
-        kept = f"{winner}'s {'removal' if node is None else 'value'} is kept"
-        explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", kept)
+        outcome = f"{winner}'s {'removal' if node is None else 'value'} is kept"
+        explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", outcome)
         return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
@@ -178,8 +178,8 @@ class TreeMerge:
         node = _text_node(merged.text, sides)
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
-        did, kept = merged.explanation(winner)
-        explanation = self.policy.explanation(path, f"upstream and local {did}", kept)
+        did, outcome = merged.explanation(winner)
+        explanation = self.policy.explanation(path, f"upstream and local {did}", outcome)
         return Verdict(node, "V6", "both", self.policy.severity(path), explanation)
 
     def _by_fields(self, path: FieldPath, sides: Sides, texts: Sequence[str]) -> Verdict | None:
@@ -251,12 +251,14 @@ class TreeMerge:
             return Verdict(None, "F5", deleter)
         upstream_decides = self.policy.delete(path) == "upstream"
         if deleter == "upstream":
-            node, kept = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
+            node, outcome = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
         else:
-            node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
+            node, outcome = (
+                (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
+            )
         other: Side = "local" if deleter == "upstream" else "upstream"
         explanation = self.policy.explanation(
-            path, f"{deleter} removed it, {other} changed it", kept, of_existence=True
+            path, f"{deleter} removed it, {other} changed it", outcome, of_existence=True
         )
         return Verdict(node, "F5", "both", self.policy.severity(path, of_existence=True), explanation)
 
@@ -277,9 +279,9 @@ class TreeMerge:
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for group in self.schema.alternatives(path):
-            held = [tuple(name for name in group if name in side) for side in fields]
-            if held[1] != held[2]:
-                verdicts |= self._one_of(path, fields, held)
+            names_of_sides = [tuple(name for name in group if name in side) for side in fields]
+            if names_of_sides[1] != names_of_sides[2]:
+                verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
         contested, why = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ((), "")
@@ -314,9 +316,9 @@ class TreeMerge:
         """The verdict of a choice for this place; `chosen` gives the value that a choice makes of the sides."""
         if not self.policy.resolutions.all:
             return None
-        from krm_merge.merge.values.resolving import answered
+        from krm_merge.merge.values.resolving import answer_of_choices
 
-        return answered(self, natures, path, sides, chosen)
+        return answer_of_choices(self, natures, path, sides, chosen)
 
     def _discriminated(
         self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], discriminator: Discriminator
@@ -330,10 +332,10 @@ class TreeMerge:
         return self._one_of(path, fields, [tuple(name for name in names if name in side) for side in fields])
 
     def _one_of(
-        self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], held: Sequence[tuple[Canonical, ...]]
+        self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], names_of_sides: Sequence[tuple[Canonical, ...]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         """V7: a group of which one field is allowed is one value; `held` are the fields of it that each side has."""
-        choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
+        choices = [_fields_as_one(side, holding) for side, holding in zip(fields, names_of_sides, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()
         if (chosen := self.chosen_side(("alternative",), path, sides)) is not None:
@@ -346,12 +348,12 @@ class TreeMerge:
             winner = 1 if choices[1] is None else 2
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
-            has = [" and ".join(canonical_text(key) for key in holding) or "none of them" for holding in held]
+            has = [" and ".join(canonical_text(key) for key in holding) or "none of them" for holding in names_of_sides]
             what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
             message = self.policy.explanation(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
-        for key in dict.fromkeys(key for holding in held for key in holding):
+        for key in dict.fromkeys(key for holding in names_of_sides for key in holding):
             field = _sides(fields, key)
             if field.upstream is not None or field.local is not None:
                 node, side = (field.local, "local") if winner == 2 else (field.upstream, "upstream")
@@ -366,23 +368,23 @@ class TreeMerge:
         verdicts: dict[Canonical, tuple[Sides, Verdict]],
         survivors: set[Canonical],
     ) -> None:
-        own = base.fields
+        fields = base.fields
         for key, (field_sides, verdict) in verdicts.items():
             if key not in survivors:
-                edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
+                edits: tuple[Edit, ...] = (Remove(base, fields[key]),) if key in fields else ()
                 discarded = self.discarded_comments(verdict, sides, self._entries(sides, key))
                 self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
         upstream_fields = _fields_of(sides.upstream)
         order = merge_order(
-            list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False
+            list(_fields_of(sides.original)), list(upstream_fields), list(fields), survivors, reorder=False
         )
         original_fields = _fields_of(sides.original)
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]
             assert verdict.node is not None
-            if key in own:
-                entry = own[key]
+            if key in fields:
+                entry = fields[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
                 if edits or verdict.is_reported:
                     children = (original_fields.get(key), upstream_fields.get(key), entry)
@@ -425,17 +427,17 @@ class TreeMerge:
         if child is None:
             return None
         around = self.comments.around
-        known = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
+        known_lines = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
         inside = around(sides.nodes[at], child)
-        lines = tuple(line for line in inside if line not in known and not line.startswith(SETTER))
+        lines = tuple(line for line in inside if line not in known_lines and not line.startswith(SETTER))
         if winner is None:
             return DiscardedComments(loser, child, lines) if lines else None
-        before, own, others = (
+        before, loser_lines, others = (
             NO_COMMENTS if node is None else self.comments.of(sides.nodes[place], node)
             for place, node in ((0, children[0]), (at, child), (other, winner))
         )
-        _, kept = discarded_comments(before, own, others)
-        return DiscardedComments(loser, child, lines, kept) if lines else None
+        _, remaining = discarded_comments(before, loser_lines, others)
+        return DiscardedComments(loser, child, lines, remaining) if lines else None
 
     # ---- records -----------------------------------------------------------------------------------------------
 
@@ -485,8 +487,8 @@ class TreeMerge:
 
     def forget_since(self, mark: int) -> None:
         """Drops decisions inside something that is gone; conflicts stay on record."""
-        kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict or d.resolution]
-        self.decisions[mark:] = kept
+        conflicts = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict or d.resolution]
+        self.decisions[mark:] = conflicts
 
 
 def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
@@ -495,7 +497,7 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 
 def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     original, upstream, local = fields
-    return Sides(_held(original, key), _held(upstream, key), _held(local, key))
+    return Sides(_value_at(original, key), _value_at(upstream, key), _value_at(local, key))
 
 
 def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
@@ -525,12 +527,12 @@ def _renamed_by_both(
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
-def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
+def _value_at(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
     entry = side.get(key)
     return None if entry is None else resolved(entry.value)
 
 
-def _chosen(side: dict[Canonical, Entry], keys: Sequence[Canonical]) -> MappingNode | None:
+def _fields_as_one(side: dict[Canonical, Entry], keys: Sequence[Canonical]) -> MappingNode | None:
     """The alternatives that a side has, as a value; None where it has none."""
     return MappingNode(None, 0, 0, True, [side[key] for key in keys]) if keys else None
 
@@ -540,10 +542,10 @@ def _only_removes(original: MappingNode | None, side: MappingNode | None) -> boo
     if original is None or side is None or original.fields.keys() != side.fields.keys():
         return False
     for key, entry in side.fields.items():
-        had, has = resolved(original.fields[key].value), resolved(entry.value)
-        if not isinstance(had, MappingNode) or not isinstance(has, MappingNode):
+        before, has = resolved(original.fields[key].value), resolved(entry.value)
+        if not isinstance(before, MappingNode) or not isinstance(has, MappingNode):
             return False
-        if any(not same(_held(had.fields, name), field.value) for name, field in has.fields.items()):
+        if any(not same(_value_at(before.fields, name), field.value) for name, field in has.fields.items()):
             return False
     return True
 

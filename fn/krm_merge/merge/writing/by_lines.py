@@ -36,13 +36,13 @@ def settled_by_lines(
     None where there is no conflict among the `decisions` of local, or one by lines, or where merging again would change
     the result (law D).
     """
-    if (text := _merged(original, upstream, local, decisions)) is None:
+    if (text := _merge_fields(original, upstream, local, decisions)) is None:
         return None
     root = read(text)
     assert isinstance(root, MappingNode)
     again = decide(root)
     if any(decision.is_conflict for decision in again):
-        return text if _merged(original, upstream, root, again) == text else None
+        return text if _merge_fields(original, upstream, root, again) == text else None
     if not any(decision.edits for decision in again):
         return text
     return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
@@ -79,11 +79,15 @@ def _differences(first: Node, second: Node, path: FieldPath) -> Iterator[FieldPa
         return
     if isinstance(first, MappingNode) and isinstance(second, MappingNode):
         for key in dict.fromkeys([*first.fields, *second.fields]):
-            one, other = first.fields.get(key), second.fields.get(key)
-            entry = one or other
+            first_entry, other_entry = first.fields.get(key), second.fields.get(key)
+            entry = first_entry or other_entry
             assert entry is not None
             step = (*path, key_text(entry.key))
-            yield from (step,) if one is None or other is None else _differences(one.value, other.value, step)
+            yield from (
+                (step,)
+                if first_entry is None or other_entry is None
+                else _differences(first_entry.value, other_entry.value, step)
+            )
     elif isinstance(first, SequenceNode) and isinstance(second, SequenceNode) and len(first.items) == len(second.items):
         for at, items in enumerate(zip(first.items, second.items, strict=True)):
             yield from _differences(*items, (*path, at))
@@ -91,7 +95,9 @@ def _differences(first: Node, second: Node, path: FieldPath) -> Iterator[FieldPa
         yield path
 
 
-def _merged(original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: list[Decision]) -> str | None:
+def _merge_fields(
+    original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: list[Decision]
+) -> str | None:
     conflicts = {decision.rule for decision in decisions if decision.is_conflict}
     if not conflicts or not conflicts <= SETTLED:
         return None
@@ -107,15 +113,17 @@ def _bare_text(root: MappingNode) -> str:
     return without_separators(document_text(root))
 
 
-def _holds_both(text: str, own: str, original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
-    if text == own:
+def _holds_both(
+    text: str, merged_by_fields: str, original: MappingNode, upstream: MappingNode, local: MappingNode
+) -> bool:
+    if text == merged_by_fields:
         # By lines, local has all that upstream changed.
         return True
     try:
         merged = read(text)
     except TextError:
         return False
-    if not isinstance(merged, MappingNode) or notes_in(text) != notes_in(own):
+    if not isinstance(merged, MappingNode) or notes_in(text) != notes_in(merged_by_fields):
         return False
     if _bookkeeping(merged) != _bookkeeping(local) or _doubles(merged) - _doubles(upstream) - _doubles(local):
         return False
@@ -154,7 +162,7 @@ def _is_alias(scalar: object) -> bool:
 
 def _doubles(node: Node) -> Counter[str]:
     """The names that occur more than once in a list: no merge may add one (law G)."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = [node]
     while pending:
         current = resolved(pending.pop())
@@ -164,8 +172,8 @@ def _doubles(node: Node) -> Counter[str]:
             pending.extend(current.items)
             elements = (resolved(item) for item in current.items)
             names = Counter(_name_of(item) for item in elements if isinstance(item, MappingNode))
-            found.update(name for name, count in names.items() if name is not None and count > 1)
-    return found
+            counts.update(name for name, count in names.items() if name is not None and count > 1)
+    return counts
 
 
 def _name_of(element: MappingNode) -> str | None:

@@ -60,7 +60,7 @@ def merged_text(
     def settled(document: str) -> tuple[str, MappingNode | None]:
         # What merging again would make of it (law D).
         again = Resource.from_tree(_read(document))
-        text, _ = _presented(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
+        text, _ = _present(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
         return (fitted(text) if fit is None else _without_ids(fitted(text))), None
 
     if outcome.text is not None:
@@ -68,11 +68,11 @@ def merged_text(
     apply(outcome.decisions, resource.editor)
     if fit is not None and resource.is_changed:
         resource.drop_ids()
-    text, root = _presented(resource, outcome, fitted, of_items=fit is not None)
+    text, root = _present(resource, outcome, fitted, of_items=fit is not None)
     if fit is not None and text != resource.source and not resource.is_changed:
         # Only comments: W3 holds for these, too.
         resource.drop_ids()
-        text, root = _presented(resource, outcome, fitted, of_items=True)
+        text, root = _present(resource, outcome, fitted, of_items=True)
     document = _settled_by_now(outcome, text, root)
     return (text, root) if document is None else settled(document)
 
@@ -84,7 +84,7 @@ def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Seque
     from krm_merge.merge.writing.lost_comments import lost_comments
 
     lost = lost_comments(outcome, text, redactions)
-    outcome.decisions.extend(one for one in lost if one not in outcome.decisions)
+    outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
 
 
 def _without_ids(text: str) -> str:
@@ -130,7 +130,7 @@ def _with_separator(separator: str, document: str) -> str:
     return bare if bare.startswith("---") else separator + bare
 
 
-def _presented(
+def _present(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str], *, of_items: bool
 ) -> tuple[str, MappingNode | None]:
     original, upstream = outcome.original, outcome.upstream
@@ -144,7 +144,11 @@ def _presented(
         resource.root,
         outcome.decide,
         fit,
-        tuple((found.child, found.kept) for found in discarded if found.side == "upstream" and found.kept is not None),
+        tuple(
+            (comments.child, comments.kept)
+            for comments in discarded
+            if comments.side == "upstream" and comments.kept is not None
+        ),
     )
     presentation = Presentation(versions, resource.editor.canonical())
     text = presentation.merged(resource.text)
@@ -155,9 +159,9 @@ def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapp
     # Every render merges a Kptfile alone: save it the cost of this import.
     from krm_merge.merge.writing.references import dangling
 
-    known = {text for root in outcome.roots for text in dangling(root)}
+    broken_before = {text for root in outcome.roots for text in dangling(root)}
     for text, at in dangling(merged).items():
-        if text not in known:
+        if text not in broken_before:
             path = format_path(at)
             results.warning(
                 f"{path}: {text}",

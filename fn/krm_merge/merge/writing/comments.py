@@ -31,7 +31,7 @@ class _Place(NamedTuple):
         return len(self.content) - len(self.content.lstrip(" "))
 
 
-def with_merged_comments(text: str, original: str, upstream: str, local: str, known: Sequence[str]) -> str:
+def with_merged_comments(text: str, original: str, upstream: str, local: str, merged_lines: Sequence[str]) -> str:
     """A text that local's edits made, with the comments and blank lines that upstream changed and local did not.
 
     Original and upstream have its values, with their own comments. `local` is local's text before its edits: lines that
@@ -40,7 +40,7 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str, kn
     merge = _CommentMerge(text, original, upstream, local)
     merged = merge.made(frozenset())
     # What both sides moved, local's place is kept of: it may not be there twice.
-    counts = [Counter(known), *(Counter(comments_in(side)) for side in (upstream, local, merged))]
+    counts = [Counter(merged_lines), *(Counter(comments_in(side)) for side in (upstream, local, merged))]
     doubled = {
         line for line, now in counts[3].items() if now > max(*(o := [c[line] for c in counts[:3]]), o[1] + o[2] - o[0])
     }
@@ -65,9 +65,9 @@ class _CommentMerge:
         left = [at for at, place in enumerate(theirs) if place is None and before[at] is not None]
         for content in {place.content.strip() for place in moved}:
             places = [place for place in moved if place.content.strip() == content]
-            own = [at for at in left if self._now[at].content.strip() == content]
-            if len(places) == len(own) == 1:
-                theirs[own[0]] = places[0]
+            own_places = [at for at in left if self._now[at].content.strip() == content]
+            if len(places) == len(own_places) == 1:
+                theirs[own_places[0]] = places[0]
 
     def _follow_up(self) -> None:
         """Follow comments that upstream has above lines before theirs, such as lines that it inserted behind them."""
@@ -83,11 +83,11 @@ class _CommentMerge:
                 place, now = theirs[start], self._now[start]
                 if not place or not before[start] or not (length := _reach(head, _bare(place))):
                     continue
-                own = next((other for other in starts if _reach(head, _bare(self._now[other]))), start)
-                if own != start and before[own] and theirs[own] and not _bare(theirs[own]):
+                nearest = next((other for other in starts if _reach(head, _bare(self._now[other]))), start)
+                if nearest != start and before[nearest] and theirs[nearest] and not _bare(theirs[nearest]):
                     # Local has it above another line: what upstream changed in it goes there.
-                    before[own] = before[own]._replace(above=original.above)
-                    theirs[own] = theirs[own]._replace(above=place.above[:length])
+                    before[nearest] = before[nearest]._replace(above=original.above)
+                    theirs[nearest] = theirs[nearest]._replace(above=place.above[:length])
                     before[start] = before[start]._replace(above=())
                     theirs[start] = place._replace(above=place.above[length:])
                     if _bare(now) == _bare(place):
@@ -108,9 +108,9 @@ class _CommentMerge:
             above, behind, comes = now.above, now.behind, self._from_upstream[at]
             if before is not None and theirs is not None:
                 # A line that comes from upstream has brought its comments.
-                known = {*_bare(before), *_bare(now)} - {*(_bare(theirs) if comes else ())}
+                lines_before = {*_bare(before), *_bare(now)} - {*(_bare(theirs) if comes else ())}
                 heads = [
-                    tuple(line for line in place.above if line.strip() not in moved or line.strip() in known)
+                    tuple(line for line in place.above if line.strip() not in moved or line.strip() in lines_before)
                     for place in (before, theirs, now)
                 ]
                 above = _above(heads[0], heads[1], heads[2], now.indent - theirs.indent)
@@ -150,15 +150,15 @@ def _content(line: str) -> str:
 
 def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bool = True) -> list[_Place | None]:
     """For each place that of another text with the same line; with `by_place` also as many others between these."""
-    found: list[_Place | None] = [None] * len(now)
-    own, others = ([place.content.strip() for place in places[:-1]] for places in (now, side))
+    counterparts: list[_Place | None] = [None] * len(now)
+    contents, others = ([place.content.strip() for place in places[:-1]] for places in (now, side))
     at = other = 0
-    for start, other_start, size in [*matching_blocks(own, others), (len(own), len(others), 1)]:
+    for start, other_start, size in [*matching_blocks(contents, others), (len(contents), len(others), 1)]:
         if by_place and start - at == other_start - other:
-            found[at:start] = side[other:other_start]
+            counterparts[at:start] = side[other:other_start]
         at, other = start + size, other_start + size
-        found[start:at] = side[other_start:other]
-    return found
+        counterparts[start:at] = side[other_start:other]
+    return counterparts
 
 
 def _bare(place: _Place | None) -> list[str]:

@@ -53,13 +53,13 @@ def _together(original: int, upstream: int, local: int) -> int:
 
 
 def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[str]) -> Decision:
-    shown = ""
+    quotation = ""
     if not secrecy.hides(path, ()):
         more = f" and {len(comments) - MOST_SHOWN} more" if len(comments) > MOST_SHOWN else ""
-        shown = f": {' '.join(comments[:MOST_SHOWN])}{more}"
+        quotation = f": {' '.join(comments[:MOST_SHOWN])}{more}"
     severity: Severity = "warning" if any(comment.startswith(SETTER) for comment in comments) else "info"
     what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
-    message = f"{side} has {what} that the result does not have{shown}"
+    message = f"{side} has {what} that the result does not have{quotation}"
     return Decision("V8", path, message, side, severity, is_reported=True)
 
 

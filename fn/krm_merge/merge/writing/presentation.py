@@ -50,10 +50,10 @@ class Versions:
 class Presentation:
     """The text of a merged document."""
 
-    def __init__(self, versions: Versions, wanted: Canonical) -> None:
+    def __init__(self, versions: Versions, meaning: Canonical) -> None:
         """Takes the three versions, and the value of the merged document."""
         self._versions = versions
-        self._wanted = wanted
+        self._wanted = meaning
         self._original = versions.fit(source_of(versions.original).text)
         self._upstream = versions.fit(source_of(versions.upstream).text)
         self._local = source_of(versions.local).text
@@ -120,7 +120,7 @@ class Presentation:
         root = self._root(text)
         if root is None or root.canonical == self._wanted:
             return root is not None
-        if _unordered(root.canonical) != _unordered(self._wanted):
+        if _without_order(root.canonical) != _without_order(self._wanted):
             return False
         return not any(decision.edits or decision.is_conflict for decision in self._versions.decide(root))
 
@@ -146,8 +146,10 @@ class Presentation:
 
     def _lacks_comments(self, text: str) -> bool:
         """Whether comments may still have to be merged in a text."""
-        before, theirs, ours, own = (comments_in(side) for side in (self._original, self._upstream, self._local, text))
-        return before != theirs or ours != own
+        before, theirs, ours, merged = (
+            comments_in(side) for side in (self._original, self._upstream, self._local, text)
+        )
+        return before != theirs or ours != merged
 
 
 def _annotations(document: Canonical) -> set[Canonical]:
@@ -164,15 +166,15 @@ def _fields(canonical: Canonical) -> frozenset[tuple[Canonical, Canonical]]:
     return fields if isinstance(fields, frozenset) else frozenset()
 
 
-def _unordered(canonical: Canonical) -> Canonical:
+def _without_order(canonical: Canonical) -> Canonical:
     """A value whose lists have no order."""
     if type(canonical) is str:
         return canonical
     kind, value = canonical[0], canonical[-1]
     if kind == "seq" and isinstance(value, tuple):
-        return "seq", frozenset(Counter(map(_unordered, value)).items())
+        return "seq", frozenset(Counter(map(_without_order, value)).items())
     if kind == "map" and isinstance(value, frozenset):
-        return "map", frozenset((key, _unordered(inner)) for key, inner in value)
+        return "map", frozenset((key, _without_order(inner)) for key, inner in value)
     return canonical
 
 

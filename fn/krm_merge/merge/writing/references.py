@@ -15,20 +15,20 @@ _HANDLERS = ("httpGet", "tcpSocket")
 
 def dangling(root: Node) -> dict[str, FieldPath]:
     """A fault and its place; the texts are equal for the same fault in another version of the resource."""
-    found: dict[str, FieldPath] = {}
+    broken: dict[str, FieldPath] = {}
     pending: list[tuple[FieldPath, MappingNode]] = [((), root)] if isinstance(root, MappingNode) else []
     while pending:
         path, node = pending.pop()
         if isinstance(node.get("containers"), SequenceNode):
-            found |= _in_pod(path, node)
+            broken |= _in_pod(path, node)
         for entry in node.fields.values():
             if isinstance(value := resolved(entry.value), MappingNode):
                 pending.append(((*path, key_text(entry.key)), value))
-    return found
+    return broken
 
 
 def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
-    found: dict[str, FieldPath] = {}
+    broken: dict[str, FieldPath] = {}
     volumes = {_text(volume, "name") for _, volume in _elements(pod, "volumes")}
     for field in _CONTAINERS:
         for name, container in _elements(pod, field):
@@ -36,15 +36,15 @@ def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
             for _, mount in _elements(container, "volumeMounts"):
                 volume = _text(mount, "name")
                 if volume not in volumes:
-                    found[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
+                    broken[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
             ports = {_text(port, "name") for _, port in _elements(container, "ports")}
             for probe, port in _probe_ports(container):
                 if not port.isdigit() and port not in ports:
-                    found[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
+                    broken[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
                         *at,
                         probe,
                     )
-    return found
+    return broken
 
 
 def _probe_ports(container: MappingNode) -> Iterator[tuple[str, str]]:

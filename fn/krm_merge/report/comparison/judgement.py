@@ -12,7 +12,7 @@ from typing import NamedTuple
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.identity import KPTFILE, identity_of
 from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.losses import shortened
+from krm_merge.merge.decisions.losses import shorten
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName, VersionName
 from krm_merge.report.comparison.lines import unexplained_lines
@@ -339,4 +339,4 @@ def _are_related(first: FieldPath, second: FieldPath) -> bool:
 
 def _list_texts(texts: Sequence[str]) -> str:
     more = [f"{len(texts) - _MOST_NAMED:,} more"] if len(texts) > _MOST_NAMED else []
-    return ", ".join([*map(shortened, texts[:_MOST_NAMED]), *more])
+    return ", ".join([*map(shorten, texts[:_MOST_NAMED]), *more])

@@ -22,16 +22,16 @@ from krm_merge.text.reading.nodes import (
 )
 
 
-def aligned(root: MappingNode, wanted: MappingNode, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
+def aligned(root: MappingNode, target: MappingNode, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
     """The text of a document, with the values and the order of another; its own comments stay.
 
     New text comes without comments: what `wanted` has of them shows as its own. `comments` are children of `root` that
     get others. Raises CannotEdit.
     """
     editor = Editor(root)
-    for child, kept in comments:
-        editor.comment(child, kept)
-    _Alignment(editor).mapping(root, wanted)
+    for child, child_comments in comments:
+        editor.comment(child, child_comments)
+    _Alignment(editor).mapping(root, target)
     return render(editor).text
 
 
@@ -44,39 +44,41 @@ class _Alignment:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
 
-    def mapping(self, node: MappingNode, wanted: MappingNode) -> None:
-        own = node.fields
-        if any(entry.inherited for entry in (*own.values(), *wanted.fields.values())):
+    def mapping(self, node: MappingNode, target: MappingNode) -> None:
+        old_fields = node.fields
+        if any(entry.inherited for entry in (*old_fields.values(), *target.fields.values())):
             raise CannotEditError("merge keys add fields that are written elsewhere")
-        fields = wanted.fields
-        for key, entry in own.items():
+        fields = target.fields
+        for key, entry in old_fields.items():
             if key not in fields:
                 self._editor.remove(node, entry)
         for key, entry in fields.items():
-            if key in own:
-                self._value(own[key], entry.value)
-        self._arrange(node, [own.get(key) or Entry(entry.key, _bare(entry.value)) for key, entry in fields.items()])
+            if key in old_fields:
+                self._value(old_fields[key], entry.value)
+        self._arrange(
+            node, [old_fields.get(key) or Entry(entry.key, _bare(entry.value)) for key, entry in fields.items()]
+        )
 
-    def _value(self, child: Child, wanted: Node) -> None:
+    def _value(self, child: Child, target: Node) -> None:
         node = value_of(child)
-        if node.canonical == wanted.canonical:
+        if node.canonical == target.canonical:
             return
-        wanted = resolved(wanted)
-        if isinstance(node, MappingNode) and isinstance(wanted, MappingNode) and node.entries and wanted.entries:
-            self.mapping(node, wanted)
-        elif isinstance(node, SequenceNode) and isinstance(wanted, SequenceNode) and node.items and wanted.items:
-            self._sequence(node, wanted)
+        target = resolved(target)
+        if isinstance(node, MappingNode) and isinstance(target, MappingNode) and node.entries and target.entries:
+            self.mapping(node, target)
+        elif isinstance(node, SequenceNode) and isinstance(target, SequenceNode) and node.items and target.items:
+            self._sequence(node, target)
         else:
-            self._editor.replace(child, _bare(wanted))
+            self._editor.replace(child, _bare(target))
 
-    def _sequence(self, node: SequenceNode, wanted: SequenceNode) -> None:
-        places = _paired(node.items, wanted.items)
-        kept = {at for at in places if at is not None}
+    def _sequence(self, node: SequenceNode, target: SequenceNode) -> None:
+        places = _pair_elements(node.items, target.items)
+        places_in_old = {at for at in places if at is not None}
         for at, item in enumerate(node.items):
-            if at not in kept:
+            if at not in places_in_old:
                 self._editor.remove(node, item)
         now: list[Child] = []
-        for item, place in zip(wanted.items, places, strict=True):
+        for item, place in zip(target.items, places, strict=True):
             if place is not None:
                 self._value(node.items[place], item)
             now.append(_bare(item) if place is None else node.items[place])
@@ -105,12 +107,12 @@ def _bare(node: Node) -> Node:
     return node
 
 
-def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
+def _pair_elements(old: list[Node], new: list[Node]) -> list[int | None]:
     """For each new element the old one that it is: an equal one, one of the same name, else one in the same place.
 
     Where as many are left on both sides, these are the same ones in order, unless their names say that they are not.
     """
-    found: list[int | None] = [None] * len(new)
+    old_places: list[int | None] = [None] * len(new)
     free = dict.fromkeys(range(len(old)))
     for name_of in (lambda item: item.canonical, _name):
         waiting: dict[object, list[int]] = {}
@@ -118,20 +120,20 @@ def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
             if (name := name_of(old[at])) is not None:
                 waiting.setdefault(name, []).append(at)
         for at, item in enumerate(new):
-            if found[at] is None and waiting.get(name := name_of(item)):
-                found[at] = waiting[name].pop()
-                del free[found[at]]  # type: ignore[arg-type]
-    left, places = [at for at, place in enumerate(found) if place is None], list(free)
+            if old_places[at] is None and waiting.get(name := name_of(item)):
+                old_places[at] = waiting[name].pop()
+                del free[old_places[at]]  # type: ignore[arg-type]
+    left, places = [at for at, place in enumerate(old_places) if place is None], list(free)
     if len(left) * len(places) <= MOST_COMPARED:
         for i, j in best_pairs([[_likeness(old[place], new[at]) for at in left] for place in places]):
-            found[left[j]] = places[i]
+            old_places[left[j]] = places[i]
             del free[places[i]]
-    left = [at for at, place in enumerate(found) if place is None]
+    left = [at for at, place in enumerate(old_places) if place is None]
     for at, place in zip(left, list(free) if len(left) == len(free) else left, strict=True):
         if place in free and _may_be_one(old[place], new[at], _NAMES):
-            found[at] = place
+            old_places[at] = place
             del free[place]
-    return found
+    return old_places
 
 
 def _likeness(first: Node, second: Node) -> float:

@@ -53,10 +53,10 @@ class Change:
             self._editor.replace(child, from_value(new))
 
     def _sequence(self, node: SequenceNode, old: list[Value], new: list[Value], path: tuple[str, ...]) -> None:
-        places = _paired(old, new, self._keys_of(path))
-        kept = {at for at in places if at is not None}
+        places = _pair_values(old, new, self._keys_of(path))
+        places_in_old = {at for at in places if at is not None}
         for at, item in enumerate(node.items):
-            if at not in kept:
+            if at not in places_in_old:
                 self._editor.remove(node, item)
         steady = longest_rising([at for at in places if at is not None])
         previous: Node | None = None
@@ -72,20 +72,20 @@ class Change:
             previous = item
 
 
-def _paired(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> list[int | None]:
+def _pair_values(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> list[int | None]:
     """For each new element the place of the old one that it is, None where it is none of them."""
-    found: list[int | None] = [None] * len(new)
+    places: list[int | None] = [None] * len(new)
     free = dict.fromkeys(range(len(old)))
 
     def pair(name: Callable[[Value], Hashable]) -> None:
         waiting: dict[Hashable, list[int]] = {}
         for at in reversed(free):
-            if (own := name(old[at])) is not None:
-                waiting.setdefault(own, []).append(at)
+            if (key := name(old[at])) is not None:
+                waiting.setdefault(key, []).append(at)
         for at, value in enumerate(new):
-            own = name(value) if found[at] is None else None
-            if own is not None and waiting.get(own):
-                found[at] = place = waiting[own].pop()
+            key = name(value) if places[at] is None else None
+            if key is not None and waiting.get(key):
+                places[at] = place = waiting[key].pop()
                 del free[place]
 
     pair(lambda value: id(value) if isinstance(value, dict | list) else None)
@@ -93,15 +93,15 @@ def _paired(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> list[i
         pair(lambda value: _key(value, keys))
     pair(_scalar)
     pair(lambda value: repr(value) if isinstance(value, dict | list) else None)
-    in_place = len(old) == len(new) and all(place in (None, at) for at, place in enumerate(found))
+    in_place = len(old) == len(new) and all(place in (None, at) for at, place in enumerate(places))
     for at, value in enumerate(new):
         # What is left behind the same neighbour, or in its own place, is the same element, changed.
-        before = found[at - 1] if at else None
+        before = places[at - 1] if at else None
         for place in (at,) if before is None else (before + 1, at):
-            if found[at] is None and place in free and _may_be(old[place], value, keys, renamed=in_place):
-                found[at] = place
+            if places[at] is None and place in free and _may_be(old[place], value, keys, renamed=in_place):
+                places[at] = place
                 del free[place]
-    return found
+    return places
 
 
 def _may_be(old: Value, new: Value, keys: tuple[str, ...], *, renamed: bool) -> bool:

@@ -189,9 +189,9 @@ class Editor:
             return sequence_canonical(self.canonical(self.value(item)) for item in self.children(node))
         entries = [child for child in self.children(node) if isinstance(child, Entry)]
         # By name, `<<` and "<<" are the same: the first is no field.
-        own = [entry for entry in entries if not is_merge_key(entry)]
-        fields = {entry.key.canonical: entry for entry in own}
-        if len(own) < len(entries):
+        own_fields = [entry for entry in entries if not is_merge_key(entry)]
+        fields = {entry.key.canonical: entry for entry in own_fields}
+        if len(own_fields) < len(entries):
             fields = self.inherited(node) | fields
         return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
 
@@ -204,16 +204,16 @@ class Editor:
             return node
         if isinstance(node, SequenceNode):
             return SequenceNode(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
-        own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
-        entries = [*self.inherited(node).values(), *own]
+        fields = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
+        entries = [*self.inherited(node).values(), *fields]
         return MappingNode(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
 
     def is_touched(self, node: Node) -> bool:
         """Whether an edit changes anything inside the node."""
-        known = self._touched.get(id(node))
-        if known is None:
-            known = self._touched[id(node)] = self._is_touched(node)
-        return known
+        is_touched = self._touched.get(id(node))
+        if is_touched is None:
+            is_touched = self._touched[id(node)] = self._is_touched(node)
+        return is_touched
 
     def _is_touched(self, node: Node) -> bool:
         if id(node) in self._values or id(node) in self._children or id(node) in self._uninherited:
@@ -242,6 +242,6 @@ class Editor:
 def _put(children: _Order, child: Child, after: Child | None) -> None:
     if isinstance(after, Entry) and after.inherited:
         # An inherited field takes the place of the merge key.
-        merges = [one for one in children.listed() if isinstance(one, Entry) and is_merge_key(one)]
+        merges = [entry for entry in children.listed() if isinstance(entry, Entry) and is_merge_key(entry)]
         after = merges[-1] if merges else None
     children.put(child, after)

@@ -99,17 +99,17 @@ class EditPlan:
         merges = [child for child in children if isinstance(child, Entry) and is_merge_key(child)]
         if not merges:
             return False
-        own = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
-        wanted = editor.inherited(node)
+        keys = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
+        inherited = editor.inherited(node)
         # An edited field is written beside the merge keys, which still add the others.
-        edited = {key: entry for key, entry in wanted.items() if editor.is_child_touched(entry)}
+        edited = {key: entry for key, entry in inherited.items() if editor.is_child_touched(entry)}
         merged_keys = {key for merge in merges for parent in merged_mappings(merge.value) for key in parent.fields}
-        kept = all(self._can_keep(merge) for merge in merges) and merged_keys - own == wanted.keys()
-        if kept and not edited:
+        can_stay = all(self._can_keep(merge) for merge in merges) and merged_keys - keys == inherited.keys()
+        if can_stay and not edited:
             return False
-        now = [child for child in children if kept or not any(child is merge for merge in merges)]
-        at = next(index for index, child in enumerate(children) if child is merges[0]) + kept
-        now[at:at] = (edited if kept else wanted).values()
+        now = [child for child in children if can_stay or not any(child is merge for merge in merges)]
+        at = next(index for index, child in enumerate(children) if child is merges[0]) + can_stay
+        now[at:at] = (edited if can_stay else inherited).values()
         self._lists[id(node)] = now
         return True
 

@@ -82,10 +82,10 @@ class _Renderer:
 
     def _places(self, collection: Collection) -> list[Chunk]:
         """The chunks of a collection; looking for them takes most of the time."""
-        known = self._known_places.get(id(collection))
-        if known is None:
-            known = self._known_places[id(collection)] = chunks(collection)
-        return known
+        places = self._known_places.get(id(collection))
+        if places is None:
+            places = self._known_places[id(collection)] = chunks(collection)
+        return places
 
     def render(self) -> Rendering:
         if self._text.endswith("\n") and "*" not in self._text and (pieces := self._pieces(self._root, 0)) is not None:
@@ -221,12 +221,12 @@ class _Renderer:
 
     def _gaps(self, places: list[Chunk], position: int, index: int) -> str:
         """The text before a chunk, with the detached comments of the chunks removed since `position`."""
-        kept: list[str] = []
+        gaps: list[str] = []
         for at in range(max(position, 1), min(index + 1, len(places))):
             gap = self._text[places[at - 1].end : places[at].start]
             if at == index or "#" in gap:
-                kept.append(gap)
-        return "".join(kept)
+                gaps.append(gap)
+        return "".join(gaps)
 
     def _last_is_changed(self, node: Collection) -> bool:
         children = self._plan.children(node)
@@ -322,15 +322,15 @@ class _Renderer:
         value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
         at_line_start = text[chunk.value_end - 1] == "\n"
         tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
-        kept = ""
+        comments = ""
         if isinstance(before, MappingNode | SequenceNode) and is_block(before):
             places = self._places(before)
             tail_start = places[-1].end
             if after is before:
                 # Emptied: detached comments stay.
                 lead = text[self._source.line_end(start) : places[0].start]
-                kept = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
-        tail = kept + text[tail_start : chunk.end]
+                comments = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
+        tail = comments + text[tail_start : chunk.end]
         splices.append((chunk.own_end, chunk.end, value + self._endings.settled(tail, child, chunk.column + 1)))
         return _splice(text, chunk.start, chunk.end, splices)
 

@@ -129,9 +129,9 @@ def block_scalar_indent(node: Scalar) -> int:
 
 def chunks(collection: Collection) -> list[Chunk]:
     """The chunks of the children of a block collection, in the order of the text. Raises CannotEdit."""
-    found = known_chunks(collection)
-    result = [chunk for chunk in found if chunk is not None]
-    if len(result) < len(found):
+    pieces = known_chunks(collection)
+    result = [chunk for chunk in pieces if chunk is not None]
+    if len(result) < len(pieces):
         raise CannotEditError("a mapping with complex keys")
     return result
 

@@ -261,10 +261,10 @@ def canonical_text(value: Canonical) -> str:
     """A value in one line of YAML, with the keys of mappings in order."""
     if isinstance(value, str):
         return value
-    kind, *held = value
-    if not held:
+    kind, *rest = value
+    if not rest:
         return str(kind)
-    inside: Any = held[0]
+    inside: Any = rest[0]
     if kind == "map":
         return "{" + ", ".join(sorted(f"{canonical_text(key)}: {canonical_text(of)}" for key, of in inside)) + "}"
     if kind == "seq":
@@ -298,12 +298,12 @@ def is_merge_key(entry: Entry) -> bool:
 def merged_mappings(value: Node) -> list[MappingNode]:
     """The mappings that a merge key's value names, the strongest first."""
     # What is anchored, not a copy for each alias: along a chain of merge keys each would hold copies of all before it.
-    value = _anchored(value)
-    parents = [_anchored(item) for item in value.items] if isinstance(value, SequenceNode) else [value]
+    value = _anchor_of(value)
+    parents = [_anchor_of(item) for item in value.items] if isinstance(value, SequenceNode) else [value]
     return [parent for parent in parents if isinstance(parent, MappingNode)]
 
 
-def _anchored(node: Node) -> Node:
+def _anchor_of(node: Node) -> Node:
     return node.target if isinstance(node, Alias) else node
 
 

@@ -36,7 +36,7 @@ def scalars_below(text: str, field: str) -> Scalars | None:
     None where they are not plain to see: the field or the root holds aliases, merge keys, or keys that are no scalars.
     Reads up to the end of the field. Raises TextError where the text is no YAML so far.
     """
-    found: Scalars = {}
+    scalars: Scalars = {}
     stack: list[_Open] = []
     for event in events(text):
         kind = type(event)
@@ -53,7 +53,7 @@ def scalars_below(text: str, field: str) -> Scalars | None:
             stack.pop()
         elif kind is ScalarEvent:
             if stack and stack[0].key == field and all(opened.is_mapping for opened in stack):
-                found[tuple(opened.key or "" for opened in stack[1:])] = event.value
+                scalars[tuple(opened.key or "" for opened in stack[1:])] = event.value
         elif kind is AliasEvent:
             if stack and stack[0].key == field:
                 return None
@@ -64,4 +64,4 @@ def scalars_below(text: str, field: str) -> Scalars | None:
             if len(stack) == 1 and stack[0].key == field:
                 break
             stack[-1].key = None
-    return found
+    return scalars

@@ -323,9 +323,9 @@ def _check_keys(mapping: MappingNode) -> None:
         if is_merge_key(entry):
             continue
         if key.canonical in seen:
-            shown = quoted(key.text) if isinstance(key, Scalar) else "of a mapping"
+            key_name = quoted(key.text) if isinstance(key, Scalar) else "of a mapping"
             place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
-            raise TextError(f"the key {shown} is there twice; keep one", *place)
+            raise TextError(f"the key {key_name} is there twice; keep one", *place)
         seen.add(key.canonical)
 
 
