@@ -25,7 +25,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Directory, File, Tree, is_kptfile
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.packages.update import RememberedRepositories, update_package
 
 REPOSITORIES = (
     "GoogleCloudPlatform/pubsec-declarative-toolkit",
@@ -99,7 +99,7 @@ class Repository:
 
     def _faults(self, old: Tree, new: Tree, version: str, figures: Figures) -> Iterator[str]:
         try:
-            done = update(old, self._repositories, PackageMerger(Policy(), smart=True), ref=version)
+            done = update_package(old, self._repositories, PackageMerger(Policy(), smart=True), ref=version)
         except KrmMergeError as error:
             yield str(error)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,17 @@ from checkout import ROOT
 SOURCES = Path(krm_merge.__file__).parent
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
 INTERFACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
-MOST_MODULES = 310
+LAYERS = ("text", "krm", "schema", "merge", "packages", "policy", "report")
+"""The layers that other layers import by their public interface only."""
+VAGUE = {"one", "ones", "found", "made", "said", "told", "kept", "wanted", "looks", "whatever"} | {
+    *("given", "held", "had", "known", "shown", "taken", "own", "asked")
+}
+PARTICIPLE = re.compile(
+    r"[a-z]{3,}(?<!e)ed|found|made|told|kept|shown|chosen|taken|held|drawn|given|known|done|lost|built"
+)
+MOST_VAGUE = 10
+"""Of 1,000 names that are bound."""
+MOST_MODULES = 230
 MOST_FOLDERS = 2
 MOST_LINES = 610
 TESTS = ROOT / "tests"
@@ -45,6 +56,37 @@ def test_modules_are_subjects_that_are_found() -> None:
     assert [str(folder) for folder, count in in_folder.items() if count == 1] == []
     lines = {str(path.relative_to(SOURCES)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     assert {module: count for module, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_layers_are_imported_by_their_public_interface() -> None:
+    """Not past it: `from krm_merge.text import read`, wherever in `text` that is."""
+    past = [
+        f"{path.relative_to(SOURCES)}:{node.lineno}: {node.module}"
+        for path, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for package, layer, *rest in [[*node.module.split("."), "", ""]]
+        if package == "krm_merge" and layer in LAYERS and any(rest) and path.relative_to(SOURCES).parts[0] != layer
+    ]
+    assert past == []
+
+
+def bound_names(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """The names that a module binds, and whether each is that of a function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, isinstance(node, ast.FunctionDef)
+        elif isinstance(node, ast.arg):
+            yield node.arg, False
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, False
+
+
+def test_names_explain_themselves() -> None:
+    """Values are called by a noun of the field, functions by a verb."""
+    names = [(name.strip("_"), is_function) for tree in MODULES.values() for name, is_function in bound_names(tree)]
+    vague = [name for name, is_function in names if name in VAGUE or (is_function and PARTICIPLE.fullmatch(name))]
+    assert 1000 * len(vague) < MOST_VAGUE * len(names), Counter(vague).most_common(20)
 
 
 def test_every_folder_says_what_it_is_for() -> None:
@@ -92,13 +134,17 @@ def test_every_public_error_has_the_base() -> None:
     assert {name for name in errors if "KrmMergeError" not in ancestors(name)} == set()
 
 
-@pytest.mark.parametrize("interface", [*INTERFACES, "krm_merge.policy"])
+@pytest.mark.parametrize("interface", [*INTERFACES, *(f"krm_merge.{layer}" for layer in LAYERS)])
 def test_names_of_an_interface_can_be_imported_from_it(interface: str) -> None:
     from importlib import import_module
 
     module = import_module(interface)
-    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
-    assert set(module.__all__) <= set(dir(module))
+    tree = MODULES[Path(str(module.__file__))]
+    in_types = (node for block in tree.body if isinstance(block, ast.If) for node in block.body)
+    names = [alias.name for node in in_types if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert names
+    assert [name for name in names if getattr(module, name, None) is None] == []
+    assert {*names, *getattr(module, "__all__", ())} <= set(dir(module))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = module.nothing
 

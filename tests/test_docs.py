@@ -35,9 +35,9 @@ from krm_merge.functions.models import (
     TransformConfigMapData,
     TransformResources,
 )
-from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
 from krm_merge.merge.values.pairing import WEAK_KEYS
-from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
+from krm_merge.merge.values.pipeline import SIMILARITY_THRESHOLD
+from krm_merge.text.editing.change import MOST_COMPARED, THRESHOLD
 from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ import pytest
 
 import krm_merge
 from krm_merge import merge_packages
-from krm_merge.components.configure.expressions import regular_expression
-from krm_merge.components.digests.references import _words
+from krm_merge.components.digests import _words
+from krm_merge.components.expressions import regular_expression
 from krm_merge.components.konflux.model import is_digest, is_tag
 from krm_merge.fleet.job import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
@@ -47,8 +47,8 @@ HANGS: Final = 30.0
 ATTEMPTS: Final = 5
 
 MADE: Final[dict[str, Callable[[str], object]]] = {
-    "components.configure.expressions.regular_expression": regular_expression,
-    "components.digests.references._words": lambda text: list(_words(text.encode(), {"a": "a"}, [])),
+    "components.expressions.regular_expression": regular_expression,
+    "components.digests._words": lambda text: list(_words(text.encode(), {"a": "a"}, [])),
     "components.konflux.model.is_digest": is_digest,
     "components.konflux.model.is_tag": is_tag,
     "fleet.job.grouped_by": lambda text: grouped_by(text, "/a/target"),

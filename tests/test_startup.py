@@ -192,7 +192,7 @@ import re
 compiled = []
 compile = re.compile
 re.compile = lambda *arguments: compiled.append(arguments) or compile(*arguments)
-import krm_merge.functions.merge_package.function
+import krm_merge.functions.merge_package
 print(compiled)
 """
     assert run(code) == "[]\n"

@@ -10,7 +10,7 @@ import pytest
 
 from krm_merge.packages.files.disk import write_tree
 from krm_merge.packages.files.tree import Directory, File
-from krm_merge.temporary import temporary_directory
+from krm_merge.posix import temporary_directory
 
 
 @pytest.fixture(autouse=True)

@@ -35,8 +35,8 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "cli.help_pages._HEADING": (Worst("#"), Worst("# ")),
     "cli.help_pages._RULE": (Worst("R1"),),
     "cli.terminal._SEPARATOR": LETTERS,
-    "components.apply.repository._COPIED": (Worst("Synthetic-From: "), Worst(" at 0", "Synthetic-From: a")),
-    "components.configure.expressions._TOKEN": (
+    "components.repository._COPIED": (Worst("Synthetic-From: "), Worst(" at 0", "Synthetic-From: a")),
+    "components.expressions._TOKEN": (
         *(Worst(quote, prefix) for quote in ('"', '"""', "'", "'''", '\\"', '""" \\', "r''' ") for prefix in ("", "r")),
         Worst("r\"\"\"''' "),
         Worst('"""\\"'),
@@ -45,36 +45,36 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("/"),
         Worst("&"),
     ),
-    "components.configure.expressions._PIECE": (Worst("a-z", "["), Worst("["), Worst("[a"), Worst("*")),
-    "components.configure.expressions._WILDCARDS": LETTERS,
-    "components.configure.expressions.regular_expression": (Worst("**/"), Worst("[a-z]"), Worst("(")),
-    "components.configure.expressions._OURS": (
+    "components.expressions._PIECE": (Worst("a-z", "["), Worst("["), Worst("[a"), Worst("*")),
+    "components.expressions._WILDCARDS": LETTERS,
+    "components.expressions.regular_expression": (Worst("**/"), Worst("[a-z]"), Worst("(")),
+    "components.expressions._OURS": (
         Worst(') && (updatedComponentIs("a")', "("),
         Worst(' || updatedComponentIs("a")', '(a) && (updatedComponentIs("a")'),
         Worst(') && (updatedComponentIs("', "("),
         Worst("\n) && (", "("),
     ),
-    "components.configure.settings._PLAIN": (
+    "components.settings._PLAIN": (
         Worst('event == "push" && target_branch == "'),
         Worst("a", 'event == "push" && target_branch == "'),
     ),
-    "components.configure.expressions._GUARD": (
+    "components.expressions._GUARD": (
         Worst('"a", ', "(files.all.size() == 0 || files.all.exists(nudged, !(nudged in ["),
         Worst(' || nudged.matches("a")', '(files.all.size() == 0 || files.all.exists(nudged, !(nudged.matches("a")'),
         Worst("( "),
         Worst(" ", "(files.all.size()"),
     ),
-    "components.digests.references._ANY_HEX": (Worst("a"), Worst(HEX), Worst(f"{HEX}g")),
-    "components.digests.references._ASSIGNMENT": (
+    "components.digests._ANY_HEX": (Worst("a"), Worst(HEX), Worst(f"{HEX}g")),
+    "components.digests._ASSIGNMENT": (
         Worst("export "),
         Worst("A"),
         Worst(" ", "A="),
         Worst("A= "),
         Worst("a", 'A="'),
     ),
-    "components.digests.references._DETACHED": (Worst("a"), Worst("a@"), Worst("sha256:"), Worst(f"a@sha256:{HEX}g")),
-    "components.digests.references._DETACHED_HEX": (Worst("sha256:"), Worst("a"), Worst(f"{HEX}g")),
-    "components.digests.references._HAS_DETACHED": (
+    "components.digests._DETACHED": (Worst("a"), Worst("a@"), Worst("sha256:"), Worst(f"a@sha256:{HEX}g")),
+    "components.digests._DETACHED_HEX": (Worst("sha256:"), Worst("a"), Worst(f"{HEX}g")),
+    "components.digests._HAS_DETACHED": (
         Worst("tag: "),
         Worst("tag"),
         Worst(" ", "tag"),
@@ -82,16 +82,16 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "tag: "),
         Worst("sha:a"),
     ),
-    "components.digests.references._VARIABLE_DIGEST": (Worst("a"), Worst("sha256:")),
-    "components.digests.references._words": (
+    "components.digests._VARIABLE_DIGEST": (Worst("a"), Worst("sha256:")),
+    "components.digests._words": (
         Worst("a"),
         Worst("a:"),
         Worst("a:a@"),
         Worst("docker://"),
         Worst(f"a@sha256:{HEX}g"),
     ),
-    "components.digests.references.references": LETTERS,
-    "components.digests.replacement._elsewhere": (Worst("sha256:"), Worst(HEX), Worst(f"sha256:{HEX[1:]}g")),
+    "components.digests.references": LETTERS,
+    "components.digests._elsewhere": (Worst("sha256:"), Worst(HEX), Worst(f"sha256:{HEX[1:]}g")),
     "components.drawing.natural_order": (Worst("1"), Worst("1a")),
     "components.drawing._dot_text": (Worst("\\"), Worst('"')),
     "components.drawing._identifiers": LETTERS,
@@ -165,13 +165,13 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.transport.__init__": (Worst("a"),),
     "forges.hosted.transport._clean": LETTERS,
     "forges.tokens.variable_of": LETTERS,
-    "functions.merge_package.function._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
-    "functions.merge_package.files._MARK": (
+    "functions.merge_package._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
+    "functions.merge_files._MARK": (
         Worst(" "),
         Worst(" internal.config.kubernetes.io/a"),
         Worst(" config.kubernetes.io/path:"),
     ),
-    "functions.merge_package.files._METADATA": (
+    "functions.merge_files._METADATA": (
         Worst("metadata:"),
         Worst("metadata:\n"),
         Worst("\n"),
@@ -181,24 +181,24 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(" ", ":"),
         Worst("a", ": 'b"),
     ),
-    "functions.merge_package.sides._API_VERSION": (
+    "functions.merge_sides._API_VERSION": (
         Worst("apiVersion: a"),
         Worst(" ", "apiVersion:"),
         Worst("a", "apiVersion: "),
     ),
-    "functions.merge_package.sides._KIND": (Worst("kind: a"), Worst(" ", "kind:"), Worst("a", "kind: ")),
-    "functions.merge_package.sides._MAY_BE_KPTFILE": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
-    "functions.patch_resources.jobs._OPERATION": (
+    "functions.merge_sides._KIND": (Worst("kind: a"), Worst(" ", "kind:"), Worst("a", "kind: ")),
+    "functions.merge_sides._MAY_BE_KPTFILE": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
+    "functions.patch_resources._OPERATION": (
         Worst("}", "operation 1, "),
         Worst("operation 1, "),
         Worst("}: ", "operation 1, "),
     ),
-    "functions.patch_resources.jobs._PLACES": (
+    "functions.patch_resources._PLACES": (
         Worst("'", "member '"),
         Worst("member '"),
         Worst("' not", "index '"),
     ),
-    "functions.plan_component_updates.items._laid_out": (Worst(" "), Worst(" &&")),
+    "functions.component_items._laid_out": (Worst(" "), Worst(" &&")),
     "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
     "git.store._REFUSED": (
         Worst("("),
@@ -209,10 +209,10 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "git.store._PERSON": (Worst("a"), Worst(" "), Worst(" <"), Worst("a", "a <")),
     "git.store._SIGNATURE": (Worst("gpgsig a\n"), Worst(" a\n", "gpgsig a\n"), Worst("gpgsig ")),
-    "harmless._FIELD": (Worst("a", "?"), Worst("?"), Worst("token", "?"), Worst("?token"), Worst("&key=")),
-    "harmless._UNSAFE": LETTERS,
-    "harmless._UNSAFE_IN_LINES": LETTERS,
-    "harmless._USER": (
+    "safe_text._FIELD": (Worst("a", "?"), Worst("?"), Worst("token", "?"), Worst("?token"), Worst("&key=")),
+    "safe_text._UNSAFE": LETTERS,
+    "safe_text._UNSAFE_IN_LINES": LETTERS,
+    "safe_text._USER": (
         Worst("a"),
         Worst("a://"),
         Worst("a://a:"),
@@ -227,10 +227,10 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(" ", "<!--mdtogo:Short"),
         Worst("<!--mdtogo", "<!--mdtogo:Short-->"),
     ),
-    "krm.fieldpath._BARE_FIELD": (Worst("a"),),
-    "krm.fieldpath._BARE_VALUE": (Worst("a"), Worst(" ", "a")),
-    "krm.fieldpath._KEY": (Worst("a"), Worst("a,"), Worst("a="), Worst('\\"', 'a="'), Worst('a="')),
-    "krm.fieldpath._TOKEN": (
+    "krm.identity._BARE_FIELD": (Worst("a"),),
+    "krm.identity._BARE_VALUE": (Worst("a"), Worst(" ", "a")),
+    "krm.identity._KEY": (Worst("a"), Worst("a,"), Worst("a="), Worst('\\"', 'a="'), Worst('a="')),
+    "krm.identity._TOKEN": (
         Worst("a", "["),
         Worst("a=", "["),
         Worst("a,", "[a="),
@@ -238,7 +238,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("\\", '["'),
         Worst('a="",', "["),
     ),
-    "krm.fieldpath._unquote": (Worst("\\"), Worst("a")),
+    "krm.identity._unquote": (Worst("\\"), Worst("a")),
     "krm.resource._PATH_LINE": (
         Worst(" "),
         Worst("config.kubernetes.io/path: "),
@@ -341,10 +341,10 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.cut._TOP_LEVEL": (Worst("\n"), Worst("#\n"), Worst("a\n")),
     "text.document._OF_DOCUMENTS": (Worst("--"), Worst("..")),
     "text.document._SEPARATORS": (Worst("---\n"), Worst(" ", "---"), Worst("---")),
-    "text.editing.endings._LEADING_BLANK_LINES": (Worst("\n"), Worst(" "), Worst(" \n"), Worst("\r")),
-    "text.editing.flow._EDGE": (Worst(" "), Worst(",")),
-    "text.editing.flow._SEPARATOR": (Worst(" "), Worst(","), Worst(" ", " ,")),
-    "text.editing.flow._opening": (Worst("a"), Worst(" ", "a")),
+    "text.editing.emit._LEADING_BLANK_LINES": (Worst("\n"), Worst(" "), Worst(" \n"), Worst("\r")),
+    "text.editing.emit._EDGE": (Worst(" "), Worst(",")),
+    "text.editing.emit._SEPARATOR": (Worst(" "), Worst(","), Worst(" ", " ,")),
+    "text.editing.emit._opening": (Worst("a"), Worst(" ", "a")),
     "text.editing.reemit._MERGE": (Worst("<"),),
     "text.reading.reader._MARK": (Worst("-"), Worst("---"), Worst("---\n"), Worst("...\n"), Worst("\n")),
     "text.reading.scalar_text._NOT_IN_BLOCK": (Worst("-"),),
@@ -385,15 +385,15 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "vendored.layout._UNSAFE": LETTERS,
     "vendored.layout._put": (Worst("a"), Worst("{a"), Worst("name", "{"), Worst("name-", tail="}"), Worst("{name}")),
     "vendored.vendorfile._NOT_OF_A_NAME": LETTERS,
-    "schema.secret_names._SECRET": (Worst("kind"), Worst(" ", "kind"), Worst(" ", "kind:"), Worst("kind:")),
-    "schema.secret_names._ELEMENT": (
+    "schema.secrecy._SECRET": (Worst("kind"), Worst(" ", "kind"), Worst(" ", "kind:"), Worst("kind:")),
+    "schema.secrecy._ELEMENT": (
         Worst("name:"),
         Worst(" ", "name:"),
         Worst("a", "name:"),
         Worst("\n", "name: a"),
         Worst("name: a\n"),
     ),
-    "schema.secret_names._ASSIGNMENT": (
+    "schema.secrecy._ASSIGNMENT": (
         Worst("- "),
         Worst("export "),
         Worst("a"),
@@ -402,7 +402,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst('"'),
         Worst('a"='),
     ),
-    "merge.package.attribution._OF_KPT": (Worst("kpt-pkg"), Worst("-fn", "kpt"), Worst("kpt")),
+    "merge.package.resources._OF_KPT": (Worst("kpt-pkg"), Worst("-fn", "kpt"), Worst("kpt")),
     "packages.merge.origin._BLUEPRINT": (
         Worst("cnrm.cloud.google.com/blueprint:"),
         Worst(" ", "cnrm.cloud.google.com/blueprint:"),
@@ -420,11 +420,11 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.references.graph._WORD": (Worst("a"), Worst("a "), Worst(" ")),
     "packages.merge.other_files._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.other_files._ANY": (Worst("\r"), Worst("\n")),
-    "merge.writing.lost_comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),
-    "merge.values.settings._SETTING": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("=")),
-    "merge.values.settings._SECTION": (Worst("["), Worst(" "), Worst("a", "["), Worst(" ", "[a]")),
-    "merge.values.settings._COMMENT": (Worst(" "), Worst("#")),
-    "merge.values.images._VERSION": (
+    "merge.writing.comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),
+    "merge.values.texts._SETTING": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("=")),
+    "merge.values.texts._SECTION": (Worst("["), Worst(" "), Worst("a", "["), Worst(" ", "[a]")),
+    "merge.values.texts._COMMENT": (Worst(" "), Worst("#")),
+    "merge.values.likeness._VERSION": (
         Worst("1."),
         Worst("1"),
         Worst("v1"),
@@ -434,6 +434,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("1.1-rc"),
         Worst("-1.1"),
     ),
-    "merge.values.images._ADDRESS": (Worst("1"), Worst("1."), Worst("1.1.1.")),
-    "merge.lines.alike._KEY": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("a:")),
+    "merge.values.likeness._ADDRESS": (Worst("1"), Worst("1."), Worst("1.1.1.")),
+    "merge.lines.sequence._KEY": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("a:")),
 }

@@ -23,8 +23,8 @@ PAGES = {
 REPORTING = (
     "fn/krm_merge/cli/",
     "fn/krm_merge/fleet/",
-    "fn/krm_merge/functions/transform_resources/results.py",
-    "fn/krm_merge/merge/decisions/nature.py",
+    "fn/krm_merge/functions/transform_results.py",
+    "fn/krm_merge/merge/decisions/policy.py",
     "fn/krm_merge/merge/decisions/report.py",
     "fn/krm_merge/report/",
     "fn/krm_merge/resolve/",
@@ -32,7 +32,8 @@ REPORTING = (
 )
 """Modules that show, describe or test what others decide."""
 CARRYING_OUT = (
-    "fn/krm_merge/components/apply/",
+    "fn/krm_merge/components/execution.py",
+    "fn/krm_merge/components/repository.py",
     "fn/krm_merge/components/drawing.py",
     "fn/krm_merge/components/plan/records.py",
     "fn/krm_merge/components/plan/plan_file.py",

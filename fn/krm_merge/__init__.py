@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from krm_merge.errors import KrmMergeError
-    from krm_merge.report.record import DecisionRecord
+    from krm_merge.report import DecisionRecord
     from krm_merge.usecases import MergedPackage, merge_packages
 
 __version__ = "0.1.0"

@@ -10,7 +10,7 @@ import sys
 from krm_merge import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from krm_merge.krm.program import Docs
+    from krm_merge.krm import Docs
 
 _COMPLETION = "_KRM_MERGE_COMPLETE"
 """The environment variable by which a shell asks for completions; it then gives no arguments."""
@@ -73,7 +73,7 @@ def _function(argv: list[str]) -> int:
         print(f"krm-merge {__version__}")
         return 0
     from krm_merge.functions import dispatch
-    from krm_merge.krm.program import run
+    from krm_merge.krm import run
 
     return run(dispatch, argv, docs=_docs)
 
@@ -98,7 +98,7 @@ def _docs() -> Docs:
     from pathlib import Path
 
     from krm_merge.cli.help_pages import overview
-    from krm_merge.krm.program import Docs
+    from krm_merge.krm import Docs
     from krm_merge.startup import replace
 
     # An image of one function has the docs of that function.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from krm_merge.harmless import line, quoted
+from krm_merge.safe_text import line, quoted
 
 DEBUG: Final = "KRM_MERGE_DEBUG"
 """The environment variable that adds tracebacks."""

@@ -182,16 +182,18 @@ def _refuse(self: object, name: str, *value: object) -> None:
     raise AttributeError(f"{type(self).__qualname__} is a value, so its {name} cannot change; use replace")
 
 
-def lazy_face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def lazy_interface(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose public names are imported when somebody asks for them (PEP 562).
 
-    `homes` maps modules to the public names that they define, separated by blanks.
+    `homes` maps modules in the package to the public names that they define, separated by blanks.
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
 
     def get(name: str) -> object:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home_of[name]), name)
+        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
     return get, lambda: sorted({*home_of, *vars(sys.modules[package])})

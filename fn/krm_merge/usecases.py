@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.decisions.policy import OnConflict, OnDelete, Policy, Rule
-from krm_merge.merge.decisions.resolution import Resolutions
-from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.tree import Changed, Changes, File, PackageError, Tree, leads_out, read_file
-from krm_merge.packages.merge.other_files import MARKER_SIZE, marked_changes
-from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.krm import Results
+from krm_merge.merge import OnConflict, OnDelete, PackageDecisions, PackageMerger, Policy, Resolutions, Rule
+from krm_merge.packages import (
+    MARKER_SIZE,
+    Changed,
+    Changes,
+    File,
+    PackageError,
+    Tree,
+    leads_out,
+    marked_changes,
+    merge_trees,
+    read_file,
+)
 from krm_merge.policy import (
     NO_POLICY,
     PackagePolicy,
@@ -33,13 +39,13 @@ from krm_merge.policy import (
     stale_message,
     stale_resolutions,
 )
-from krm_merge.report.record import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
+from krm_merge.report import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.startup import replace
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 # The merge driver, which git starts for each file, needs neither git's repositories nor manifests.
 if TYPE_CHECKING:
-    from krm_merge.packages.update import Repositories, Updated
+    from krm_merge.packages import Repositories, Updated
     from krm_merge.vendored.merging import VendoredManifests
 
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
@@ -171,13 +177,13 @@ class Outcome:
 
     def records(self) -> list[DecisionRecord]:
         """A record for every decision."""
-        from krm_merge.report.reading import records_of
+        from krm_merge.report import records_of
 
         return records_of(self.decided, self.policy, left_open=self.has_markers)
 
     def report(self, package: str, *, with_contexts: bool = False) -> MergeReport:
         """All of it, `package` by name; `with_contexts` reads the merged files for the lines around conflicts."""
-        from krm_merge.report.reading import contexts_of
+        from krm_merge.report import contexts_of
 
         records, tree = self.records(), self.tree
         conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
@@ -238,9 +244,11 @@ class PackageUpdate:
 
     def merge(self, merger: PackageMerger) -> Outcome:
         """Updates it, and the packages inside that follow an upstream of their own. Raises PackageError."""
-        from krm_merge.packages.update import update
+        from krm_merge.packages import update_package
 
-        done = update(self.local, self.repositories, merger, name=self.name, ref=self.ref, strategy=self.strategy)
+        done = update_package(
+            self.local, self.repositories, merger, name=self.name, ref=self.ref, strategy=self.strategy
+        )
         sides: dict[str, RecordedSide] = {}
         # A package that was refused before its versions were known has none.
         for root in done.packages[:1]:
@@ -307,8 +315,8 @@ def merge_packages(
     root folder. Its choices and rules come first; its `onConflict` counts if `on_conflict` is "upstream". Raises
     KrmMergeError with all problems if an argument is invalid, or if the merge would not give a valid package.
     """
-    from krm_merge.krm.validation import check
-    from krm_merge.policy.models import MergeRules, list_keys_of, rules_of
+    from krm_merge.krm import check
+    from krm_merge.policy import MergeRules, list_keys_of, rules_of
 
     trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
     for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):

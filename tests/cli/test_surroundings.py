@@ -20,11 +20,11 @@ from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
 from krm_merge import interrupts
 from krm_merge.cli.app import main
 from krm_merge.git import program as git_program
-from krm_merge.harmless import bare_address, line, without_credentials
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Directory, File
 from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.safe_text import bare_address, line, without_credentials
 from packages.repositories import config_map, kptfile, snapshot, write
 
 TOKEN = "hunter2-and-more"
@@ -393,7 +393,7 @@ def test_addresses_without_credentials(url: str, shown: str, bare: str) -> None:
 def test_long_texts_beside_addresses_are_read_once() -> None:
     """Where time grew with the square of the length, this took an hour."""
     program = (
-        "from krm_merge.harmless import line\n"
+        "from krm_merge.safe_text import line\n"
         "text = 'a://b:' + 'c' * 800_000\n"
         "assert line(text) == text\n"
         "assert line('a://b:c' * 100_000 + '@h').endswith('@h')\n"

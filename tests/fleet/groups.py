@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from krm_merge.fleet.campaign import Campaign, CampaignUpstream, Publishing
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import TargetConflict
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.resolution import Choice, fingerprint
+from krm_merge.merge.decisions.policy import Choice, Nature, fingerprint
 from krm_merge.report.record import SideName
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.nodes import Value
 
 CHOICES: tuple[Choice, ...] = ("upstream", "local", "original", "value")
 

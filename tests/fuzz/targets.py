@@ -20,10 +20,9 @@ from krm_merge.patch.strategic.elements import first_directive
 from krm_merge.schema.builtin import builtin_schema
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.nodes import MappingNode, SequenceNode, TextError, value_of
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode, TextError, Value, from_value, to_value, value_of
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.stream import plain_lines
-from krm_merge.text.reading.values import Value, from_value, to_value
 from packages.merge.beside_git import Winner, failures, merge
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from krm_merge.fleet.repository import credentials_of
-from krm_merge.git.credentials import take_credentials
+from krm_merge.git.program import take_credentials
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import yaml
 
 from checkout import ROOT
 from e2e.hosts import SECONDS, installed_program, run
-from krm_merge.functions.dispatch import KINDS
+from krm_merge.functions import KINDS
 from krm_merge.krm.program import Docs
 from packages.repositories import config_map, write
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm_merge.krm import FieldPath, format_path, parse_path
-from krm_merge.krm.fieldpath import ANY, Step, covers
+from krm_merge.krm.identity import ANY, Step, covers
 
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 ODD = st.sampled_from(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from krm.resource_lists import HEAD, resource_list
 from krm_merge.krm import InputError, Resource, ResourceList, Result
 from krm_merge.krm.result import ResourceRef
+from krm_merge.text.reading.nodes import to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import to_value
 
 SEEDS = st.integers(0, 2**48)
 NEW = Resource.from_document

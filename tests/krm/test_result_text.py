@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from krm_merge.krm.result import ResourceRef, Result, results_text
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.reading.indents import Indents
-from krm_merge.text.reading.nodes import Entry
-from krm_merge.text.reading.values import Value, from_value
+from krm_merge.text.reading.layout import Indents
+from krm_merge.text.reading.nodes import Entry, Value, from_value
 
 ODD = [
     "",

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from generated.kptfiles import triples
 from kptfiles import resource_list
 from krm_merge.functions import process
-from krm_merge.krm.fieldpath import parse_path
-from krm_merge.merge.values.kptfile import faults
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
+from krm_merge.krm.identity import parse_path
+from krm_merge.merge.values.pipeline import faults
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, key_text, resolved, to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import key_text, to_value
 
 IDENTITIES = st.sampled_from(["document", "smart"])
 POLICIES = st.sampled_from(["upstream", "local"])

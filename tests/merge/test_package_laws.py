@@ -14,9 +14,8 @@ from generated.kptfiles import text
 from generated.packages import Package, edit_package, package
 from kptfiles import PLACE, resource_list
 from krm_merge.functions import process
-from krm_merge.text.reading.nodes import MappingNode, SequenceNode
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode, to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import to_value
 
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n"
 FILE = "resources.yaml"

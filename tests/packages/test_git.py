@@ -13,9 +13,8 @@ import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, git, wait_until
 from krm_merge.git import program
-from krm_merge.git.objects import GitObjects
 from krm_merge.git.program import GitError, GitTimeoutError
-from krm_merge.git.store import Remote, Store
+from krm_merge.git.store import GitObjects, Remote, Store
 from krm_merge.packages.files.tree import File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version, uncommitted_files
 from krm_merge.packages.git_cache import CACHE_VARIABLE

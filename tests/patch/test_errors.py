@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from generated.objects import SMALL, SpecShape
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import format_path
 from krm_merge.patch import PatchConflictError, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
 from krm_merge.patch.patches import PatchType, patches_of
 from krm_merge.schema.builtin import builtin_schema

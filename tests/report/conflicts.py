@@ -6,7 +6,7 @@ import json
 
 from checkout import ROOT
 from krm_merge import DecisionRecord, MergedPackage, merge_packages
-from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Nature
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "decisions.json").read_text(encoding="utf-8"))
 """The schema of a report as JSON."""

@@ -12,7 +12,7 @@ import yaml
 from e2e.in_process import krm_merge
 from fleet.world import World
 from krm_merge.functions import process
-from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.decisions.policy import Choice
 from krm_merge.packages.files.tree import Changed
 from packages.repositories import Repository, kptfile
 from report.secret_places import FILES, PLACES, POLICY, SIDES, leaked, package

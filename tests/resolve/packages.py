@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import Rule
-from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.decisions.policy import Choice, Nature, Rule
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.policy import RulesFile, find_policy
 from krm_merge.resolve.session import Session, Task

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from e2e.hosts import SECONDS
+from krm_merge.resolve.api import Api, Host
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, Step
-from krm_merge.resolve.interface import ConflictSession, Saved
+from krm_merge.resolve.interface import OF_PACKAGES, ConflictSession, Saved, SideLabels
+from krm_merge.resolve.server import Server
 from krm_merge.resolve.session import Session, Task
-from krm_merge.resolve.web.api import Api, Host
-from krm_merge.resolve.web.server import Server
-from krm_merge.resolve.words import OF_PACKAGES, SideLabels
 
 
 class Got(NamedTuple):

@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import scaled
-from krm_merge.merge.decisions.policy import Rule
-from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.decisions.policy import Choice, Rule
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Tree
 from krm_merge.report.record import DecisionRecord
-from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
+from krm_merge.resolve.interface import OF_PACKAGES, NotSettledError, RefusedChoiceError, choice_words
 from krm_merge.resolve.session import Session
-from krm_merge.resolve.words import OF_PACKAGES, choice_words
 from krm_merge.usecases import Mergeable, Outcome
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of

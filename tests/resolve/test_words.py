@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.resolve.words import OF_GIT, OF_PACKAGES, SideLabels, choice_words, what_happened
+from krm_merge.resolve.interface import OF_GIT, OF_PACKAGES, SideLabels, choice_words, what_happened
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.krm.identity import FieldPath, parse_path
 from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
 from krm_merge.schema.builtin import BuiltinSchema, any_object_schema, builtin_schema
 

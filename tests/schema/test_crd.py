@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.krm.fieldpath import parse_path
+from krm_merge.krm.identity import parse_path
 from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
 from krm_merge.schema.crd import CrdSchema, crd_schemas
 from krm_merge.text.reading.nodes import MappingNode

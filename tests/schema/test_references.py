@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import format_path
 from krm_merge.schema.references import references_in
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.schema.secrecy import Redaction, Secrecy, hidden_in, is_secret_file
-from krm_merge.schema.secret_names import is_secret_variable, is_telling
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
+from krm_merge.krm.identity import FieldPath, parse_path
+from krm_merge.schema.secrecy import Redaction, Secrecy, hidden_in, is_secret_file, is_secret_variable, is_telling
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved, to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import to_value
 
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: n, labels: {a: b}}\n"
 

@@ -15,7 +15,7 @@ import pytest
 
 from checkout import ROOT
 from e2e.hosts import SECONDS
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.identity import FieldPath
 from krm_merge.schema import ORDERED, SET, KeyedList
 from krm_merge.schema.builtin import BuiltinSchema, builtin_schema
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Child, Collection, Entry, MappingNode, Node, SequenceNode, resolved
+from krm_merge.text.reading.nodes import (
+    Child,
+    Collection,
+    Entry,
+    MappingNode,
+    Node,
+    SequenceNode,
+    Value,
+    from_value,
+    resolved,
+)
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import Value, from_value
 
 Path = tuple[str | int, ...]
 END = object()

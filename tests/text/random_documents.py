@@ -19,11 +19,12 @@ from krm_merge.text.reading.nodes import (
     Scalar,
     SequenceNode,
     TextError,
+    Value,
+    from_value,
     is_merge_key,
     value_of,
 )
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import Value, from_value
 
 T = TypeVar("T")
 

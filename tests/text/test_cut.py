@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm.resource_lists import HEAD, TRAPS, item, one_document, resource_list, slices_by_marks
-from krm_merge.text.cut import Slice, cut
+from krm_merge.text.cut import Slice, cut_items
 from krm_merge.text.reading.nodes import TextError
 
 SEEDS = st.integers(0, 2**48)
@@ -24,7 +24,7 @@ def listed(items: str, tail: str = "") -> bytes:
 
 
 def slices(data: bytes) -> list[bytes]:
-    return [part.data for part in cut(data).items or []]
+    return [part.data for part in cut_items(data).items or []]
 
 
 def settled(parts: list[bytes] | None) -> list[bytes] | None:
@@ -37,7 +37,7 @@ def test_slices_are_those_of_libyaml(seed: int) -> None:
     generated = resource_list(Random(seed))
     if not generated.is_yaml:
         return
-    parts = cut(generated.data)
+    parts = cut_items(generated.data)
     expected = slices_by_marks(generated.body)
     assert settled([part.data for part in parts.items or []] or None) == settled(expected)
     assert [name for name in parts.fields if name in generated.fields] == list(generated.fields)
@@ -46,7 +46,7 @@ def test_slices_are_those_of_libyaml(seed: int) -> None:
 @given(SEEDS)
 def test_slices_and_fields_make_up_the_text(seed: int) -> None:
     generated = resource_list(Random(seed))
-    if not generated.is_yaml or not (parts := cut(generated.data)).items:
+    if not generated.is_yaml or not (parts := cut_items(generated.data)).items:
         return
     pieces = [parts.before]
     for name, region in parts.fields.items():
@@ -59,7 +59,7 @@ def test_a_proved_slice_has_every_value_on_its_line(seed: int) -> None:
     generated = resource_list(Random(seed))
     if not generated.is_yaml:
         return
-    for part in cut(generated.data).items or []:
+    for part in cut_items(generated.data).items or []:
         if not part.proved:
             continue
         text = re.sub(r"\A( *)-", r"\1 ", part.data.decode())
@@ -87,7 +87,7 @@ def test_a_trap_does_not_end_an_item(trap: str, column: int) -> None:
 )
 def test_what_stands_above_the_list(start: str, newline: str) -> None:
     text = f"{start}{HEAD}items:\n- a: 1\n- b: 2\nfunctionConfig: {{}}\n".replace("\n", newline)
-    parts = cut(text.encode())
+    parts = cut_items(text.encode())
     assert [part.data for part in parts.items or []] == [f"- a: 1{newline}".encode(), f"- b: 2{newline}".encode()]
     assert parts.before == start.removeprefix("\ufeff").replace("\n", newline).encode()
     assert list(parts.fields) == ["apiVersion", "kind", "items", "functionConfig"]
@@ -99,18 +99,18 @@ def test_what_stands_above_the_list(start: str, newline: str) -> None:
 )
 @pytest.mark.parametrize("tail", ["", "extra: 1\n"])
 def test_no_items(value: str, tail: str) -> None:
-    parts = cut(f"{HEAD}items:{value}\n{tail}".encode())
+    parts = cut_items(f"{HEAD}items:{value}\n{tail}".encode())
     assert parts.items == []
 
 
 def test_without_the_field_items_there_is_no_list_of_them() -> None:
-    assert cut(HEAD.encode()).items is None
+    assert cut_items(HEAD.encode()).items is None
 
 
 @pytest.mark.parametrize("value", [" {}", " a", "\n  a: 1", " 1", " 'x'", " |\n  - a"])
 def test_items_that_are_no_list_are_refused(value: str) -> None:
     with pytest.raises(TextError, match="items is not a list"):
-        cut(f"{HEAD}items:{value}\n".encode())
+        cut_items(f"{HEAD}items:{value}\n".encode())
 
 
 SECOND = {
@@ -125,7 +125,7 @@ SECOND = {
 @pytest.mark.parametrize("data", SECOND.values(), ids=SECOND)
 def test_a_second_document_is_refused(data: bytes) -> None:
     with pytest.raises(TextError, match="2 documents"):
-        cut(data)
+        cut_items(data)
 
 
 @pytest.mark.parametrize("end", ["---\n", "...\n", "---\n# nothing\n", "# end\n", "\n\n"])
@@ -151,7 +151,7 @@ NOT_YAML = {
 @pytest.mark.parametrize("data", NOT_YAML.values(), ids=NOT_YAML)
 def test_what_cannot_be_cut_is_refused(data: bytes) -> None:
     with pytest.raises(TextError):
-        cut(data)
+        cut_items(data)
 
 
 def test_texts_in_quotes_that_can_be_read_in_many_ways_take_no_time() -> None:
@@ -166,7 +166,7 @@ LONG = ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x " * 30
 @pytest.mark.parametrize("line", LONG, ids=range(len(LONG)))
 def test_long_lines_take_no_time(line: str) -> None:
     with pytest.raises(TextError):
-        cut(listed(f"- {line}\n- b: 1\n- c: [\n"))
+        cut_items(listed(f"- {line}\n- b: 1\n- c: [\n"))
 
 
 def test_many_items() -> None:
@@ -191,13 +191,13 @@ FLOW = {
 
 @pytest.mark.parametrize("text", FLOW.values(), ids=FLOW)
 def test_items_between_brackets_become_items_of_a_block(text: str) -> None:
-    parts = cut(text.encode())
+    parts = cut_items(text.encode())
     assert [yaml.safe_load(part.data) for part in parts.items or []] == [[{"a": "x\n- y", "b": [1, "2"]}], [{"c": {}}]]
     assert yaml.safe_load(parts.fields["functionConfig"]) == {"functionConfig": {"d": 1}}
 
 
 def test_plain_items_are_proved_and_others_are_not() -> None:
-    parts = cut(listed("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
+    parts = cut_items(listed("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
     assert parts.items == [
         Slice(b"- a: 'x'\n  b: [1, {c: d}]\n", True),
         Slice(b"- a: 'x\n    y'\n", False),

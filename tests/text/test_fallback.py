@@ -12,8 +12,7 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.reemit import reemit, written_anew
 from krm_merge.text.editing.render import Rendering
-from krm_merge.text.reading.nodes import TextError
-from krm_merge.text.reading.values import to_value
+from krm_merge.text.reading.nodes import TextError, to_value
 from text.edits import Edit, tree
 
 COMPLEX = """\

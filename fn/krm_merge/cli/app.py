@@ -17,10 +17,9 @@ from krm_merge import interrupts, standard_output
 from krm_merge.cli.help_pages import COMMANDS
 from krm_merge.cli.output import TYPED, errors_printed, is_json_wanted, print_errors_as_json, say
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error, let_go
-from krm_merge.packages.files.disk import collect_notes
-from krm_merge.packages.files.tree import RefusedError
+from krm_merge.packages import RefusedError, collect_notes
+from krm_merge.safe_text import line, lines
 
 REFUSED = 1
 FAILED = 3
@@ -28,9 +27,15 @@ _SHARED_MODULES = {
     "cache": "settings",
     "completion": "reference",
     "config": "settings",
+    "diff": "compare",
     "help": "reference",
+    "merge_driver": "git",
+    "mergetool": "git",
     "names": "check",
+    "policy": "resolve",
     "schema": "reference",
+    "status": "check",
+    "update": "merge",
 }
 """The modules of commands that share one; each other command has a module of its name."""
 

@@ -6,19 +6,31 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemEditor, ItemFate, Summary, edits_of
-from krm_merge.functions.transform_resources.results import without_bookkeeping
-from krm_merge.krm.identity import flaw_of
-from krm_merge.krm.program import Function
-from krm_merge.krm.resource import Resource, ResourceError, report_rewriting
-from krm_merge.krm.resource_list import InputError, ResourceList
-from krm_merge.krm.result import Results
-from krm_merge.merge.package.schemas import CRD
-from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, read_file
-from krm_merge.text.document import text_of, written
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, in_lines_of, is_empty, joined
-from krm_merge.text.reading.values import from_value
+from krm_merge.functions.transform_results import without_bookkeeping
+from krm_merge.krm import (
+    Function,
+    InputError,
+    Resource,
+    ResourceError,
+    ResourceList,
+    Results,
+    flaw_of,
+    report_rewriting,
+)
+from krm_merge.merge import CRD
+from krm_merge.packages import Changes, File, PackageError, Tree, holds_resources, read_file
+from krm_merge.text import (
+    MappingNode,
+    TextError,
+    from_value,
+    in_lines_of,
+    is_empty,
+    joined,
+    read,
+    split_documents,
+    text_of,
+    written,
+)
 
 
 class Documents:
@@ -30,7 +42,7 @@ class Documents:
     def __init__(self, name: str, file: File, path: str | None = None) -> None:
         """Reads the file; messages name it by `name`, results by its path."""
         self._file = file
-        self._texts = cut(file.data, name)
+        self._texts = split_documents(file.data, name)
         self._all = [_resource(name, data, path, at) for at, data in enumerate(self._texts)]
 
     @property
@@ -132,7 +144,7 @@ def with_document(file: File | None, text: str) -> File:
     """A file with one more document; a new one where there is none."""
     if file is None:
         return File(text.encode())
-    first = cut(file.data)
+    first = split_documents(file.data)
     return File(joined([*first, in_lines_of(text.encode(), file.data)], file.data), file.mode)
 
 

@@ -15,14 +15,13 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.output import say
-from krm_merge.components.apply.repository import KRM_MERGE, Repository
+from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
-from krm_merge.git.credentials import credentials_for
+from krm_merge.git.program import credentials_for
 from krm_merge.git.store import Person, signing_settings
-from krm_merge.packages.files.tree import PackageError
-from krm_merge.packages.git_cache import GitCache
+from krm_merge.packages import GitCache, PackageError
 
 forge_kinds = click.option(
     "--forge",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.tree import PackageError, packages_below
-from krm_merge.report.forms.by_suffix import FORMS
+from krm_merge.krm import KPTFILE
+from krm_merge.packages import PackageError, packages_below
+from krm_merge.report import FORMS
 
 if TYPE_CHECKING:
     from krm_merge.usecases import OnConflictOrMarkers

@@ -14,9 +14,8 @@ from pydantic import BaseModel
 
 import krm_merge
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.program import Docs
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import to_value
+from krm_merge.krm import Docs
+from krm_merge.text import read, to_value
 
 JsonSchema: TypeAlias = dict[str, Any]
 

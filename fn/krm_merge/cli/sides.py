@@ -11,9 +11,18 @@ from typing import Final, TypeAlias
 import click
 
 from krm_merge.cli.output import opened_journal
-from krm_merge.packages.files.disk import write_file, write_tree
-from krm_merge.packages.files.tree import Changed, Changes, Directory, File, PackageError, Tree, read_file
-from krm_merge.packages.merge.side import path_of
+from krm_merge.packages import (
+    Changed,
+    Changes,
+    Directory,
+    File,
+    PackageError,
+    Tree,
+    path_of,
+    read_file,
+    write_file,
+    write_tree,
+)
 from krm_merge.usecases import MergeSides
 from krm_merge.vendored.merging import FOR_ONE_FILE, Given, align_manifests
 from krm_merge.vendored.vendorfile import FILE, ManifestSource

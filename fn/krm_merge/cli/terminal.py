@@ -12,14 +12,10 @@ from posixpath import join
 from shlex import quote
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from krm_merge.harmless import line
-from krm_merge.krm.fieldpath import format_path
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Severity
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.packages.files.tree import Tree
-from krm_merge.packages.git import Version
-from krm_merge.packages.update import Repositories
+from krm_merge.krm import KPTFILE, Severity, format_path
+from krm_merge.merge import PackageDecisions
+from krm_merge.packages import Repositories, Tree, Version
+from krm_merge.safe_text import line
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
-from krm_merge.krm.result import ResourceRef, Result, Severity
+from krm_merge.krm import ResourceRef, Result, Severity
 
 _API_VERSION = "appstudio.redhat.com/v1alpha1"
 

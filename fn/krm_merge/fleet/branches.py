@@ -22,11 +22,9 @@ from krm_merge.fleet.merge import Merging
 from krm_merge.fleet.repository import HEADS, TRAILER, GitStore, NewCommit, RepositoryMerger, heads_of, store_of
 from krm_merge.fleet.worker import digest_of
 from krm_merge.git import program as git_program
-from krm_merge.git.credentials import take_credentials
-from krm_merge.git.objects import GitObjects
-from krm_merge.git.program import GitError, WorkingTree
-from krm_merge.packages.files.tree import Directory, File, Tree
-from krm_merge.packages.git import CommittedFiles
+from krm_merge.git.program import GitError, WorkingTree, take_credentials
+from krm_merge.git.store import GitObjects
+from krm_merge.packages import CommittedFiles, Directory, File, Tree
 
 _DIFFERS = re.compile(rb"^(?:parent .*|gpgsig(?:-sha256)? .*(?:\n .*)*)\n", re.MULTILINE)
 _PERSON = re.compile(r"^committer (?P<name>[^<\n]*) <(?P<mail>[^>\n]*)> (?P<date>.*)$", re.MULTILINE)

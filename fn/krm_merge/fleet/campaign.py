@@ -18,20 +18,13 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from krm_merge.forges.interface import host_of
-from krm_merge.git.credentials import take_credentials
-from krm_merge.krm.validation import StrictModel, check
-from krm_merge.merge.decisions.policy import OnConflict
-from krm_merge.merge.decisions.resolution import Resolution, Resolutions
-from krm_merge.merge.package.merger import ListKeys
-from krm_merge.packages.files.disk import write_file
-from krm_merge.packages.files.tree import File, PackageError, UnavailableError, read_file, reason
-from krm_merge.policy import NO_POLICY, PackagePolicy, policy_from_model
-from krm_merge.policy.models import ListKeysModel, MergePolicy, list_keys_of
+from krm_merge.git.program import take_credentials
+from krm_merge.krm import StrictModel, check
+from krm_merge.merge import ListKeys, OnConflict, Resolution, Resolutions
+from krm_merge.packages import File, PackageError, UnavailableError, read_file, reason, write_file
+from krm_merge.policy import NO_POLICY, ListKeysModel, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
 from krm_merge.posix import file_locks, locked_soon
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import Value, from_value, to_value
+from krm_merge.text import MappingNode, TextError, Value, from_value, read, to_value, written
 
 _SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
 _BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")

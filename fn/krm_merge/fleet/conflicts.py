@@ -13,12 +13,11 @@ from typing import TypeAlias, get_args
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
 from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
 from krm_merge.fleet.worker import prepare, run_target
-from krm_merge.krm.fieldpath import parse_path
-from krm_merge.krm.result import ResourceRef, Results
-from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.packages.files.tree import File
+from krm_merge.krm import ResourceRef, Results, parse_path
+from krm_merge.merge import Choice
+from krm_merge.packages import File
 from krm_merge.policy import edit_policy
-from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName, resource_value
+from krm_merge.report import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName, resource_value
 from krm_merge.resolve.interface import (
     NO_VALUE,
     NOT_ALWAYS,
@@ -29,7 +28,7 @@ from krm_merge.resolve.interface import (
     Saved,
     custom_value,
 )
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 _EXAMPLES = 3
 _LENGTH_OF_ID = 12

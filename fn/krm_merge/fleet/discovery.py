@@ -11,10 +11,8 @@ from posixpath import normpath
 from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream
 from krm_merge.forges.interface import same_repository
 from krm_merge.git.program import GitError, WorkingTree
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.tree import PackageError, UnavailableError, belongs, read_file
-from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.kptfile import KptfileText
+from krm_merge.krm import KPTFILE
+from krm_merge.packages import GitRepositories, KptfileText, PackageError, UnavailableError, belongs, read_file
 
 _UNREACHABLE = "cannot be reached"
 

@@ -13,14 +13,12 @@ from urllib.parse import urlsplit
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.git.program import GitError, GitTimeoutError
-from krm_merge.harmless import line
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.packages.files.tree import UnavailableError
-from krm_merge.report.record import DecisionRecord, SideName, Status
-from krm_merge.report.words import anchor_of
-from krm_merge.text.reading.values import Value
+from krm_merge.krm import ResourceRef
+from krm_merge.merge import Choice, Nature
+from krm_merge.packages import UnavailableError
+from krm_merge.report import DecisionRecord, SideName, Status, anchor_of
+from krm_merge.safe_text import line
+from krm_merge.text import Value
 
 TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
 """What became of the merge of a target."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from krm_merge.fleet.job import NEED_ATTENTION, FailureClass, TargetConflict, TargetOutcome, TargetState
-from krm_merge.packages.files.tree import PackageError
+from krm_merge.packages import PackageError
 
 RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "unknown"]
 """`pushed` is a branch without a pull request; `unknown` is one that the forge does not show, which says nothing."""

@@ -11,19 +11,21 @@ from posixpath import join
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.job import LEFT_ALONE, Settings, TargetConflict, TargetOutcome, TargetState
 from krm_merge.forges.interface import same_repository
-from krm_merge.krm.fieldpath import covers, parse_path
-from krm_merge.krm.identity import Identity
-from krm_merge.merge.decisions.policy import Policy, Rule
-from krm_merge.merge.decisions.resolution import Resolution, Resolutions
-from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.tree import Changed, Changes, Subtree, Tree
-from krm_merge.packages.git import GitRepositories, Version
-from krm_merge.packages.merge.side import CommonTree
-from krm_merge.packages.update import RememberedRepositories
+from krm_merge.krm import Identity, covers, parse_path
+from krm_merge.merge import PackageMerger, Policy, Resolution, Resolutions, Rule
+from krm_merge.packages import (
+    Changed,
+    Changes,
+    CommonTree,
+    GitRepositories,
+    RememberedRepositories,
+    Subtree,
+    Tree,
+    Version,
+)
 from krm_merge.policy import PackagePolicy, combine, find_policy
-from krm_merge.report.forms.by_suffix import as_json
-from krm_merge.report.forms.markdown import render as as_markdown
-from krm_merge.report.record import DecisionRecord, MergeReport, RecordedSide
+from krm_merge.report import DecisionRecord, MergeReport, RecordedSide, as_json
+from krm_merge.report import render as as_markdown
 from krm_merge.usecases import Outcome, PackageUpdate
 
 

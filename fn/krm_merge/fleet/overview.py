@@ -13,9 +13,8 @@ from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_by
 from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.publish import WaveState, states_of
-from krm_merge.report.forms.html import Html, card, page, tag
-from krm_merge.report.forms.markdown import code, plain
-from krm_merge.text.reading.values import Value
+from krm_merge.report import Html, card, code, page, plain, tag
+from krm_merge.text import Value
 
 SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed", "unknown")
 """What a target may be, in the order of its life."""

@@ -24,7 +24,7 @@ from krm_merge.fleet.requests import (
     What,
     packages_of,
 )
-from krm_merge.harmless import line
+from krm_merge.safe_text import line
 
 _ALL = Wave("all")
 

@@ -22,12 +22,9 @@ from krm_merge.fleet.merge import Merging, TargetPackage
 from krm_merge.forges.choice import ForgeSettings
 from krm_merge.forges.interface import Pace, host_of
 from krm_merge.git import program as git_program
-from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
-from krm_merge.git.objects import GitObjects, TreeEntry
-from krm_merge.git.program import GitError
-from krm_merge.git.store import refusal
-from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, belongs, is_kptfile
-from krm_merge.packages.git import MODES
+from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, credentials_for
+from krm_merge.git.store import GitObjects, TreeEntry, refusal
+from krm_merge.packages import MODES, Changes, File, PackageError, Tree, belongs, is_kptfile
 
 HEADS: Final = "refs/heads/"
 TRAILER: Final = "Fleet-Campaign"

@@ -17,8 +17,8 @@ from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.job import grouped_by
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, now
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, UnavailableForgeError
-from krm_merge.harmless import line
-from krm_merge.report.forms.markdown import LONGEST
+from krm_merge.report import LONGEST
+from krm_merge.safe_text import line
 
 EQUAL_PROBLEMS_THAT_PAUSE = 5
 

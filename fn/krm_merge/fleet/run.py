@@ -19,15 +19,13 @@ from time import monotonic, sleep
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget
-from krm_merge.fleet.engines import Engine
 from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import HEADS, heads_of
-from krm_merge.fleet.worker import look_at, run_each, run_target
+from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
-from krm_merge.packages.files.tree import UnavailableError
-from krm_merge.packages.git import GitRepositories, uncommitted_files
+from krm_merge.packages import GitRepositories, UnavailableError, uncommitted_files
 
 _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""

@@ -23,8 +23,7 @@ from krm_merge.forges.interface import (
 )
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
-from krm_merge.packages.files.disk import write_file
-from krm_merge.packages.files.tree import File, PackageError, reason
+from krm_merge.packages import File, PackageError, reason, write_file
 from krm_merge.posix import file_locks
 
 

@@ -2,10 +2,61 @@
 
 from __future__ import annotations
 
+import os
+from importlib import import_module
+
 from krm_merge import krm
-from krm_merge.functions.dispatch import dispatch
+from krm_merge.krm import Function, ResourceList
+from krm_merge.safe_text import quoted
+from krm_merge.text import MappingNode, key_text
 
 __all__ = ["dispatch", "process"]
+
+API_VERSION = "fn.kpt.dev/v1alpha1"
+# Modules by kind, each with a function of its name: only the one that runs is imported.
+KINDS = {
+    "MergePackage": "merge_package",
+    "PatchResources": "patch_resources",
+    "TransformResources": "transform_resources",
+    "PlanComponentUpdates": "plan_component_updates",
+}
+CONFIG_MAP = "ConfigMap"
+FUNCTION_VARIABLE = "KRM_MERGE_FUNCTION"
+"""Names the function that a ConfigMap without `data.function` is for: an image of one function sets it."""
+
+
+def dispatch(resource_list: ResourceList) -> None:
+    """Runs the function that the functionConfig names; without one, that of the image, by default MergePackage."""
+    _run(resource_list)
+    # Names and values in messages come from untrusted packages.
+    resource_list.results.escape(as_lines=True)
+
+
+def _run(resource_list: ResourceList) -> None:
+    config = resource_list.function_config
+    kind = _text(config, "kind") if config is not None else CONFIG_MAP
+    if kind == CONFIG_MAP:
+        data = config.get("data") if config is not None else None
+        named = _text(data, "function") if isinstance(data, MappingNode) else ""
+        kind = named or os.environ.get(FUNCTION_VARIABLE) or "MergePackage"
+        field = "data.function"
+    else:
+        field = "kind"
+    if kind not in KINDS:
+        kinds = ", ".join(KINDS)
+        resource_list.results.error(
+            f"functionConfig: {field} is {quoted(kind) or 'missing'}; "
+            f"known are {kinds}, or ConfigMap with data.function",
+            path=field,
+        )
+        return
+    function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}"), KINDS[kind])
+    function(resource_list)
+
+
+def _text(node: MappingNode, field: str) -> str:
+    value = node.get(field)
+    return key_text(value) if value is not None else ""
 
 
 def process(data: bytes) -> krm.ProgramOutcome:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.components.digests.replacement import TagPolicy
-from krm_merge.krm.validation import StrictModel
-from krm_merge.merge.decisions.policy import OnConflict
-from krm_merge.policy.models import ListKeysModel, RedactionModel, RuleModel
+from krm_merge.components.digests import TagPolicy
+from krm_merge.krm import StrictModel
+from krm_merge.merge import OnConflict
+from krm_merge.policy import ListKeysModel, RedactionModel, RuleModel
 
 
 class _Choices(StrictModel):

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from posixpath import dirname, join, normpath, relpath
 
-from krm_merge.krm.identity import KPTFILE, Identity
-from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
-from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import Member
+from krm_merge.krm import (
+    INDEX,
+    KPTFILE,
+    LEGACY_INDEX,
+    LEGACY_PATH,
+    PACKAGE_PATH,
+    PATH,
+    Identity,
+    Resource,
+    ResourceError,
+    ResourceList,
+)
+from krm_merge.merge import Member
 from krm_merge.startup import pattern, replace
-from krm_merge.text.reading.nodes import MappingNode, resolved
-from krm_merge.text.reading.values import key_text
+from krm_merge.text import MappingNode, key_text, resolved
 
 _PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 
@@ -135,8 +143,8 @@ def set_place(item: Resource, path: str, index: int, root: str | None) -> None:
 
 def new_resource(member: Member, path: str, index: int) -> Resource:
     """A resource of upstream's text, as the document `index` of the file `path`."""
-    from krm_merge.schema.model import is_bookkeeping
-    from krm_merge.text.document import text_of
+    from krm_merge.schema import is_bookkeeping
+    from krm_merge.text import text_of
 
     resource = Resource.from_document(text_of(member.root))
     for name in resource.annotations:

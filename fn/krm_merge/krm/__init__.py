@@ -7,14 +7,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_merge.startup import lazy_face
+from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+    from krm_merge.krm.identity import ANY as ANY
+    from krm_merge.krm.identity import KPTFILE as KPTFILE
+    from krm_merge.krm.identity import KPTFILE_GROUP as KPTFILE_GROUP
+    from krm_merge.krm.identity import NO_RESOURCE as NO_RESOURCE
+    from krm_merge.krm.identity import FieldPath, format_path, parse_path
+    from krm_merge.krm.identity import Identity as Identity
+    from krm_merge.krm.identity import Step as Step
+    from krm_merge.krm.identity import covers as covers
+    from krm_merge.krm.identity import flaw_of as flaw_of
+    from krm_merge.krm.identity import generate_name_of as generate_name_of
+    from krm_merge.krm.identity import identity_of as identity_of
+    from krm_merge.krm.parallel import in_parallel as in_parallel
+    from krm_merge.krm.program import Docs as Docs
+    from krm_merge.krm.program import Function as Function
     from krm_merge.krm.program import ProgramOutcome, process, run
+    from krm_merge.krm.resource import ID_ANNOTATIONS as ID_ANNOTATIONS
+    from krm_merge.krm.resource import INDEX as INDEX
+    from krm_merge.krm.resource import LEGACY_INDEX as LEGACY_INDEX
+    from krm_merge.krm.resource import LEGACY_PATH as LEGACY_PATH
+    from krm_merge.krm.resource import PACKAGE_PATH as PACKAGE_PATH
+    from krm_merge.krm.resource import PATH as PATH
     from krm_merge.krm.resource import Resource, ResourceError
+    from krm_merge.krm.resource import report_rewriting as report_rewriting
     from krm_merge.krm.resource_list import InputError, ResourceList
     from krm_merge.krm.result import ResourceRef, Result, Results, Severity
+    from krm_merge.krm.selector import Pattern as Pattern
+    from krm_merge.krm.selector import Selector as Selector
+    from krm_merge.krm.selector import Target as Target
+    from krm_merge.krm.selector import TargetNames as TargetNames
+    from krm_merge.krm.selector import Targets as Targets
+    from krm_merge.krm.selector import pattern_of as pattern_of
+    from krm_merge.krm.validation import StrictModel as StrictModel
+    from krm_merge.krm.validation import check as check
+    from krm_merge.krm.validation import place_of as place_of
+    from krm_merge.krm.validation import too_many as too_many
+    from krm_merge.krm.validation import validate as validate
 
 __all__ = [
     "FieldPath",
@@ -33,13 +64,18 @@ __all__ = [
     "run",
 ]
 
-__getattr__, __dir__ = lazy_face(
+__getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "krm_merge.krm.fieldpath": "FieldPath format_path parse_path",
-        "krm_merge.krm.program": "ProgramOutcome process run",
-        "krm_merge.krm.resource": "Resource ResourceError",
-        "krm_merge.krm.resource_list": "InputError ResourceList",
-        "krm_merge.krm.result": "ResourceRef Result Results Severity",
+        "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
+        "format_path generate_name_of identity_of parse_path",
+        "parallel": "in_parallel",
+        "program": "Docs Function ProgramOutcome process run",
+        "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource "
+        "ResourceError report_rewriting",
+        "resource_list": "InputError ResourceList",
+        "result": "ResourceRef Result Results Severity",
+        "selector": "Pattern Selector Target TargetNames Targets pattern_of",
+        "validation": "StrictModel check place_of too_many validate",
     },
 )

@@ -1,10 +1,104 @@
-"""Which resource an object is: group, kind, namespace and name."""
+"""Which resource an object is, and paths of its fields: `spec.containers[name=web].ports[containerPort=80]`.
+
+Steps are a field name, a position in a list, or the key fields of a list element. `*` as a field matches any one step.
+"""
 
 from __future__ import annotations
 
-from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
-from krm_merge.text.reading.values import key_text
+import re
+from typing import TypeAlias
+
+from krm_merge.safe_text import quoted
+from krm_merge.startup import frozen, pattern
+from krm_merge.text import MappingNode, Node, Scalar, key_text
+
+ElementKey: TypeAlias = tuple[tuple[str, str], ...]
+Step: TypeAlias = "str | int | ElementKey"
+FieldPath: TypeAlias = tuple[Step, ...]
+"""The steps to a field: names, positions in lists, and key fields with their values; () is the whole document."""
+
+ANY = "*"
+
+_BARE_FIELD = pattern(r"[^.\[\]=\"',\s]+\Z")
+_BARE_VALUE = pattern(r"[^\[\]\"',\s](?:[^\[\]\"',\n\t]*[^\[\]\"',\s])?\Z")
+_TOKEN = pattern(
+    r"""(?P<dot>\.)?(?:
+        (?P<field>[^.\[\]"'\s]+)
+      | \["(?P<quoted>(?:[^"\\]|\\.)*)"\]
+      | \['(?P<single>[^']*)'\]
+      | \[(?P<index>[0-9]+)\]
+      | \[(?P<star>\*)\]
+      | \[(?P<keys>[^\]"=,]+=(?:"(?:[^"\\]|\\.)*"|[^"\],]*?)(?:,[^\]"=,]+=(?:"(?:[^"\\]|\\.)*"|[^"\],]*?))*)\]
+    )""",
+    re.VERBOSE,
+)
+_KEY = pattern(r'(?:^|,)([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)')
+
+
+def format_path(path: FieldPath) -> str:
+    """The path as text; fields with dots or brackets are quoted in brackets."""
+    out = ""
+    for step in path:
+        if isinstance(step, int):
+            out += f"[{step}]"
+        elif isinstance(step, tuple):
+            out += "[" + ",".join(f"{name}={_value(value)}" for name, value in step) + "]"
+        elif _BARE_FIELD.match(step):
+            out += f".{step}" if out else step
+        else:
+            out += "[" + _quote(step) + "]"
+    return out
+
+
+def parse_path(text: str) -> FieldPath:
+    """Reads a path. Raises ValueError naming the column of what it does not understand."""
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or bool(match["dot"]) != (bool(steps) and match["field"] is not None):
+            raise ValueError(f"cannot read the field path {quoted(text)!r} at column {position + 1}")
+        if match["field"] is not None:
+            steps.append(match["field"])
+        elif match["quoted"] is not None:
+            steps.append(_unquote(match["quoted"]))
+        elif match["single"] is not None:
+            steps.append(match["single"])
+        elif match["index"] is not None:
+            steps.append(int(match["index"]))
+        elif match["star"] is not None:
+            steps.append(ANY)
+        else:
+            keys = _KEY.findall(match["keys"])
+            steps.append(tuple((name, _unquote(value[1:-1]) if value[:1] == '"' else value) for name, value in keys))
+        position = match.end()
+    if not steps:
+        raise ValueError("a field path is empty")
+    return tuple(steps)
+
+
+def covers(rule: FieldPath, path: FieldPath) -> bool:
+    """Whether a rule's path names this path or something above it. Element keys may be given in part."""
+    return len(rule) <= len(path) and all(_step_matches(r, p) for r, p in zip(rule, path, strict=False))
+
+
+def _step_matches(rule: Step, step: Step) -> bool:
+    if rule in (ANY, step):
+        return True
+    return isinstance(rule, tuple) and isinstance(step, tuple) and set(rule) <= set(step)
+
+
+def _value(value: str) -> str:
+    return value if _BARE_VALUE.match(value) else _quote(value)
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
 
 KPTFILE = "Kptfile"
 KPTFILE_GROUP = "kpt.dev"

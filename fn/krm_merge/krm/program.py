@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import line
 from krm_merge.internal_error import internal_error, let_go
 from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.safe_text import line
 from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ class Docs:
         """For programs: the fields of the Go SDK's `--doc`."""
         import json
 
-        from krm_merge.text.reading.reader import read
-        from krm_merge.text.reading.values import to_value
+        from krm_merge.text import read, to_value
 
         sections = self.sections()
         metadata = to_value(read(self.metadata)) if self.metadata else {}
@@ -99,7 +98,7 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     line_end = b"\n"
     if b"\r" in data:
         # W5. kpt writes LF, so that its runs do without this import.
-        from krm_merge.text.reading.stream import plain_lines, usual_line_end
+        from krm_merge.text import plain_lines, usual_line_end
 
         line_end, data = usual_line_end(data), plain_lines(data)
     try:

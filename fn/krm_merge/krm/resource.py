@@ -6,19 +6,27 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
-from krm_merge.krm.identity import Identity
+from krm_merge.krm.identity import FieldPath, Identity, format_path, parse_path
 from krm_merge.krm.result import ResourceRef, Results
 from krm_merge.startup import pattern
-from krm_merge.text.cut import Slice
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode, TextError, resolved
-from krm_merge.text.reading.values import Value, from_value, key_text, to_value
+from krm_merge.text import (
+    Comments,
+    Editor,
+    Entry,
+    MappingNode,
+    Node,
+    SequenceNode,
+    Slice,
+    TextError,
+    Value,
+    from_value,
+    key_text,
+    resolved,
+    to_value,
+)
 
 if TYPE_CHECKING:
-    from krm_merge.text.document import Rendered
-    from krm_merge.text.editing.change import KeysOf
+    from krm_merge.text import KeysOf, Rendered
 
 
 PATH = "internal.config.kubernetes.io/path"
@@ -91,7 +99,7 @@ class Resource:
         return self._root
 
     def _read(self) -> MappingNode:
-        from krm_merge.text.reading.reader import read
+        from krm_merge.text import read
 
         try:
             text = (self.slice.data if self._settled is None else self._settled).decode("utf-8")
@@ -112,7 +120,7 @@ class Resource:
     @property
     def source(self) -> str:
         """The text that it was read from."""
-        from krm_merge.text.reading.layout import source_of
+        from krm_merge.text import source_of
 
         return source_of(self.root).text
 
@@ -256,7 +264,7 @@ class Resource:
         Objects identical in both are skipped. `keys_of` gives the fields that identify the elements of the list
         at a path (without steps into elements), so that an element with other values keeps its text, too.
         """
-        from krm_merge.text.editing.change import Change
+        from krm_merge.text import Change
 
         change = Change(self.editor, keys_of) if keys_of is not None else Change(self.editor)
         change.mapping(self.root, old, new)
@@ -331,7 +339,7 @@ class Resource:
 
     def merged(self) -> MappingNode:
         """The object after the changes, read from its new text. Raises TextError."""
-        from krm_merge.text.reading.reader import read
+        from krm_merge.text import read
 
         if not self.is_changed:
             return self.root
@@ -347,7 +355,7 @@ class Resource:
         return self._rendered is not None and self._rendered.by_fallback
 
     def _render(self) -> Rendered:
-        from krm_merge.text.document import rendered
+        from krm_merge.text import rendered
 
         if self._rendered is None or self._revision != self.editor.revision:
             self._rendered, self._revision = rendered(self.editor), self.editor.revision
@@ -358,7 +366,7 @@ class Resource:
 
         `root` is the tree of the text, where it was read. An item lacks the annotations that `drop_ids` removes.
         """
-        from krm_merge.text.document import Rendered
+        from krm_merge.text import Rendered
 
         if text == self.source:
             return

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource, report_rewriting
 from krm_merge.krm.result import Results
-from krm_merge.text.cut import Cut, cut
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.safe_text import quoted
+from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
@@ -36,7 +34,7 @@ class ResourceList:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("stdin: not UTF-8; a ResourceList is UTF-8 text")
         try:
-            parts = cut(data)
+            parts = cut_items(data)
         except TextError as error:
             raise InputError(f"stdin: {error}" if error.line else f"stdin: not a ResourceList: {error}") from None
         result = cls(parts)
@@ -59,7 +57,7 @@ class ResourceList:
         return "" if node is None or isinstance(node, MappingNode) else str(to_value(node))
 
     def _read_field(self, name: str):  # type: ignore[no-untyped-def]
-        from krm_merge.text.reading.reader import read
+        from krm_merge.text import read
 
         region = self._parts.fields.get(name)
         if region is None:

@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from krm_merge.harmless import line, lines, without_credentials
+from krm_merge.safe_text import line, lines, without_credentials
 from krm_merge.startup import fresh, frozen, replace
-from krm_merge.text.reading.indents import STEP
-from krm_merge.text.reading.nodes import Scalar
-from krm_merge.text.reading.scalar_text import block_text, line_text, needs_block
-from krm_merge.text.reading.values import Value, from_value
+from krm_merge.text import STEP, Scalar, Value, block_text, from_value, line_text, needs_block
 
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack

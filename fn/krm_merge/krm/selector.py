@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import quoted
 from krm_merge.krm.identity import Identity
 from krm_merge.limits import COMPARISONS
-from krm_merge.text.reading.values import Value
+from krm_merge.safe_text import quoted
+from krm_merge.text import Value
 
 Labels: TypeAlias = Mapping[str, str]
 

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.limits import RESOLUTIONS, RULES
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.values import Value, key_text
+from krm_merge.text import MappingNode, Value, key_text
 
 Model = TypeVar("Model", bound=BaseModel)
 

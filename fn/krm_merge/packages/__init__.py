@@ -2,3 +2,104 @@
 
 `directory`, `write`, `journal` and `git` touch the disk and start programs; the others are pure.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_merge.startup import lazy_interface
+
+if TYPE_CHECKING:
+    from krm_merge.packages.files.disk import collect_notes as collect_notes
+    from krm_merge.packages.files.disk import note as note
+    from krm_merge.packages.files.disk import write_file as write_file
+    from krm_merge.packages.files.disk import write_new as write_new
+    from krm_merge.packages.files.disk import write_tree as write_tree
+    from krm_merge.packages.files.journal import Journal as Journal
+    from krm_merge.packages.files.tree import Changed as Changed
+    from krm_merge.packages.files.tree import Changes as Changes
+    from krm_merge.packages.files.tree import Directory as Directory
+    from krm_merge.packages.files.tree import File as File
+    from krm_merge.packages.files.tree import PackageError as PackageError
+    from krm_merge.packages.files.tree import RefusedError as RefusedError
+    from krm_merge.packages.files.tree import Subtree as Subtree
+    from krm_merge.packages.files.tree import Tree as Tree
+    from krm_merge.packages.files.tree import UnavailableError as UnavailableError
+    from krm_merge.packages.files.tree import belongs as belongs
+    from krm_merge.packages.files.tree import holds_resources as holds_resources
+    from krm_merge.packages.files.tree import is_json as is_json
+    from krm_merge.packages.files.tree import is_kptfile as is_kptfile
+    from krm_merge.packages.files.tree import leads_out as leads_out
+    from krm_merge.packages.files.tree import packages_below as packages_below
+    from krm_merge.packages.files.tree import read_file as read_file
+    from krm_merge.packages.files.tree import reason as reason
+    from krm_merge.packages.git import MODES as MODES
+    from krm_merge.packages.git import CommittedFiles as CommittedFiles
+    from krm_merge.packages.git import GitRepositories as GitRepositories
+    from krm_merge.packages.git import Version as Version
+    from krm_merge.packages.git import uncommitted_files as uncommitted_files
+    from krm_merge.packages.git_cache import CachedRepository as CachedRepository
+    from krm_merge.packages.git_cache import GitCache as GitCache
+    from krm_merge.packages.kpt import fetched_by_kpt as fetched_by_kpt
+    from krm_merge.packages.kpt import updated_by_kpt as updated_by_kpt
+    from krm_merge.packages.kptfile import CONFIG_FILE as CONFIG_FILE
+    from krm_merge.packages.kptfile import STRATEGIES as STRATEGIES
+    from krm_merge.packages.kptfile import KptfileText as KptfileText
+    from krm_merge.packages.kptfile import add_function as add_function
+    from krm_merge.packages.kptfile import is_version as is_version
+    from krm_merge.packages.kptfile import merge_function_config as merge_function_config
+    from krm_merge.packages.kptfile import newer_versions as newer_versions
+    from krm_merge.packages.kptfile import remove_function as remove_function
+    from krm_merge.packages.kptfile import same_major as same_major
+    from krm_merge.packages.kptfile_model import Kptfile as Kptfile
+    from krm_merge.packages.merge.moved import Moves as Moves
+    from krm_merge.packages.merge.moved import Relocated as Relocated
+    from krm_merge.packages.merge.moved import follow as follow
+    from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
+    from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
+    from krm_merge.packages.merge.other_files import marked_changes as marked_changes
+    from krm_merge.packages.merge.side import CommonTree as CommonTree
+    from krm_merge.packages.merge.side import PackageVersion as PackageVersion
+    from krm_merge.packages.merge.side import path_of as path_of
+    from krm_merge.packages.merge.side import read_graph as read_graph
+    from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
+    from krm_merge.packages.merge.trees import MergedTree as MergedTree
+    from krm_merge.packages.merge.trees import differences as differences
+    from krm_merge.packages.merge.trees import merge_trees as merge_trees
+    from krm_merge.packages.references.edits import list_files as list_files
+    from krm_merge.packages.references.edits import list_new_files as list_new_files
+    from krm_merge.packages.references.graph import PackageGraph as PackageGraph
+    from krm_merge.packages.references.graph import is_naming as is_naming
+    from krm_merge.packages.references.intact import SIDES as SIDES
+    from krm_merge.packages.references.intact import MergedVersions as MergedVersions
+    from krm_merge.packages.references.intact import SideName as SideName
+    from krm_merge.packages.references.intact import keep_intact as keep_intact
+    from krm_merge.packages.update import RememberedRepositories as RememberedRepositories
+    from krm_merge.packages.update import Repositories as Repositories
+    from krm_merge.packages.update import Updated as Updated
+    from krm_merge.packages.update import update_package as update_package
+
+__getattr__, __dir__ = lazy_interface(
+    __name__,
+    {
+        "files.disk": "collect_notes note write_file write_new write_tree",
+        "files.journal": "Journal",
+        "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
+        "UnavailableError belongs holds_resources is_json is_kptfile leads_out packages_below read_file "
+        "reason",
+        "git": "CommittedFiles GitRepositories MODES Version uncommitted_files",
+        "git_cache": "CachedRepository GitCache",
+        "kpt": "fetched_by_kpt updated_by_kpt",
+        "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
+        "newer_versions remove_function same_major",
+        "kptfile_model": "Kptfile",
+        "merge.moved": "Moves Relocated follow",
+        "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
+        "merge.side": "CommonTree PackageVersion path_of read_graph",
+        "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
+        "references.edits": "list_files list_new_files",
+        "references.graph": "PackageGraph is_naming",
+        "references.intact": "MergedVersions SIDES SideName keep_intact",
+        "update": "RememberedRepositories Repositories Updated update_package",
+    },
+)

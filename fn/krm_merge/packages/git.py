@@ -13,9 +13,8 @@ from posixpath import join, normpath
 from typing import NamedTuple
 
 from krm_merge.git import program
-from krm_merge.git.objects import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
 from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
-from krm_merge.harmless import quoted, without_credentials
+from krm_merge.git.store import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
 from krm_merge.packages.files.tree import (
     File,
     Mode,
@@ -28,7 +27,8 @@ from krm_merge.packages.files.tree import (
 )
 from krm_merge.packages.git_cache import GitCache
 from krm_merge.packages.kptfile import nearest, newest_version
-from krm_merge.temporary import temporary_directory
+from krm_merge.posix import temporary_directory
+from krm_merge.safe_text import quoted, without_credentials
 
 
 class CommittedFiles:

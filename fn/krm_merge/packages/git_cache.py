@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from krm_merge.harmless import bare_address
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages.files.tree import PackageError, reason
 from krm_merge.posix import file_locks, is_own
+from krm_merge.safe_text import bare_address
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 

@@ -12,11 +12,11 @@ from posixpath import dirname, join, normpath
 
 from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
-from krm_merge.harmless import without_credentials
-from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm import KPTFILE
 from krm_merge.packages.files.disk import write_new
 from krm_merge.packages.files.tree import Directory, File, PackageError, Tree, reason
-from krm_merge.temporary import temporary_directory
+from krm_merge.posix import temporary_directory
+from krm_merge.safe_text import without_credentials
 
 _INSTALL = "install it: https://kpt.dev/installation"
 _NAMELESS = "package"

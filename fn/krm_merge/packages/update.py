@@ -7,19 +7,16 @@ from dataclasses import dataclass, field
 from posixpath import dirname, join, normpath
 from typing import Final, Protocol
 
-from krm_merge.harmless import quoted
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Result, Results
-from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.krm import KPTFILE, Result, Results
+from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Subtree, Tree, is_kptfile, refuse_repositories
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.merge.origin import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
+from krm_merge.safe_text import quoted
 from krm_merge.startup import replace
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 _SHOWN = 10
 
@@ -182,7 +179,7 @@ class Update:
     decided: list[PackageDecisions] = field(default_factory=list)
 
 
-def update(
+def update_package(
     local: Tree,
     repositories: Repositories,
     merge: PackageMerger,

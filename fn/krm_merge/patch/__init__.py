@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_merge.startup import lazy_face
+from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
     from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_merge, create_merge_three_way
@@ -39,14 +39,14 @@ __all__ = [
     "merge_patches",
 ]
 
-__getattr__, __dir__ = lazy_face(
+__getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "krm_merge.patch.json_patch": "JsonPatch apply_merge create_merge create_merge_three_way",
-        "krm_merge.patch.model": "AnyShape Field PatchConflictError PatchError SchemaShape Shape TypeShape",
-        "krm_merge.patch.strategic.apply": "apply",
-        "krm_merge.patch.strategic.combine": "have_conflicts merge_patches",
-        "krm_merge.patch.strategic.create": "create create_three_way",
-        "krm_merge.patch.strategic.elements": "ListOrder MergeKeys Moved",
+        "json_patch": "JsonPatch apply_merge create_merge create_merge_three_way",
+        "model": "AnyShape Field PatchConflictError PatchError SchemaShape Shape TypeShape",
+        "strategic.apply": "apply",
+        "strategic.combine": "have_conflicts merge_patches",
+        "strategic.create": "create create_three_way",
+        "strategic.elements": "ListOrder MergeKeys Moved",
     },
 )

@@ -8,8 +8,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from krm_merge.harmless import LONGEST_QUOTE
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm import FieldPath
 from krm_merge.limits import Copies
 from krm_merge.patch.model import (
     PatchConflictError,
@@ -21,9 +20,9 @@ from krm_merge.patch.model import (
     shown_operation,
 )
 from krm_merge.patch.strategic.combine import have_conflicts
-from krm_merge.schema.secrecy import Secrecy
-from krm_merge.text.reading.reader import MAX_DEPTH
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.safe_text import LONGEST_QUOTE
+from krm_merge.schema import Secrecy
+from krm_merge.text import MAX_DEPTH, Object, Value
 
 
 def apply_merge(document: Value, patch: Value) -> Value:

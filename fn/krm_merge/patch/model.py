@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import REDACTED
-from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.krm import FieldPath, format_path
+from krm_merge.safe_text import REDACTED
 from krm_merge.schema import KeyedList, Schema
-from krm_merge.text.reading.scalars import Canonical, python_value
-from krm_merge.text.reading.values import Object, Value, same
+from krm_merge.text import Canonical, Object, Value, python_value, same
 
 _SHOWN = 200
 _OF_OPERATIONS = ("op", "path", "from")

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.krm.selector import Target
+from krm_merge.krm import FieldPath, Target
 from krm_merge.limits import Copies
 from krm_merge.patch.json_patch import JsonPatch, apply_merge, without_nulls
 from krm_merge.patch.model import PatchError, Shape
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.elements import PATCH, ListOrder, MergeKeys, Moved, first_directive, is_directive
-from krm_merge.schema.secrecy import hidden_in
-from krm_merge.text.reading.nodes import TextError
-from krm_merge.text.reading.reader import read_all
-from krm_merge.text.reading.values import Object, Value, to_value
+from krm_merge.schema import hidden_in
+from krm_merge.text import Object, TextError, Value, read_all, to_value
 
 PatchType: TypeAlias = Literal["strategic", "merge", "json"]
 

@@ -7,75 +7,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_merge.startup import lazy_face
+from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.policy.editing import (
-        RecordedChoice,
-        edit_policy,
-        memory_path,
-        prune_policy,
-        recall,
-        remember,
-        rule_value,
-    )
-    from krm_merge.policy.package_policy import (
-        FILE,
-        KIND,
-        NO_POLICY,
-        PackagePolicy,
-        PolicyError,
-        RulesError,
-        RulesFile,
-        collect_redactions,
-        combine,
-        find_policy,
-        find_policy_around,
-        is_policy,
-        parse_policy,
-        policy_from_model,
-        read_policy,
-        read_policy_files,
-        read_rules,
-        stale_message,
-        stale_resolutions,
-    )
+    from krm_merge.policy.models import ListKeysModel as ListKeysModel
+    from krm_merge.policy.models import MergePolicy as MergePolicy
+    from krm_merge.policy.models import MergeRules as MergeRules
+    from krm_merge.policy.models import RedactionModel as RedactionModel
+    from krm_merge.policy.models import RuleModel as RuleModel
+    from krm_merge.policy.models import list_keys_of as list_keys_of
+    from krm_merge.policy.models import redactions_of as redactions_of
+    from krm_merge.policy.models import rules_of as rules_of
+    from krm_merge.policy.package_policy import KIND as KIND
+    from krm_merge.policy.package_policy import NO_POLICY as NO_POLICY
+    from krm_merge.policy.package_policy import Key as Key
+    from krm_merge.policy.package_policy import PackagePolicy as PackagePolicy
+    from krm_merge.policy.package_policy import PolicyError as PolicyError
+    from krm_merge.policy.package_policy import RecordedChoice as RecordedChoice
+    from krm_merge.policy.package_policy import RulesError as RulesError
+    from krm_merge.policy.package_policy import RulesFile as RulesFile
+    from krm_merge.policy.package_policy import collect_redactions as collect_redactions
+    from krm_merge.policy.package_policy import combine as combine
+    from krm_merge.policy.package_policy import edit_policy as edit_policy
+    from krm_merge.policy.package_policy import find_policy as find_policy
+    from krm_merge.policy.package_policy import find_policy_around as find_policy_around
+    from krm_merge.policy.package_policy import is_policy as is_policy
+    from krm_merge.policy.package_policy import memory_path as memory_path
+    from krm_merge.policy.package_policy import parse_policy as parse_policy
+    from krm_merge.policy.package_policy import policy_from_model as policy_from_model
+    from krm_merge.policy.package_policy import prune_policy as prune_policy
+    from krm_merge.policy.package_policy import read_policy as read_policy
+    from krm_merge.policy.package_policy import read_rules as read_rules
+    from krm_merge.policy.package_policy import recall as recall
+    from krm_merge.policy.package_policy import remember as remember
+    from krm_merge.policy.package_policy import rule_value as rule_value
+    from krm_merge.policy.package_policy import stale_message as stale_message
+    from krm_merge.policy.package_policy import stale_resolutions as stale_resolutions
 
-__all__ = [
-    "FILE",
-    "KIND",
-    "NO_POLICY",
-    "PackagePolicy",
-    "PolicyError",
-    "RecordedChoice",
-    "RulesError",
-    "RulesFile",
-    "collect_redactions",
-    "combine",
-    "edit_policy",
-    "find_policy",
-    "find_policy_around",
-    "is_policy",
-    "memory_path",
-    "parse_policy",
-    "policy_from_model",
-    "prune_policy",
-    "read_policy",
-    "read_policy_files",
-    "read_rules",
-    "recall",
-    "remember",
-    "rule_value",
-    "stale_message",
-    "stale_resolutions",
-]
-
-__getattr__, __dir__ = lazy_face(
+__getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "krm_merge.policy.editing": "RecordedChoice edit_policy memory_path prune_policy recall remember rule_value",
-        "krm_merge.policy.package_policy": "FILE KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile "
-        "collect_redactions combine find_policy find_policy_around is_policy parse_policy policy_from_model "
-        "read_policy read_policy_files read_rules stale_message stale_resolutions",
+        "models": "ListKeysModel MergePolicy MergeRules RedactionModel RuleModel list_keys_of redactions_of rules_of",
+        "package_policy": "KIND Key NO_POLICY PackagePolicy PolicyError RecordedChoice RulesError "
+        "RulesFile collect_redactions combine edit_policy find_policy find_policy_around is_policy "
+        "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall remember "
+        "rule_value stale_message stale_resolutions",
     },
 )

@@ -7,15 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from krm_merge.krm.fieldpath import parse_path
-from krm_merge.krm.identity import Identity
-from krm_merge.krm.validation import StrictModel
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import OnConflict, Rule
-from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.merge.package.merger import ListKeys
-from krm_merge.schema.secrecy import Redaction
-from krm_merge.schema.secret_names import is_secret_kind
+from krm_merge.krm import Identity, StrictModel, parse_path
+from krm_merge.merge import Choice, ListKeys, Nature, OnConflict, Rule
+from krm_merge.schema import Redaction, is_secret_kind
 
 
 def _checked_path(text: str) -> str:

@@ -1,31 +1,47 @@
-"""The policy of a package, `kind: MergePolicy`, and files of rules: find, read and combine them (rules M1-M3)."""
+"""The policy of a package, `kind: MergePolicy`, and files of rules: found, read, combined, edited (rules M1-M3).
+
+Choices that were made in merges of git are in a file of that form in the repository's own folder, where the next merge
+finds them: as git's rerere, but by what the conflict is about, whatever file and lines it is in.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.identity import KPTFILE, identity_of
-from krm_merge.merge.decisions.member import MERGE_POLICY, PackageDecisions
-from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
-from krm_merge.packages.files.tree import Tree, holds_resources
-from krm_merge.schema.secrecy import Redaction
+from krm_merge.git.program import GitError, WorkingTree
+from krm_merge.krm import KPTFILE, Identity, Resource, ResourceRef, format_path, identity_of
+from krm_merge.krm import Step as PathStep
+from krm_merge.merge import (
+    MERGE_POLICY,
+    NO_RESOLUTIONS,
+    Nature,
+    OnConflict,
+    PackageDecisions,
+    Policy,
+    Resolution,
+    Resolutions,
+    Rule,
+    is_of_place,
+    without_positions,
+)
+from krm_merge.packages import File, Tree, holds_resources, read_file, write_file
+from krm_merge.posix import is_own
+from krm_merge.report import resource_value
+from krm_merge.schema import Redaction
 from krm_merge.startup import replace
-from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import TextError
-from krm_merge.text.reading.reader import read, read_all
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.text import MappingNode, SequenceNode, TextError, Value, document_text, read, read_all, to_value
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from krm_merge.merge.package.merger import ListKeys
+    from krm_merge.merge import ListKeys
     from krm_merge.policy.models import MergePolicy
+
 
 KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
@@ -47,7 +63,7 @@ class PackagePolicy:
     resolutions: Resolutions = NO_RESOLUTIONS
     redactions: tuple[Redaction, ...] = ()
     file: str = ""
-    root: nodes.MappingNode | None = None
+    root: MappingNode | None = None
 
     @property
     def target_file(self) -> str:
@@ -92,7 +108,7 @@ def find_policy(package: Tree) -> PackagePolicy:
 def find_policy_around(file: Path) -> PackagePolicy:
     """The MergePolicy of the package that a file of the working directory is in. Raises KrmMergeError."""
     # The function, which has no files, does not pay for this import.
-    from krm_merge.packages.files.tree import read_file
+    from krm_merge.packages import read_file
 
     if file.is_absolute() or ".." in file.parts:
         return NO_POLICY
@@ -129,22 +145,22 @@ def _may_be_policy(data: bytes) -> bool:
     return _MAY_BE_POLICY.search(data) is not None
 
 
-def _policies(file: str, data: bytes) -> list[nodes.MappingNode]:
+def _policies(file: str, data: bytes) -> list[MappingNode]:
     try:
         roots = list(read_all(data.decode("utf-8")))
     except (UnicodeDecodeError, TextError) as error:
         if file == FILE:
             raise PolicyError(f"{file}: {error}") from None
         return []
-    return [root for root in roots if isinstance(root, nodes.MappingNode) and is_policy(root)]
+    return [root for root in roots if isinstance(root, MappingNode) and is_policy(root)]
 
 
-def is_policy(root: nodes.MappingNode) -> bool:
+def is_policy(root: MappingNode) -> bool:
     """Whether a resource is of our kind MergePolicy."""
     return identity_of(root).group_kind == MERGE_POLICY
 
 
-def read_policy(file: str, root: nodes.MappingNode) -> PackagePolicy:
+def read_policy(file: str, root: MappingNode) -> PackagePolicy:
     """Reads a MergePolicy. Raises PolicyError naming every invalid field."""
     value = to_value(root)
     assert isinstance(value, dict)
@@ -154,7 +170,7 @@ def read_policy(file: str, root: nodes.MappingNode) -> PackagePolicy:
 
 def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
     """The same from a plain value."""
-    from krm_merge.krm.validation import check
+    from krm_merge.krm import check
     from krm_merge.policy.models import MergePolicy
 
     model, problems = check(MergePolicy, value)
@@ -169,7 +185,7 @@ def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
     """The same from a checked model."""
-    from krm_merge.krm.fieldpath import parse_path
+    from krm_merge.krm import parse_path
     from krm_merge.policy.models import redactions_of, rules_of
 
     resolutions = [
@@ -223,7 +239,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
 
     `file` names the rules in reports.
     """
-    from krm_merge.krm.validation import check
+    from krm_merge.krm import check
     from krm_merge.policy.models import MergeRules, list_keys_of, redactions_of, rules_of
 
     try:
@@ -231,7 +247,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     except TextError as error:
         raise RulesError(str(error)) from None
     value = to_value(root)
-    if not isinstance(root, nodes.MappingNode) or not isinstance(value, dict):
+    if not isinstance(root, MappingNode) or not isinstance(value, dict):
         raise RulesError("a mapping with rules, listKeys or redact is expected")
     fields = {"rules", "listKeys", "redact"}
     unknown = sorted(value.keys() - fields) if value.get("kind") is None else []
@@ -242,3 +258,167 @@ def read_rules(text: str, file: str = "") -> RulesFile:
         raise RulesError("; ".join(flaws))
     redactions = redactions_of(model.redact)
     return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys), redactions)
+
+
+_NEW = f"""\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: {KIND}
+metadata:
+  name: merge-policy
+  annotations:
+    config.kubernetes.io/local-config: "true"
+"""
+
+_SAME_RULE = ("group", "kind", "namespace", "name", "path")
+_SAME_CHOICE = ("resource", "packages", "path", "nature", "fingerprint")
+_MEMORY: Final = "krm-merge/choices.yaml"
+
+Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
+"""Of choices with the same key the last one holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChoice:
+    """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
+
+    resolution: Resolution
+    resource: ResourceRef | None = None
+
+    @property
+    def key(self) -> Key:
+        """The key by which a later choice replaces it."""
+        chosen = self.resolution
+        return chosen.identity, without_positions(chosen.path), chosen.nature, chosen.fingerprint
+
+    def to_value(self) -> dict[str, Value]:
+        """As a MergePolicy has it."""
+        chosen = self.resolution
+        value: dict[str, Value] = {} if self.resource is None else {"resource": resource_value(self.resource)}
+        value |= {"path": format_path(chosen.path)} if chosen.path else {}
+        value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
+        return value | {"value": chosen.value} if chosen.choice == "value" else value
+
+
+def edit_policy(
+    file: File | None,
+    name: str,
+    resolutions: Sequence[Mapping[str, Value]],
+    rules: Sequence[Mapping[str, Value]],
+    dropped: Sequence[Mapping[str, Value]] = (),
+) -> File:
+    """The file with resolutions and rules as plain values, each in the place of the one that it replaces.
+
+    Resolutions for what is `dropped` are removed. Raises KrmMergeError, also if there would be more than the limits
+    allow: nobody could read the policy then.
+    """
+    # Who only recalls choices does not pay for this import.
+    from krm_merge.krm import too_many
+
+    text = _NEW if file is None else file.data.decode("utf-8")
+    root = _policy(text, name)
+    value = to_value(root)
+    assert isinstance(value, dict)
+    new = dict(value)
+    # The first match wins, so what was said last comes first.
+    if rules:
+        new["rules"] = [*map(dict, rules), *_without(value.get("rules"), rules, _SAME_RULE)]
+    remaining = _without(value.get("resolutions"), [*resolutions, *dropped], _SAME_CHOICE)
+    if resolutions or "resolutions" in value:
+        new["resolutions"] = [*remaining, *map(dict, resolutions)]
+    for field, problem in too_many(new):
+        raise KrmMergeError(f"{name}: {field}{problem}")
+    resource = Resource.from_tree(root)
+    resource.change(value, new)
+    before = document_text(root)
+    return File(text.replace(before, resource.text(), 1).encode(), "file" if file is None else file.mode)
+
+
+def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution]) -> File:
+    """The file of a policy without some of its resolutions."""
+    root = policy.root
+    assert root is not None
+    resource = Resource.from_tree(root)
+    resolutions = root.get("resolutions")
+    assert isinstance(resolutions, SequenceNode)
+    if len(dropped) == len(resolutions.items):
+        resource.remove("resolutions")
+    else:
+        for resolution in dropped:
+            resource.editor.remove(resolutions, resolutions.items[resolution.number])
+    file = tree[policy.file]
+    text = file.data.decode("utf-8")
+    before = document_text(root)
+    return File(text.replace(before, resource.text(), 1).encode(), file.mode)
+
+
+def rule_value(rule: Rule) -> dict[str, Value]:
+    """A rule as a MergePolicy has it."""
+    fields: dict[str, Value] = {
+        "group": rule.group,
+        "kind": rule.kind,
+        "namespace": rule.namespace,
+        "name": rule.name,
+        "path": format_path(rule.path) if rule.path is not None else None,
+        "onConflict": rule.on_conflict,
+        "onDelete": rule.on_delete,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def memory_path(place: Path) -> Path | None:
+    """Where the repository around a folder remembers choices; None where there is no repository.
+
+    Nothing is remembered in a file of another user, who could decide for this one (A1).
+    """
+    try:
+        tree = WorkingTree.around(place)
+    except GitError:
+        return None
+    if tree is None:
+        return None
+    file = tree.common / _MEMORY
+    return file if not file.exists() or is_own(file) else None
+
+
+def recall(file: Path | None) -> Resolutions:
+    """The choices that a repository remembers. Raises KrmMergeError where it cannot be read."""
+    if file is None or not file.is_file():
+        return NO_RESOLUTIONS
+    return read_policy_files([(str(file), read_file(file).data)]).resolutions
+
+
+def remember(file: Path, choices: Sequence[RecordedChoice]) -> None:
+    """Adds choices, for any resource with the same conflict; those on hidden values hold for their place alone."""
+    if not choices:
+        return
+    anywhere = [
+        choice
+        if is_of_place(choice.resolution.fingerprint)
+        else RecordedChoice(replace(choice.resolution, identity=None))
+        for choice in choices
+    ]
+    latest = {choice.key: choice for choice in anywhere}.values()
+    before = read_file(file) if file.is_file() else None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = edit_policy(before, str(file), [choice.to_value() for choice in latest], ())
+    write_file(file, File(new.data), before)
+
+
+def _policy(text: str, name: str) -> MappingNode:
+    try:
+        roots = [root for root in read_all(text) if isinstance(root, MappingNode) and is_policy(root)]
+    except TextError as error:
+        raise KrmMergeError(f"{name}: {error}") from None
+    if not roots:
+        raise KrmMergeError(f"{name} is there and holds no {KIND}; rename it, so that choices can be written there")
+    return roots[0]
+
+
+def _without(entries: Value, new: Sequence[Mapping[str, Value]], fields: Sequence[str]) -> list[Value]:
+    """The entries that `new` does not replace."""
+    replaced = {_key(value, fields) for value in new}
+    return [value for value in entries if _key(value, fields) not in replaced] if isinstance(entries, list) else []
+
+
+def _key(value: object, fields: Sequence[str]) -> str:
+    return json.dumps([value.get(name) for name in fields] if isinstance(value, Mapping) else value, default=str)

@@ -10,23 +10,40 @@ from hashlib import sha256
 from itertools import accumulate
 from posixpath import join
 
-from krm_merge.harmless import REDACTED, without_credentials
-from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
-from krm_merge.krm.identity import Identity, identity_of
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
-from krm_merge.merge.package.reach import children_at
-from krm_merge.merge.values.resolving import resource_content
+from krm_merge.krm import FieldPath, Identity, ResourceRef, format_path, identity_of, parse_path
+from krm_merge.merge import (
+    Choice,
+    Content,
+    Decision,
+    FileDecision,
+    Member,
+    Nature,
+    PackageDecisions,
+    Policy,
+    Resolution,
+    ResourceOutcome,
+    children_at,
+    content_of,
+    file_content,
+    fingerprint,
+    resource_content,
+)
 from krm_merge.report.record import Context, DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
-from krm_merge.schema.secrecy import Redaction, Secrecy, is_secret_file
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, Source, TextError, resolved
-from krm_merge.text.reading.reader import read_all
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.safe_text import REDACTED, without_credentials
+from krm_merge.schema import Redaction, Secrecy, is_secret_file
+from krm_merge.text import (
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    Source,
+    TextError,
+    Value,
+    read_all,
+    resolved,
+    to_value,
+)
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""

@@ -6,10 +6,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.text.reading.values import Value
+from krm_merge.krm import ResourceRef
+from krm_merge.merge import Choice, Nature
+from krm_merge.text import Value
 
 API_VERSION: Final = "fn.kpt.dev/v1alpha1"
 KIND: Final = "MergeReport"

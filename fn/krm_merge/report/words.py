@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Final, TypeVar
 
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge import Choice, Nature
 from krm_merge.report.record import Status
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.values import Value, from_value, same
+from krm_merge.text import MappingNode, Value, from_value, same, written
 
 Name = TypeVar("Name", bound=str)
 

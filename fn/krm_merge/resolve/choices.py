@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.fieldpath import parse_path
-from krm_merge.krm.identity import Identity
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.policy import Rule
-from krm_merge.merge.decisions.resolution import Choice, Resolution, without_positions
-from krm_merge.packages.files.tree import PackageError, reason
-from krm_merge.policy import KIND, RecordedChoice, parse_policy, rule_value
-from krm_merge.policy.editing import Key
-from krm_merge.report.record import DecisionRecord
+from krm_merge.krm import Identity, ResourceRef, parse_path
+from krm_merge.merge import Choice, Resolution, Rule, without_positions
+from krm_merge.packages import PackageError, reason
+from krm_merge.policy import KIND, Key, RecordedChoice, parse_policy, rule_value
+from krm_merge.report import DecisionRecord
 from krm_merge.startup import replace as replaced
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 OF_SESSION: Final = -1
 """The number of a resolution that is not written anywhere yet."""

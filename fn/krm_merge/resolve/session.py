@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krm_merge.krm.identity import NO_RESOURCE, Identity
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import PackageDecisions, ResourceOutcome
-from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolution, Resolutions
-from krm_merge.merge.writing.carry_out import carry_out
-from krm_merge.packages.files.tree import Changed
+from krm_merge.krm import NO_RESOURCE, Identity, Resource, Results
+from krm_merge.merge import (
+    NO_RESOLUTIONS,
+    Choice,
+    FileDecision,
+    OnConflict,
+    PackageDecisions,
+    Policy,
+    Resolution,
+    Resolutions,
+    ResourceOutcome,
+    carry_out,
+)
+from krm_merge.packages import Changed
 from krm_merge.policy import RecordedChoice, edit_policy, rule_value
-from krm_merge.report.reading import contexts_of, records_of, values_at
-from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report import Context, DecisionRecord, MergeReport, SideName, contexts_of, records_of, values_at
 from krm_merge.resolve.choices import Choices, ChoiceStep, choice_for, rule_for
 from krm_merge.resolve.interface import (
     NO_VALUE,
@@ -32,14 +36,13 @@ from krm_merge.resolve.interface import (
     place_name,
     selectable_records,
 )
-from krm_merge.schema.secrecy import Redaction
+from krm_merge.schema import Redaction
 from krm_merge.startup import replace
-from krm_merge.text.document import document_text
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value, document_text
 from krm_merge.usecases import Mergeable, MergeChoices
 
 if TYPE_CHECKING:
-    from krm_merge.packages.files.tree import File
+    from krm_merge.packages import File
 
 
 _CHECKED = ("G", "K3")

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.report.words import yaml_text
-from krm_merge.resolve.interface import RefusedChoiceError
-from krm_merge.resolve.web.api import Host
-from krm_merge.resolve.words import SideLabels, choice_words, what_happened
+from krm_merge.merge import Choice
+from krm_merge.report import DecisionRecord, SideName, yaml_text
+from krm_merge.resolve.api import Host
+from krm_merge.resolve.interface import RefusedChoiceError, SideLabels, choice_words, what_happened
 
 KEYS: Final[dict[str, Choice]] = {
     "u": "upstream",

@@ -1,4 +1,4 @@
-"""The built-in types of Kubernetes (rules L1, P7).
+"""The built-in types of Kubernetes (rules L1, P7), and pods and objects inside of other resources (V7, G).
 
 Source: `builtin.table`, which tools/generate_schema.py makes and describes.
 
@@ -9,20 +9,176 @@ dataclasses because each of these takes a millisecond to make.
 from __future__ import annotations
 
 import os.path
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm import FieldPath
 from krm_merge.schema.model import (
+    OBJECTS,
     ORDERED,
     SET,
     Alternatives,
     Discriminator,
     KeyedList,
     ListKind,
+    Schema,
     is_bookkeeping_path,
     key_fields,
 )
+from krm_merge.startup import frozen
+from krm_merge.text import MappingNode, Node, SequenceNode, key_text, resolved
+
+
+class ObjectListSchema:
+    """A list of objects. `schema_of` gives the schema of an item; `at` is the place of the item that paths lead into.
+
+    What is said of a path inside an item is said by `inside`.
+    """
+
+    __slots__ = ("_at", "_inside", "schema_of")
+
+    def __init__(
+        self, schema_of: Callable[[MappingNode], Schema], at: FieldPath = (), inside: Schema | None = None
+    ) -> None:
+        """A list; of one item where `inside` is given (`of_item` makes those)."""
+        self.schema_of = schema_of
+        self._at = at
+        self._inside = inside
+
+    def of_item(self, path: FieldPath, item: MappingNode) -> ObjectListSchema:
+        """The same list below `path`, the place of an item."""
+        return ObjectListSchema(self.schema_of, path, self.schema_of(item))
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """The items are objects."""
+        schema, rest = self._found(path)
+        return OBJECTS if self._inside is None and path == ("items",) else schema.list_kind(rest)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """The alternatives of the item."""
+        schema, rest = self._found(path)
+        return schema.alternatives(rest)
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """That of the item."""
+        schema, rest = self._found(path)
+        return schema.discriminator(rest)
+
+    def is_map(self, path: FieldPath) -> bool:
+        """As the item's schema says."""
+        schema, rest = self._found(path)
+        return schema.is_map(rest)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """As for every object."""
+        schema, rest = self._found(path)
+        return schema.stays_local(rest)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The merge keys of the item; patches know no identity of objects."""
+        schema, rest = self._found(path)
+        return schema.merge_keys(rest)
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """That of the item."""
+        schema, rest = self._found(path)
+        return schema.patch_strategy(rest)
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """That of the item."""
+        schema, rest = self._found(path)
+        return schema.patch_merge_key(rest)
+
+    def _found(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+        if self._inside is not None and path[: len(self._at)] == self._at:
+            return self._inside, path[len(self._at) :]
+        return any_object_schema(), path
+
+
+_CONTAINERS = ("containers", "initContainers")
+
+
+def with_pods(schema: Schema, roots: Iterable[Node | None]) -> Schema:
+    """The schema with those of the pods that any of the sides holds; built-in types say themselves where theirs are."""
+    if isinstance(schema, ObjectListSchema) or (isinstance(schema, BuiltinSchema) and not schema.is_open):
+        return schema
+    places = frozenset(place for root in roots if root is not None for place in _pods_in(root, ()))
+    return _WithPods(schema, places) if places else schema
+
+
+def _pods_in(node: Node, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    node = resolved(node)
+    if isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _pods_in(item, path)
+    elif isinstance(node, MappingNode):
+        if any(_are_containers(node.get(name)) for name in _CONTAINERS):
+            yield path
+            return
+        for entry in node.fields.values():
+            yield from _pods_in(entry.value, (*path, key_text(entry.key)))
+
+
+def _are_containers(node: Node | None) -> bool:
+    items = [resolved(item) for item in node.items] if isinstance(node, SequenceNode) else []
+    return bool(items) and all(
+        isinstance(item, MappingNode) and (item.get("name") or item.get("image")) for item in items
+    )
+
+
+@frozen
+class _WithPods:
+    schema: Schema
+    places: frozenset[tuple[str, ...]]
+    """Where the specs of pods are: the names of the fields that lead there."""
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """As the schema says; where it says nothing, as in a pod."""
+        kind = self.schema.list_kind(path)
+        schema, rest = self._found(path)
+        return schema.list_kind(rest) if kind == ORDERED else kind
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """The alternatives of both."""
+        schema, rest = self._found(path)
+        return self.schema.alternatives(path) or schema.alternatives(rest)
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """As the schema says, else as in a pod."""
+        schema, rest = self._found(path)
+        return self.schema.discriminator(path) or schema.discriminator(rest)
+
+    def is_map(self, path: FieldPath) -> bool:
+        """As the schema says, else as in a pod."""
+        schema, rest = self._found(path)
+        return self.schema.is_map(path) or schema.is_map(rest)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """As the schema says."""
+        return self.schema.stays_local(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """As the schema says, else as in a pod."""
+        schema, rest = self._found(path)
+        return self.schema.merge_keys(path) or schema.merge_keys(rest)
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """As the schema says: patches know nothing of shapes."""
+        return self.schema.patch_strategy(path)
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """As the schema says."""
+        return self.schema.patch_merge_key(path)
+
+    def _found(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+        names = tuple(step for step in path if isinstance(step, str))
+        for depth in range(len(names)):
+            if names[:depth] in self.places:
+                # Steps into the elements of lists may be left out.
+                is_element = bool(path) and not isinstance(path[-1], str)
+                return pod_spec_schema(), (*names[depth:], *path[-1:]) if is_element else names[depth:]
+        return self.schema, path
 
 
 class _Field:

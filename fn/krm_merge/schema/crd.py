@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm import FieldPath
 from krm_merge.schema.builtin import BuiltinSchema, any_object_schema
 from krm_merge.schema.model import (
     ORDERED,
@@ -22,7 +22,7 @@ from krm_merge.schema.model import (
     is_bookkeeping_path,
     key_fields,
 )
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, resolved
 
 GroupVersionKind: TypeAlias = tuple[str, str, str]
 

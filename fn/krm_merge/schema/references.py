@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.krm import FieldPath, Step
+from krm_merge.text import Object, Value
 
 
 class Reference(NamedTuple):

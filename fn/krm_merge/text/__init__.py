@@ -16,14 +16,88 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_merge.startup import lazy_face
+from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
+    from krm_merge.text.cut import Cut as Cut
+    from krm_merge.text.cut import Slice as Slice
+    from krm_merge.text.cut import cut_items as cut_items
+    from krm_merge.text.cut import has_open_end as has_open_end
+    from krm_merge.text.document import Rendered as Rendered
+    from krm_merge.text.document import document_of as document_of
+    from krm_merge.text.document import document_text as document_text
     from krm_merge.text.document import rendered
+    from krm_merge.text.document import separator_of as separator_of
+    from krm_merge.text.document import text_of as text_of
+    from krm_merge.text.document import without_separators as without_separators
+    from krm_merge.text.document import written as written
+    from krm_merge.text.editing.change import MOST_COMPARED as MOST_COMPARED
+    from krm_merge.text.editing.change import THRESHOLD as THRESHOLD
+    from krm_merge.text.editing.change import Change as Change
+    from krm_merge.text.editing.change import KeysOf as KeysOf
+    from krm_merge.text.editing.change import aligned as aligned
+    from krm_merge.text.editing.change import best_pairs as best_pairs
+    from krm_merge.text.editing.change import text_likeness as text_likeness
     from krm_merge.text.editing.editor import Editor
-    from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError
+    from krm_merge.text.editing.render import longest_rising as longest_rising
+    from krm_merge.text.reading.layout import NO_COMMENTS as NO_COMMENTS
+    from krm_merge.text.reading.layout import STEP as STEP
+    from krm_merge.text.reading.layout import CannotEditError as CannotEditError
+    from krm_merge.text.reading.layout import Chunk as Chunk
+    from krm_merge.text.reading.layout import Comments as Comments
+    from krm_merge.text.reading.layout import block_scalar_header as block_scalar_header
+    from krm_merge.text.reading.layout import chunks as chunks
+    from krm_merge.text.reading.layout import comments_of as comments_of
+    from krm_merge.text.reading.layout import content_end as content_end
+    from krm_merge.text.reading.layout import is_block_scalar as is_block_scalar
+    from krm_merge.text.reading.layout import source_of as source_of
+    from krm_merge.text.reading.nodes import Alias as Alias
+    from krm_merge.text.reading.nodes import Child as Child
+    from krm_merge.text.reading.nodes import Collection as Collection
+    from krm_merge.text.reading.nodes import (
+        Entry,
+        MappingNode,
+        Node,
+        Scalar,
+        SequenceNode,
+        TextError,
+        Value,
+        from_value,
+        to_value,
+    )
+    from krm_merge.text.reading.nodes import Object as Object
+    from krm_merge.text.reading.nodes import Source as Source
+    from krm_merge.text.reading.nodes import canonical_text as canonical_text
+    from krm_merge.text.reading.nodes import copied as copied
+    from krm_merge.text.reading.nodes import is_template as is_template
+    from krm_merge.text.reading.nodes import key_text as key_text
+    from krm_merge.text.reading.nodes import mapping_canonical as mapping_canonical
+    from krm_merge.text.reading.nodes import resolved as resolved
+    from krm_merge.text.reading.nodes import same as same
+    from krm_merge.text.reading.nodes import value_of as value_of
+    from krm_merge.text.reading.reader import BOM as BOM
+    from krm_merge.text.reading.reader import MAX_DEPTH as MAX_DEPTH
+    from krm_merge.text.reading.reader import check as check
     from krm_merge.text.reading.reader import read, read_all
-    from krm_merge.text.reading.values import Value, from_value, to_value
+    from krm_merge.text.reading.scalar_text import block_text as block_text
+    from krm_merge.text.reading.scalar_text import line_text as line_text
+    from krm_merge.text.reading.scalar_text import needs_block as needs_block
+    from krm_merge.text.reading.scalar_text import read_wrapped as read_wrapped
+    from krm_merge.text.reading.scalar_text import wrapped_lines as wrapped_lines
+    from krm_merge.text.reading.scalars import Canonical as Canonical
+    from krm_merge.text.reading.scalars import python_value as python_value
+    from krm_merge.text.reading.scalars import quoted as quoted
+    from krm_merge.text.reading.scalars import type_of as type_of
+    from krm_merge.text.reading.stream import BOM_BYTES as BOM_BYTES
+    from krm_merge.text.reading.stream import detached_head as detached_head
+    from krm_merge.text.reading.stream import in_lines_of as in_lines_of
+    from krm_merge.text.reading.stream import is_empty as is_empty
+    from krm_merge.text.reading.stream import joined as joined
+    from krm_merge.text.reading.stream import plain_lines as plain_lines
+    from krm_merge.text.reading.stream import scalars_below as scalars_below
+    from krm_merge.text.reading.stream import split_documents as split_documents
+    from krm_merge.text.reading.stream import usual_line_end as usual_line_end
+    from krm_merge.text.reading.stream import without_separator as without_separator
 
 __all__ = [
     "Editor",
@@ -41,13 +115,23 @@ __all__ = [
     "to_value",
 ]
 
-__getattr__, __dir__ = lazy_face(
+__getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "krm_merge.text.document": "rendered",
-        "krm_merge.text.editing.editor": "Editor",
-        "krm_merge.text.reading.nodes": "Entry MappingNode Node Scalar SequenceNode TextError",
-        "krm_merge.text.reading.reader": "read read_all",
-        "krm_merge.text.reading.values": "Value from_value to_value",
+        "cut": "Cut Slice cut_items has_open_end",
+        "document": "Rendered document_of document_text rendered separator_of text_of without_separators written",
+        "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs text_likeness",
+        "editing.editor": "Editor",
+        "editing.render": "longest_rising",
+        "reading.layout": "CannotEditError Chunk Comments NO_COMMENTS STEP block_scalar_header chunks "
+        "comments_of content_end is_block_scalar source_of",
+        "reading.nodes": "Alias Child Collection Entry MappingNode Node Object Scalar SequenceNode "
+        "Source TextError Value canonical_text copied from_value is_template key_text mapping_canonical "
+        "resolved same to_value value_of",
+        "reading.reader": "BOM MAX_DEPTH check read read_all",
+        "reading.scalar_text": "block_text line_text needs_block read_wrapped wrapped_lines",
+        "reading.scalars": "Canonical python_value quoted type_of",
+        "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "
+        "split_documents usual_line_end without_separator",
     },
 )

@@ -13,8 +13,7 @@ import re
 
 from krm_merge.startup import frozen, pattern
 from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError
-from krm_merge.text.reading.values import key_text
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
@@ -78,7 +77,7 @@ class Cut:
         self.newline = newline
 
 
-def cut(data: bytes) -> Cut:
+def cut_items(data: bytes) -> Cut:
     """Cuts the text of a ResourceList. Raises TextError where it is not YAML or not a mapping."""
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]

@@ -10,9 +10,9 @@ from krm_merge.startup import pattern
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.render import Piece, render
-from krm_merge.text.reading.indents import Indents
 from krm_merge.text.reading.layout import (
     CannotEditError,
+    Indents,
     chunks,
     has_nothing_above,
     is_block,

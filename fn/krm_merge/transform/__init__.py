@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_merge.startup import lazy_face
+from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.text.reading.values import Object
+    from krm_merge.text import Object
     from krm_merge.transform.engine.settle import Agreed, Ignored, Keep, Settlement, Skipped
     from krm_merge.transform.kubernetes import KubernetesPlugin
     from krm_merge.transform.plugins.serve import serve
@@ -56,15 +56,14 @@ __all__ = [
     "serve",
 ]
 
-__getattr__, __dir__ = lazy_face(
+__getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "krm_merge.text.reading.values": "Object",
-        "krm_merge.transform.engine.settle": "Agreed Ignored Keep Settlement Skipped",
-        "krm_merge.transform.kubernetes": "KubernetesPlugin",
-        "krm_merge.transform.plugins.serve": "serve",
-        "krm_merge.transform.protocol": "Metadata Operation OperationError OptionalField Options Patch Plugin "
+        "engine.settle": "Agreed Ignored Keep Settlement Skipped",
+        "kubernetes": "KubernetesPlugin",
+        "plugins.serve": "serve",
+        "protocol": "Metadata Object Operation OperationError OptionalField Options Patch Plugin "
         "PluginError PluginOperation Response",
-        "krm_merge.transform.runner": "Detect Failure NewResource RunOutcome Runner Whiteout",
+        "runner": "Detect Failure NewResource RunOutcome Runner Whiteout",
     },
 )

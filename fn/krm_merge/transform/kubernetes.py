@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from krm_merge.harmless import quoted
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.safe_text import quoted
+from krm_merge.text import Object, Value
 from krm_merge.transform.protocol import (
     Metadata,
     Operation,

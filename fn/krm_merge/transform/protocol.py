@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import quoted
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.safe_text import quoted
+from krm_merge.text import Object, Value
 
 DEPTH_LIMIT: Final = 126
 """Maps and lists in each other. YAML is read to 128 levels; two of them surround an item of a ResourceList."""

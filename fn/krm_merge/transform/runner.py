@@ -11,9 +11,7 @@ from posixpath import dirname, join
 from typing import Literal, TypeAlias
 
 from krm_merge.limits import CopiedInAll, Copies
-from krm_merge.text.editing.change import KeysOf
-from krm_merge.text.reading.values import Object, copied
-from krm_merge.transform.engine.by_path import settle_by_path
+from krm_merge.text import KeysOf, Object, copied
 from krm_merge.transform.engine.locations import Tracked
 from krm_merge.transform.engine.settle import (
     Ignored,
@@ -23,6 +21,7 @@ from krm_merge.transform.engine.settle import (
     Settlement,
     run_on_copy,
     settle,
+    settle_by_path,
     units,
     with_values,
 )

@@ -8,19 +8,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.krm.identity import flaw_of, generate_name_of, identity_of
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.member import Member
-from krm_merge.packages.files.tree import PackageError, Tree, is_kptfile
-from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.krm import Resource, ResourceRef, flaw_of, generate_name_of, identity_of
+from krm_merge.merge import Member
+from krm_merge.packages import PackageError, PackageVersion, Tree, is_kptfile
 from krm_merge.startup import replace
-from krm_merge.text.document import text_of, written
-from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import MappingNode, Node, TextError, resolved
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, is_empty, without_separator
-from krm_merge.text.reading.values import from_value, to_value
+from krm_merge.text import (
+    MappingNode,
+    Node,
+    SequenceNode,
+    TextError,
+    from_value,
+    is_empty,
+    read,
+    resolved,
+    split_documents,
+    text_of,
+    to_value,
+    without_separator,
+    written,
+)
 
 _LIST = ("v1", "List")
 MOST_PROBLEMS = 10
@@ -112,7 +118,7 @@ def join_problems(problems: Sequence[str]) -> str:
 def _documents(name: str, data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Number, first line below the separator, and text of each document that holds anything."""
     line = 1
-    for index, text in enumerate(cut(data, name)):
+    for index, text in enumerate(split_documents(data, name)):
         if not is_empty(text):
             yield index, line + text.startswith(b"---"), text
         line += text.count(b"\n")
@@ -161,7 +167,7 @@ def list_items(root: MappingNode) -> list[Node]:
     """The items of a List."""
     items = root.get("items")
     items = None if items is None else resolved(items)
-    return items.items if isinstance(items, nodes.SequenceNode) else []
+    return items.items if isinstance(items, SequenceNode) else []
 
 
 def _as_document(element: MappingNode) -> str:

@@ -13,14 +13,20 @@ from itertools import product
 from posixpath import splitext
 from typing import Final, NamedTuple, TypeAlias
 
-from krm_merge.krm.identity import Identity
-from krm_merge.packages.files.tree import File, PackageError, Tree, holds_resources, is_json, is_kptfile, leads_out
-from krm_merge.text.document import written
-from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, in_lines_of, joined, without_separator
-from krm_merge.text.reading.values import Value, from_value, to_value
+from krm_merge.krm import Identity
+from krm_merge.packages import File, PackageError, Tree, holds_resources, is_json, is_kptfile, leads_out
+from krm_merge.text import (
+    MappingNode,
+    Value,
+    from_value,
+    in_lines_of,
+    joined,
+    read,
+    split_documents,
+    to_value,
+    without_separator,
+    written,
+)
 from krm_merge.vendored.documents import FoundResource
 
 _Kind: TypeAlias = tuple[str, str]
@@ -444,7 +450,7 @@ class Layout:
     def _list(self, target: LayoutPlace, items: list[Value]) -> bytes:
         """Local's List with the items of one version (R10)."""
         assert target.in_list is not None
-        root = read(cut(self._local[target.path].data)[target.in_list].decode())
+        root = read(split_documents(self._local[target.path].data)[target.in_list].decode())
         value = to_value(root)
         assert isinstance(value, dict)
         return _as_json({**value, "items": items}) if is_json(target.path) else _as_yaml({**value, "items": items})
@@ -467,5 +473,5 @@ def _as_json(value: Value) -> bytes:
 
 def _as_yaml(value: Value) -> bytes:
     root = from_value(value)
-    assert isinstance(root, nodes.MappingNode)
+    assert isinstance(root, MappingNode)
     return written(root).encode()

@@ -7,27 +7,31 @@ from dataclasses import dataclass
 from posixpath import basename, join
 from typing import Final, NamedTuple
 
-from krm_merge.krm.identity import Identity
-from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.lines.comments import MERGE_COMMENT
-from krm_merge.merge.package.folders import Folders
-from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.merge.package.renames import Triple
-from krm_merge.merge.package.resources import match_resources
-from krm_merge.packages.files.tree import (
+from krm_merge.krm import Identity
+from krm_merge.merge import (
+    MERGE_COMMENT,
+    UPSTREAM_IDENTIFIER,
+    Folders,
+    Member,
+    PackageMerger,
+    Policy,
+    Triple,
+    match_resources,
+)
+from krm_merge.packages import (
     Changes,
     File,
+    MergedTree,
     PackageError,
     RefusedError,
     Tree,
     holds_resources,
     is_json,
     is_kptfile,
+    lines_of_conflicts,
+    list_files,
+    merge_trees,
 )
-from krm_merge.packages.merge.other_files import lines_of_conflicts
-from krm_merge.packages.merge.trees import MergedTree, merge_trees
-from krm_merge.packages.references.edits import list_files
 from krm_merge.startup import replace
 from krm_merge.vendored.documents import (
     FoundResource,

@@ -13,14 +13,10 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from krm_merge.harmless import without_credentials
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.validation import StrictModel, check
-from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, leads_out
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import Object, from_value, to_value
+from krm_merge.krm import Resource, StrictModel, check
+from krm_merge.packages import Changes, File, PackageError, Tree, leads_out
+from krm_merge.safe_text import without_credentials
+from krm_merge.text import MappingNode, Object, TextError, from_value, read, to_value, written
 
 
 class Vendorfile(StrictModel):

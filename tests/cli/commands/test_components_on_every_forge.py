@@ -10,7 +10,7 @@ import pytest
 from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Pull
-from krm_merge.components.apply.repository import RepositoryPullRequests
+from krm_merge.components.repository import RepositoryPullRequests
 from krm_merge.git.store import Remote
 
 

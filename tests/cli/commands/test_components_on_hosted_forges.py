@@ -18,8 +18,7 @@ from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.cli.app import main
 from krm_merge.forges.interface import Patience
-from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
-from krm_merge.git.program import run
+from krm_merge.git.program import NO_CREDENTIALS, Credentials, credentials_for, run
 
 
 @pytest.fixture

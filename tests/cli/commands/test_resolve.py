@@ -19,7 +19,7 @@ import pytest
 
 from e2e.hosts import SECONDS, Run, wait_until
 from e2e.in_process import krm_merge
-from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Nature
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.update.conftest import krm_merge
-from cli.commands.update.updates import Run
+from cli.commands.merge.conftest import krm_merge
+from cli.commands.merge.updates import Run
 from packages.repositories import Repository, Text, config_map, write
 
 __all__ = ["krm_merge"]

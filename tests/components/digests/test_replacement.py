@@ -15,10 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkout import ROOT
-from krm_merge.components.digests import replacement
-from krm_merge.components.digests.references import ImageIdentity
-from krm_merge.components.digests.replacement import (
+from krm_merge.components import digests as replacement
+from krm_merge.components.digests import (
     EditedFile,
+    ImageIdentity,
     ImageReference,
     Replacement,
     ReplacementPolicy,

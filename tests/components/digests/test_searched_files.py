@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.components.digests.replacement import is_candidate, is_searched
+from krm_merge.components.digests import is_candidate, is_searched
 
 USUAL = ("x.Dockerfile", "app.dockerfile", "Containerfile", "a.containerfile", "c.json", "build.env", ".env")
 

@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 
-from krm_merge.components.digests.references import ImageIdentity
-from krm_merge.components.digests.replacement import EditedFile, ReplacementPolicy, TagPolicy, replace_digests
+from krm_merge.components.digests import EditedFile, ImageIdentity, ReplacementPolicy, TagPolicy, replace_digests
 
 APP: Final = "quay.io/org/app"
 OLD: Final = "sha256:" + "0d" * 32

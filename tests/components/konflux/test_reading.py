@@ -28,7 +28,7 @@ from krm_merge.components.konflux.reading import (
     read_pull_request,
 )
 from krm_merge.forges.interface import same_repository
-from krm_merge.functions.plan_component_updates.items import read_items
+from krm_merge.functions.component_items import read_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 

@@ -23,7 +23,7 @@ from components.konflux.wrong_input import (
     listed,
 )
 from components.observations import digest, run
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import format_path
 
 # --- Fields ----------------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from components.konflux.wrong_input import ANNOTATIONS, DEPENDS_ON, GOOD, MODES, SPEC, Object, changed, listed, places
 from components.observations import Observations, run
 from krm_merge.functions import process
-from krm_merge.functions.plan_component_updates.items import read_items
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.functions.component_items import read_items
+from krm_merge.krm.identity import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.values import from_value
+from krm_merge.text.reading.nodes import MappingNode, from_value
 
 # --- What several resources say --------------------------------------------------------------------------------------
 

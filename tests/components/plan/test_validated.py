@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.configure.resources import RELEASE, SCENARIO
 from components.observations import digest, run
 from components.plan.versions import component, push
+from components.settings.resources import RELEASE, SCENARIO
 
 
 def config(mode: str) -> str:

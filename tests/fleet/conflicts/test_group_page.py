@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts import GroupSession, GroupSteps
 from krm_merge.resolve.choices import ChoiceJournal
-from krm_merge.resolve.words import OF_FLEET
+from krm_merge.resolve.interface import OF_FLEET
 from resolve.browsing import card, count, faults, opened, window
 from resolve.serving import Client, served_session
 

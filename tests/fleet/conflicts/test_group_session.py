@@ -9,9 +9,9 @@ import pytest
 
 from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts import GroupSession, GroupSteps
+from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
-from krm_merge.resolve.web.api import Host
 
 REPLICAS = conflict()
 IMAGE = conflict("spec.image", "own")

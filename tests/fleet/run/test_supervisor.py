@@ -14,9 +14,9 @@ import pytest
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet import worker
-from krm_merge.fleet.engines import Engine, Processes
 from krm_merge.fleet.job import Job, Settings, TargetOutcome, failure_of, grouped_by
 from krm_merge.fleet.run import Pauses, Supervisor
+from krm_merge.fleet.worker import Engine, Processes
 from krm_merge.packages.files.tree import PackageError, UnavailableError
 
 NO_SETTINGS = cast(Settings, None)

@@ -9,14 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_merge.functions import merge_sides as config
 from krm_merge.functions import process
-from krm_merge.functions.merge_package import sides as config
-from krm_merge.functions.merge_package.sides import MergeSettings, read_settings
+from krm_merge.functions.merge_sides import MergeSettings, read_settings
 from krm_merge.krm import ResourceList, parse_path
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
-from krm_merge.text.reading.nodes import MappingNode, Scalar, SequenceNode
-from krm_merge.text.reading.values import key_text, to_value
+from krm_merge.text.reading.nodes import MappingNode, Scalar, SequenceNode, key_text, to_value
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 VALUES = [

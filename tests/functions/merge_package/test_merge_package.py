@@ -13,8 +13,7 @@ from krm_merge.functions.places import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.decision import Decision, Member
 from krm_merge.merge.decisions.report import as_text, results_of
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode

@@ -11,9 +11,8 @@ from benchmarks.shapes import SHAPES, package
 from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm import parallel
-from krm_merge.text.reading.nodes import MappingNode
+from krm_merge.text.reading.nodes import MappingNode, to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import to_value
 
 PATH = "internal.config.kubernetes.io/path"
 PACKAGE = "internal.config.kubernetes.io/package-path"

@@ -109,7 +109,7 @@ def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.usefixtures("three_processors")
 def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from krm_merge.functions.patch_resources.function import Patcher
+    from krm_merge.functions.patch_resources import Patcher
 
     items, edit, here = many(60, DEPLOYMENT, SERVICE, OTHER), Patcher.edit, os.getpid()
     alone = Done(items, MANY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krm_merge import DecisionRecord, MergedPackage, merge_packages
-from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Nature
 from krm_merge.report.record import resource_value
 from report.conflicts import CASES
 

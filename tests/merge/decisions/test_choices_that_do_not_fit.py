@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Nature
 from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
 from report.conflicts import CASES, HEAD, conflicts

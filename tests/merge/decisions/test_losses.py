@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.losses import LONGEST, MOST_SHOWN, losses, shorten
+from krm_merge.merge.decisions.report import LONGEST, MOST_SHOWN, losses, shorten
 from krm_merge.text.reading.nodes import Node
 from krm_merge.text.reading.reader import read
 

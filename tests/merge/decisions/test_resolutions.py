@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge import KrmMergeError
-from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Nature
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
 from report.conflicts import CASES, HEAD, SECRETS, conflicts
 

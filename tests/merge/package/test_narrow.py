@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from generated.packages import Package, edit_package, package
 from krm_merge.krm.identity import identity_of
-from krm_merge.merge.decisions.member import Member, ResourceOutcome
+from krm_merge.merge.decisions.decision import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.merge.package.narrow import Document, Narrowed, narrow
+from krm_merge.merge.package.resources import Folders
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 

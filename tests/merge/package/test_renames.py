@@ -10,12 +10,11 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.krm.identity import identity_of
-from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.decision import Member
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package import renames
-from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.renames import moved_files
-from krm_merge.merge.package.resources import match_resources
+from krm_merge.merge.package.resources import Folders, match_resources
 from krm_merge.merge.values.likeness import likeness
 from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.reader import read

@@ -13,14 +13,18 @@ import pytest
 import yaml
 
 from effort import scaled
-from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.krm.identity import Identity
-from krm_merge.merge.decisions.member import Member
+from krm_merge.krm.identity import FieldPath, Identity, parse_path
+from krm_merge.merge.decisions.decision import Member
 from krm_merge.merge.decisions.policy import Policy, Rule
-from krm_merge.merge.package.reach import reaches
-from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
-from krm_merge.merge.values.kptfile import faults
-from krm_merge.merge.values.matching import Match
+from krm_merge.merge.package.merger import reaches
+from krm_merge.merge.values.likeness import Match
+from krm_merge.merge.values.pipeline import (
+    NotIdentified,
+    differ_in_version_only,
+    faults,
+    match_functions,
+    read_functions,
+)
 from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode
 from krm_merge.text.reading.reader import read
 

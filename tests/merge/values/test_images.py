@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.values.images import image_repository, is_image, merge_images
+from krm_merge.krm.identity import FieldPath
+from krm_merge.merge.values.likeness import image_repository, is_image, merge_images
 from packages.merge.cases import Case, Row, assert_merges, config_map, container, kptfile, kustomization, pod, row
 
 DIGEST = "@sha256:" + "0" * 64

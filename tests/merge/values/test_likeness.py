@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.values.likeness import likeness
-from krm_merge.text.likeness import THRESHOLD
-from krm_merge.text.reading.nodes import Node
+from krm_merge.text.editing.change import THRESHOLD
+from krm_merge.text.reading.nodes import Node, from_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import from_value
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.sampled_from(["", "a", "--a=1", "--a=2", "--b=1"]))
 VALUES = st.recursive(

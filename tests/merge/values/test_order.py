@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from effort import scaled
-from krm_merge.merge.values.order import Order, merge_order
+from krm_merge.merge.values.texts import Order, merge_order
 
 TRIPLES = scaled(20_000)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.values.matching import Match
+from krm_merge.merge.values.likeness import Match
 from krm_merge.merge.values.pairing import added_at_one_place, match_sequence
 from krm_merge.text.reading.nodes import Node, SequenceNode
 from krm_merge.text.reading.reader import read

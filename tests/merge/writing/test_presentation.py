@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.lines.comments import comments_in
+from krm_merge.merge.lines.three_way import comments_in
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.packages.files.tree import Changed, File

@@ -6,8 +6,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.krm.result import Result
-from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.merge.decisions.resolution import Resolution, Resolutions, file_content, fingerprint
+from krm_merge.merge.decisions.policy import OnConflict, Policy, Resolution, Resolutions, file_content, fingerprint
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Mode
 from krm_merge.packages.merge.trees import merge_trees

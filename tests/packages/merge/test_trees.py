@@ -15,7 +15,7 @@ from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version
 from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.packages.update import BY_NAME, update
+from krm_merge.packages.update import BY_NAME, update_package
 
 Texts = dict[str, str]
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n"
@@ -224,4 +224,4 @@ class Endless:
 def test_a_package_that_holds_itself_is_refused() -> None:
     local = {"Kptfile": File(FOLLOWS.format(name="root", repo="up", commit="0" * 40).encode())}
     with pytest.raises(PackageError, match="sub/Kptfile: follows what a package around it comes from"):
-        update(local, Endless(), PackageMerger(Policy()))
+        update_package(local, Endless(), PackageMerger(Policy()))

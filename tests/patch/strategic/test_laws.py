@@ -24,7 +24,7 @@ from generated.objects import (
     document,
     edit_object,
 )
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import format_path
 from krm_merge.patch import (
     Moved,
     PatchError,

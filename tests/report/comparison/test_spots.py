@@ -11,13 +11,13 @@ from krm_merge.report.comparison.lines import unexplained_lines
 from krm_merge.report.comparison.spots import spots
 from krm_merge.text.reading.nodes import MappingNode, Node, TextError
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut
+from krm_merge.text.reading.stream import split_documents
 
 DOCUMENTS = [
     document.decode()
     for folder in ("testdata/comparisons", "testdata/golden")
     for path in sorted((ROOT / folder).rglob("*.yaml"))
-    for document in cut(path.read_bytes())
+    for document in split_documents(path.read_bytes())
     if len(document) < 3_000
 ]
 EDITS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.text.reading.layout import CannotEditError
-from krm_merge.text.reading.values import to_value
+from krm_merge.text.reading.nodes import to_value
 from text.edits import Edit, tree
 
 ALIASES = """\

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from effort import scaled
-from krm_merge.text.editing.align import aligned
+from krm_merge.text.editing.change import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read

@@ -16,9 +16,8 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.change import Change
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import is_block
-from krm_merge.text.reading.nodes import MappingNode, Node
+from krm_merge.text.reading.nodes import MappingNode, Node, Value, key_text, same, to_value
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import Value, key_text, same, to_value
 from text.edits import tree
 from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, stripped
 

@@ -10,7 +10,7 @@ import pytest
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError
-from krm_merge.text.reading.values import to_value
+from krm_merge.text.reading.nodes import to_value
 from text.edits import Edit, tree
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from krm_merge.text import Editor, Entry, MappingNode, from_value, read, rendered, to_value
-from krm_merge.text.reading.peek import scalars_below
+from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from effort import calls, scaled
 from krm_merge.errors import KrmMergeError
 from krm_merge.limits import ALIASED_NODES
-from krm_merge.text.reading.nodes import Alias, MappingNode, TextError
+from krm_merge.text.reading.nodes import Alias, MappingNode, TextError, to_value
 from krm_merge.text.reading.reader import MAX_DEPTH, check, read, read_all
-from krm_merge.text.reading.values import to_value
 from text.random_documents import Writer
 
 FEW: Final = 20_000

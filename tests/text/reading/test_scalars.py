@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from effort import scaled
-from krm_merge.text.reading.nodes import Scalar
+from krm_merge.text.reading.nodes import Scalar, Value, to_value
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import plain_is_safe, resolve, scalar_text
-from krm_merge.text.reading.values import Value, to_value
 from text.edits import Edit, tree
 
 # From yaml.v3's resolve.go; what its tests call a timestamp reaches Kubernetes as a string.

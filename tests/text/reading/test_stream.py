@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.reading.stream import BOM, cut, detached_head, is_empty, joined
+from krm_merge.text.reading.stream import BOM_BYTES, detached_head, is_empty, joined, split_documents
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from krm_merge.text.reading.stream import BOM, cut, detached_head, is_empty, joi
         ([b"a: 1", b"b: 2"], b"", b"a: 1\n---\nb: 2"),
         ([b"a: 1", b"---\nb: 2\n"], b"", b"a: 1\n---\nb: 2\n"),
         ([b"a: 1", b"b: 2"], b"x: 1\r\n", b"a: 1\r\n---\r\nb: 2"),
-        ([b"a: 1\n"], BOM + b"x: 1\n", BOM + b"a: 1\n"),
+        ([b"a: 1\n"], BOM_BYTES + b"x: 1\n", BOM_BYTES + b"a: 1\n"),
         ([], b"x: 1\n", b""),
     ],
 )
@@ -57,7 +57,7 @@ def test_a_document_of_comments_is_empty(document: bytes, empty: bool, end: byte
     ],
 )
 def test_directives_belong_to_the_document_below_them(documents: list[bytes]) -> None:
-    assert cut(b"".join(documents)) == documents
+    assert split_documents(b"".join(documents)) == documents
     assert joined(documents, b"") == b"".join(documents)
 
 

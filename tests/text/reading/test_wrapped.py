@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from krm_merge.text.reading.nodes import MappingNode, Scalar
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
+from krm_merge.text.reading.scalar_text import read_wrapped, wrapped_lines
 
 WORDS = st.lists(st.sampled_from(["one", "two", "a: b", "it's", "- x", "#no"]), min_size=1, max_size=6)
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.limits import Copies
-from krm_merge.text.reading.values import same
+from krm_merge.text.reading.nodes import same
 from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
 from krm_merge.transform.engine.apply import carry_out
 from krm_merge.transform.engine.locations import Location, Tracked, overlap

@@ -15,7 +15,7 @@ from types import FrameType
 import pytest
 
 from e2e.hosts import SECONDS
-from krm_merge.text.reading.values import Object
+from krm_merge.text.reading.nodes import Object
 from krm_merge.transform.plugins import limits as own_limits
 from krm_merge.transform.plugins.limits import children, limit_plugin
 from krm_merge.transform.plugins.sources import Installed

@@ -14,9 +14,8 @@ from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, with_places
 from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
-from krm_merge.components.apply.execution import apply_plan
-from krm_merge.components.apply.repository import Repository, RepositoryPullRequests, observe_pull_requests
 from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, focus, mermaid, page, svg
+from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
 from krm_merge.components.plan.plan_file import (
     RecordedPlan,
@@ -28,18 +27,14 @@ from krm_merge.components.plan.plan_file import (
     summarize,
 )
 from krm_merge.components.plan.records import KIND, pull_request_name, pull_request_resource
+from krm_merge.components.repository import Repository, RepositoryPullRequests, observe_pull_requests
 from krm_merge.forges.interface import ForgeError
-from krm_merge.functions.plan_component_updates.function import drawing_of, plan_component_updates
+from krm_merge.functions.plan_component_updates import drawing_of, plan_component_updates
 from krm_merge.git.program import GitError
-from krm_merge.harmless import bare_address
-from krm_merge.krm.resource_list import ResourceList
-from krm_merge.krm.result import Results
-from krm_merge.packages.files.disk import note, write_file
-from krm_merge.packages.files.tree import Directory, File, PackageError, holds_resources, read_file, reason
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.values import from_value, to_value
+from krm_merge.krm import ResourceList, Results
+from krm_merge.packages import Directory, File, PackageError, holds_resources, note, read_file, reason, write_file
+from krm_merge.safe_text import bare_address
+from krm_merge.text import MappingNode, from_value, read, to_value, written
 
 STDOUT = Path("-")
 

@@ -1,11 +1,376 @@
-"""`krm-merge fleet`: many packages, one upstream."""
+"""`krm-merge fleet`: many packages, one upstream; here the commands that show, settle and publish."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
 import click
 
-from krm_merge.cli.commands.fleet_results import conflicts, publish, report, resolve, status
-from krm_merge.cli.commands.fleet_runs import init, join, run
+from krm_merge.cli import forges as forge_options
+from krm_merge.cli import options
+from krm_merge.cli.commands.fleet_runs import DIRECTORY, init, join, run, show_messages
+from krm_merge.cli.options import options_as
+from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
+from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignDirectory, CampaignTarget
+from krm_merge.fleet.conflicts import (
+    Group,
+    GroupSession,
+    GroupStep,
+    GroupSteps,
+    groups_of,
+    may_be_rule,
+    report_of,
+    values_of,
+    without_effect,
+)
+from krm_merge.fleet.ledger import Ledger
+from krm_merge.fleet.overview import FORMS, Overview, as_json
+from krm_merge.fleet.publish import Publisher
+from krm_merge.fleet.requests import Published, PullRequests
+from krm_merge.fleet.run import settings_of
+from krm_merge.forges.choice import Forges, ForgeSettings
+from krm_merge.forges.interface import Pace
+from krm_merge.git.store import signing_settings
+from krm_merge.merge import Choice
+from krm_merge.packages import File, UnavailableError, write_file
+from krm_merge.report import CHOICES, NATURES, shorten, yaml_text
+from krm_merge.resolve.api import Host
+from krm_merge.resolve.choices import ChoiceJournal, journal_path
+from krm_merge.resolve.interface import OF_FLEET, Saved
+
+
+def _check_suffixes(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    for file in files:
+        if file.suffix not in FORMS:
+            raise click.BadParameter(f"{file}: the suffix says the form; known are {', '.join(FORMS)}")
+    return files
+
+
+@click.command("status")
+@DIRECTORY
+@click.option(
+    "--report",
+    "reports",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    callback=_check_suffixes,
+    help=f"Write it to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
+)
+@options.form
+def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
+    """Say how far the campaign in DIR is: waves, what became of its targets, and what failed."""
+    overview = _read_overview(directory)
+    _write(overview, reports)
+    if form == "json":
+        click.echo(as_json(overview), nl=False)
+        return
+    upstream = overview.campaign.upstream
+    head = f"{overview.campaign.name}: {upstream.repository} {upstream.directory} to {upstream.ref}"
+    say(head, on_stdout=True)
+    for state, count in overview.counts().items():
+        say(f"{count:9,}  {state}", on_stdout=True)
+    for wave in overview.waves:
+        of = wave.published + wave.to_publish
+        counts = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
+        say(f"wave {wave.name}: {len(wave.targets):,} targets, {counts}", on_stdout=True)
+    show_messages(overview.messages)
+    for entry in overview.entries.values():
+        if entry.problem:
+            say(f"not published: {entry.target}: {entry.problem}", on_stdout=True)
+
+
+@click.command("report")
+@DIRECTORY
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), callback=_check_suffixes
+)
+def report(directory: Path, files: tuple[Path, ...]) -> None:
+    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets."""
+    reports = files or (directory / "report.html",)
+    _write(_read_overview(directory), reports)
+    for file in reports:
+        say(f"{file} was written", on_stdout=True)
+
+
+def _read_overview(directory: Path) -> Overview:
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    if not place.ledger.is_file():
+        return Overview.of(campaign, {}, ())
+    with Ledger.open(place.ledger) as ledger:
+        return Overview.of(campaign, ledger.entries(), ledger.conflicts())
+
+
+def _write(overview: Overview, files: tuple[Path, ...]) -> None:
+    for file in files:
+        write_file(file, File(FORMS[file.suffix](overview).encode()))
+
+
+_LONGEST_VALUE = 100
+_NAMES = 3
+_KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
+
+
+@click.command("conflicts")
+@DIRECTORY
+@click.option("--all", "with_decided", is_flag=True, help="Show conflicts that a rule or a choice settled, too.")
+@options.form
+@options.reports
+def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Path, ...]) -> None:
+    """Show the conflicts of the campaign in DIR, equal ones of all packages as one, the most frequent first."""
+    campaign, groups = _read_groups(CampaignDirectory(directory), with_decided=with_decided)
+    write_reports(lambda: report_of(campaign.name, groups), reports)
+    if form == "json":
+        click.echo(json.dumps({"groups": [_as_value(group) for group in groups]}, indent=2))
+        return
+    for group in groups:
+        _show_group(group)
+    if not groups:
+        say("no conflicts", on_stdout=True)
+    elif any(group.conflict.is_undecided and group.conflict.choices for group in groups):
+        say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
+
+
+@click.command("resolve")
+@DIRECTORY
+@in_terminal
+@no_browser
+def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
+    """Settle equal conflicts of the campaign in DIR once for all packages.
+
+    A page opens in the browser, with a card for each group of equal conflicts; some packages of a group can be settled
+    apart. Saving writes the choices to policy.yaml in DIR; the next run merges the packages again that have such a
+    conflict, and no others. A choice in a package's own MergePolicy comes first. What is chosen is kept at once: after
+    an interruption, the same command continues where it was. The exit code is 1 where nothing was saved.
+    """
+    place = CampaignDirectory(directory)
+    campaign, groups = _read_groups(place, with_decided=False)
+    groups = [group for group in groups if group.conflict.choices]
+    if not groups:
+        say("no conflicts", on_stdout=True)
+        return
+    policy = place.path / POLICY_FILE
+    # The terminal asks from the beginning.
+    journal = ChoiceJournal(None if in_terminal else journal_path(policy), GroupSteps())
+    session = GroupSession(campaign, groups, journal.steps)
+
+    def write(saved: Saved) -> None:
+        before = File(campaign.policy_text) if campaign.policy_text else None
+        write_file(policy, _policy_file(saved), before)
+
+    host = Host(session, journal, write)
+    if in_terminal:
+        _ask(host, {group.id: group for group in groups})
+        if not host.session.can_save:
+            say("nothing was chosen; policy.yaml is as it was", on_stdout=True)
+            sys.exit(1)
+        host.save()
+    elif not settle(host, OF_FLEET, in_terminal=False, no_browser=no_browser):
+        sys.exit(1)
+    for group, package in _without_effect(place, session):
+        say(
+            f"{group.place}: still a conflict in {package}: its own MergePolicy, or other resources, decide",
+            on_stdout=in_terminal,
+        )
+    count = len(session.new_choices)
+    noun = "1 choice" if count == 1 else f"{count} choices"
+    # Of the page, stdout has the address alone.
+    say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
+
+
+def _without_effect(place: CampaignDirectory, session: GroupSession) -> list[tuple[Group, str]]:
+    """The groups that the choices do not settle, each with a package in which they were tried."""
+    try:
+        with place.lock():
+            return list(without_effect(settings_of(place.read(), place), session.new_groups))
+    except UnavailableError:
+        # A run that goes on meanwhile tries them itself.
+        return []
+
+
+def _policy_file(saved: Saved) -> File:
+    file = saved.changes[POLICY_FILE]
+    assert file is not None
+    return file
+
+
+def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campaign, list[Group]]:
+    campaign = place.read()
+    if not place.ledger.is_file():
+        return campaign, []
+    with Ledger.open(place.ledger) as ledger:
+        known_conflicts = list(ledger.conflicts())
+    return campaign, groups_of(known_conflicts) + (groups_of(known_conflicts, decided=True) if with_decided else [])
+
+
+def _show_group(group: Group) -> None:
+    conflict = group.conflict
+    by = f" [settled by {conflict.settled_by}]" if not conflict.is_undecided else ""
+    click.echo(click.style(f"{len(group.packages):,} x {group.place}", bold=True) + by)
+    say(f"  {NATURES[conflict.nature]}: {conflict.message} ({conflict.rule})", on_stdout=True)
+    for side, value in values_of(group):
+        text = shorten(" ".join(yaml_text(value).split()), _LONGEST_VALUE)
+        say(f"  {side:9} {text}", on_stdout=True)
+    names = sorted({resource.name for resource in group.resources})
+    if len(names) > 1:
+        more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+        say(f"  {len(names):,} names: {', '.join(names[:_NAMES])}{more}", on_stdout=True)
+    say(f"  {group.examples}", on_stdout=True)
+
+
+def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
+    """Asks for a choice on one group after the other."""
+    for record in host.session.open:
+        _show_group(groups[record.id])
+        offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
+        always = {key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.id], choice)}
+        labels = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
+        labels += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
+        while True:
+            say(f"  {', '.join(labels)}, n next, q quit", on_stdout=True)
+            answer = sys.stdin.readline().strip()
+            if answer in offered or answer in always:
+                choice = offered.get(answer) or always[answer]
+                host.choose([record.id], choice, always=answer in always)
+            elif answer not in ("n", "q", ""):
+                say(f"  {answer}: no such answer", on_stdout=True)
+                continue
+            break
+        if answer in ("q", ""):
+            break
+
+
+def _as_value(group: Group) -> dict[str, object]:
+    conflict = group.conflict
+    return {
+        "fingerprint": conflict.fingerprint,
+        "nature": conflict.nature,
+        "apiGroup": group.api_group,
+        "kind": conflict.kind,
+        "names": sorted({resource.name for resource in group.resources}),
+        "path": conflict.path,
+        "rule": conflict.rule,
+        "message": conflict.message,
+        "status": conflict.status,
+        "settledBy": conflict.settled_by,
+        "values": dict(conflict.values),
+        "choices": list(conflict.choices),
+        "count": len(group.packages),
+        "packages": list(group.packages),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOptions:
+    """Options of what is published, and how fast."""
+
+    dry_run: bool
+    max_open: int | None
+    changes_per_hour: int | None
+    pace: float
+    draft_conflicts: bool
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+    push_only: bool
+    direct: bool
+    sign: bool
+
+
+@click.command("publish")
+@DIRECTORY
+@click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
+@click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
+@click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
+@click.option(
+    "--changes-per-hour",
+    type=click.IntRange(min=1),
+    help="How many changing requests a host gets in an hour; by default the campaign's perHour, or 400.",
+)
+@forge_options.pace
+@click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
+@forge_options.forge_kinds
+@forge_options.forge_apis
+@click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
+@click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
+@click.option(
+    "--sign",
+    is_flag=True,
+    help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
+)
+@options_as(PublishOptions)
+def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
+    """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
+
+    A branch that somebody else has committed to is not overwritten. The exit code is 1 where something could not be
+    published.
+    """
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    publishing = campaign.publishing
+    if options.direct and not campaign.working_tree:
+        raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
+    names = [publishing_wave.name for publishing_wave in publishing.waves] or ["all"]
+    if wave is not None and wave not in names:
+        raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
+    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
+        ledger.follow(campaign.targets)
+        settings = ForgeSettings.parse(
+            options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
+        )
+        settings.share_tokens()
+        requests = (
+            None
+            if options.push_only or options.direct
+            else PullRequests(campaign, Forges(settings).of, options.dry_run)
+        )
+        publisher = Publisher(
+            place,
+            campaign,
+            ledger,
+            settings_of(campaign, place),
+            requests,
+            wave,
+            is_direct=options.direct,
+            draft_conflicts=options.draft_conflicts,
+            is_dry_run=options.dry_run,
+            max_open=options.max_open or publishing.max_open,
+            signing=signing_settings(forced=options.sign),
+        )
+        counts: Counter[str] = Counter()
+        for event in publisher.events():
+            counts[event.what] += 1
+            _show_event(event)
+    summary = (
+        ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
+    )
+    say(f"{'dry run: ' if options.dry_run else ''}{summary}", on_stdout=True)
+    if requests is not None and counts:
+        _show_budgets(requests, [target for target in campaign.targets.values() if target.host])
+    if publisher.obstacle:
+        say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
+    if counts["problem"]:
+        sys.exit(1)
+
+
+def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
+    """How many changes each host may still be asked for in this hour."""
+    for host, address in {target.host: target.name for target in targets}.items():
+        changes = requests.forge_of(address).budget().changes
+        if changes is not None:
+            say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
+
+
+def _show_event(event: Published) -> None:
+    number = f" #{event.request}" if event.request else ""
+    message = (
+        f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
+    )
+    say(message, on_stdout=event.what != "problem")
 
 
 @click.group("fleet")

@@ -33,19 +33,18 @@ from krm_merge.fleet.campaign import (
 )
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.discovery import split_upstream, targets_in, working_tree_of
-from krm_merge.fleet.engines import Engine, Processes, processors
 from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetState
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent, Scope
+from krm_merge.fleet.worker import Engine, Processes, processors
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Pace, host_of
 from krm_merge.forges.local import LocalForge
 from krm_merge.forges.tokens import variable_of
-from krm_merge.git.credentials import take_credentials
-from krm_merge.merge.decisions.policy import OnConflict
-from krm_merge.packages.files.tree import PackageError, read_file
-from krm_merge.packages.git import GitRepositories
+from krm_merge.git.program import take_credentials
+from krm_merge.merge import OnConflict
+from krm_merge.packages import GitRepositories, PackageError, read_file
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -264,7 +263,7 @@ def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> Ab
     if scheduler is None:
         return nullcontext(Processes(jobs or processors()))
     # dask is an extra of its own.
-    from krm_merge.fleet.engines import dask_engine
+    from krm_merge.fleet.worker import dask_engine
 
     return dask_engine(scheduler, is_insecure=is_insecure)
 

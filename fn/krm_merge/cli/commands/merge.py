@@ -1,4 +1,4 @@
-"""`krm-merge merge`."""
+"""`krm-merge update` and `krm-merge merge`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
+from krm_merge.cli.options import (
+    MergeOptions,
+    merge_options,
+    named_package,
+    output,
+    record,
+    refuse_missing,
+    source,
+    version,
+)
 from krm_merge.cli.output import (
     ALL_IN,
     errors_as_json,
+    opened_journal,
     say,
     show_conflicts_left,
     show_diff,
@@ -22,12 +32,140 @@ from krm_merge.cli.output import (
     write_reports,
 )
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
-from krm_merge.cli.terminal import counted_files, recap, stages
+from krm_merge.cli.terminal import StagedRepositories, counted_files, recap, stages, what_next
+from krm_merge.krm import KPTFILE
+from krm_merge.packages import (
+    STRATEGIES,
+    Directory,
+    GitRepositories,
+    KptfileText,
+    PackageError,
+    RefusedError,
+    RememberedRepositories,
+    is_version,
+    newer_versions,
+    same_major,
+    uncommitted_files,
+)
 from krm_merge.policy import find_policy
-from krm_merge.report.forms.by_suffix import as_json
-from krm_merge.report.record import MergeReport
-from krm_merge.usecases import MergeChoices, Outcome, merge_sides
+from krm_merge.report import MergeReport, as_json
+from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
+
+_SHOWN = 5
+
+
+@click.command("update")
+@click.argument("package", metavar="PKG[@REF]", default=".")
+@click.option("--latest", is_flag=True, help="Update to the newest version that the upstream has a tag of.")
+@click.option("--to-latest-minor", is_flag=True, help="The same among those with the same first number.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
+@click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
+@merge_options
+def update_command(
+    package: str,
+    latest: bool,
+    to_latest_minor: bool,
+    strategy: str | None,
+    dry_run: bool,
+    allow_dirty: bool,
+    options: MergeOptions,
+) -> None:
+    """Update the package in the directory PKG to the version REF of its upstream.
+
+    Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
+    one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
+    upstream of their own are updated too.
+
+    The package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
+    settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
+    it is 3 where something cannot be read, reached or written.
+
+    Example:  krm-merge update web --latest --dry-run
+    """
+    place, ref = named_package(package)
+    if latest + to_latest_minor + bool(ref) > 1:
+        raise click.UsageError("give one of PKG@REF, --latest and --to-latest-minor")
+    with errors_as_json(options.form, str(place)):
+        refuse_missing(place)
+        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
+    with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
+        # What was just completed is not committed yet.
+        if not allow_dirty and not dry_run and journal.recovered != "completed":
+            refuse_uncommitted(place)
+        local = Directory(place)
+        choices = choices.obeying(find_policy(local))
+        with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
+            remote = GitRepositories()
+            if latest or to_latest_minor:
+                ref = _newest(place, local, remote, same=to_latest_minor)
+            repositories = RememberedRepositories(StagedRepositories(remote, stage))
+            outcome = merge_sides(PackageUpdate(local, repositories, str(place), ref or None, strategy), choices)
+        choices.report_unused(outcome)
+
+        @cache
+        def report() -> MergeReport:
+            return outcome.report(str(place), with_contexts=shows_contexts(options.reports))
+
+        write_reports(report, options.reports)
+        if options.with_diff and options.form == "text":
+            show_diff(local, outcome.changes)
+        if outcome.changes and not dry_run:
+            with stages(f"writing {counted_files(len(outcome.changes))} of {place}", options.form):
+                journal.commit(outcome.changes, local)
+    if options.form == "json":
+        click.echo(as_json(report()), nl=False)
+    else:
+        _show(place, outcome, quiet=options.quiet, dry_run=dry_run)
+    show_conflicts_left(outcome.marked, outcome.binary)
+    if options.form == "text" and not options.quiet:
+        is_written = bool(outcome.changes) and not dry_run
+        if is_written and (following := what_next(place, outcome.tree, outcome.decided)):
+            say(following)
+        if errors := outcome.results.errors:
+            dirty = ["--allow-dirty"] if allow_dirty else []
+            resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
+            # resolve takes the strategy of the Kptfile.
+            asks = resolve if strategy is None else None
+            show_stop(outcome.decided, len(errors), asks, options.on_conflict, "nothing was changed")
+        elif not outcome.leaves_conflicts and (conflicts := recap(outcome.decided)):
+            say(conflicts)
+    if outcome.is_refused or outcome.leaves_conflicts:
+        sys.exit(1)
+
+
+def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:
+    """The newest version of the upstream, with the `same` first number if asked; the package's own if none is newer."""
+    upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream if KPTFILE in local else None
+    if upstream is None:
+        raise PackageError(f"{place} follows no upstream in git; name one in {place / KPTFILE}: upstream.git")
+    if not is_version(upstream.ref):
+        what = f"{upstream.ref}, which is no version such as v1.2.3" if upstream.ref else "a default branch"
+        raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
+    versions = newer_versions(upstream.ref, upstream.directory, repositories.names(upstream.repository).tags)
+    return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
+
+
+def refuse_uncommitted(place: Path) -> None:
+    """Raises PackageError where a package has changes that git could not give back."""
+    if dirty := uncommitted_files(place):
+        more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
+        names = f"{', '.join(dirty[:_SHOWN])}{more}"
+        raise RefusedError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
+
+
+def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
+    show_results(outcome.results, quiet=quiet, all_in=ALL_IN)
+    if quiet or outcome.is_refused:
+        return
+    for updated in outcome.updated:
+        before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
+        version_before = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
+        stays = before is not None and before.commit == updated.after.commit
+        say(f"{place / updated.folder}: {'is at ' if stays else version_before}{after}", on_stdout=True)
+    numbers = summary(outcome.local, outcome.changes, outcome.results)
+    say(f"{numbers}; nothing was changed: --dry-run" if dry_run and outcome.changes else numbers, on_stdout=True)
 
 
 @click.command("merge")

@@ -11,17 +11,21 @@ import click
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import show_diff, show_results
-from krm_merge.functions.identities import report_renames
-from krm_merge.functions.patch_resources.function import IS_LIST, Patcher, check_copies, is_list, report
-from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, with_labels
-from krm_merge.harmless import quoted
-from krm_merge.krm.identity import identity_of
-from krm_merge.krm.result import Results
-from krm_merge.krm.selector import Target, Targets
-from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.package.schemas import CRD, Schemas
-from krm_merge.packages.files.disk import write_file
-from krm_merge.packages.files.tree import File, PackageError, RefusedError, read_file
+from krm_merge.functions.edit_items import report_renames
+from krm_merge.functions.patch_resources import (
+    IS_LIST,
+    THE_NAME,
+    Jobs,
+    Patcher,
+    PatchJob,
+    check_copies,
+    is_list,
+    report,
+    with_labels,
+)
+from krm_merge.krm import Results, Target, Targets, identity_of
+from krm_merge.merge import CRD, Member, Schemas
+from krm_merge.packages import File, PackageError, RefusedError, read_file, write_file
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -33,10 +37,8 @@ from krm_merge.patch import (
     create_three_way,
 )
 from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read_all
-from krm_merge.text.reading.values import Object, Value, from_value, to_value
+from krm_merge.safe_text import quoted
+from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read_all, to_value, written
 
 _STDIO = Path("-")
 

@@ -12,17 +12,25 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli import options as common
 from krm_merge.cli.output import opened_journal, say, show_results
-from krm_merge.harmless import line
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Results
+from krm_merge.krm import KPTFILE, Results
 from krm_merge.limits import CACHE_MB
-from krm_merge.packages.files.disk import write_file
-from krm_merge.packages.files.tree import Directory, File, PackageError, Tree
-from krm_merge.packages.function_config import CONFIG_FILE, add_function, function_config, remove_function
-from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.git_cache import CachedRepository, GitCache
-from krm_merge.packages.kptfile import KptfileText
-from krm_merge.text.reading.values import Value
+from krm_merge.packages import (
+    CONFIG_FILE,
+    CachedRepository,
+    Directory,
+    File,
+    GitCache,
+    GitRepositories,
+    KptfileText,
+    PackageError,
+    Tree,
+    add_function,
+    merge_function_config,
+    remove_function,
+    write_file,
+)
+from krm_merge.safe_text import line
+from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
 """What `make image` builds: nothing is published yet (docs/releasing.md)."""
@@ -81,7 +89,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         assert after is not None
         results = Results()
         choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
-        text = function_config(*_versions(local, before, after), choices, results)
+        text = merge_function_config(*_versions(local, before, after), choices, results)
         show_results(results, quiet=options.quiet)
         if options.declare:
             journal.commit(add_function(local, text, options.image), local)

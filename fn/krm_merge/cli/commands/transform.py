@@ -19,8 +19,8 @@ from krm_merge import interrupts
 from krm_merge.cli import options as common
 from krm_merge.cli.documents import Documents, configure, with_document
 from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
-from krm_merge.functions.identities import report_renames
-from krm_merge.functions.transform_resources.config import (
+from krm_merge.functions.edit_items import report_renames
+from krm_merge.functions.transform_config import (
     Transformation,
     TransformSettings,
     all_plugins,
@@ -29,7 +29,7 @@ from krm_merge.functions.transform_resources.config import (
     read_transformation,
     transformation,
 )
-from krm_merge.functions.transform_resources.function import (
+from krm_merge.functions.transform_resources import (
     ProposedResource,
     Transformer,
     TransformSummary,
@@ -41,16 +41,14 @@ from krm_merge.functions.transform_resources.function import (
     report_idle,
     strongest_of,
 )
-from krm_merge.functions.transform_resources.results import patch_of
-from krm_merge.harmless import quoted
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
+from krm_merge.functions.transform_results import patch_of
+from krm_merge.krm import Resource, Results
 from krm_merge.limits import CopiedInAll
-from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import (
+from krm_merge.packages import (
     Changes,
     Directory,
     File,
+    Journal,
     PackageError,
     Tree,
     holds_resources,
@@ -58,10 +56,9 @@ from krm_merge.packages.files.tree import (
     read_file,
     reason,
 )
+from krm_merge.safe_text import quoted
 from krm_merge.startup import replace
-from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.values import Object, from_value
+from krm_merge.text import MappingNode, Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, PluginError, WithOptions, metadata_of
 from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path

@@ -29,9 +29,9 @@ from krm_merge.components.konflux.model import (
 )
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import PullRequestState
-from krm_merge.harmless import bare_address
-from krm_merge.krm.fieldpath import format_path
-from krm_merge.text.reading.values import Value
+from krm_merge.krm import format_path
+from krm_merge.safe_text import bare_address
+from krm_merge.text import Value
 
 Place: TypeAlias = "tuple[str | int, ...]"
 """Names of fields and positions in lists, from the top of a resource."""

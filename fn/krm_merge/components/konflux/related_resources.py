@@ -9,7 +9,7 @@ from typing import Final
 
 from krm_merge.components.konflux.model import Component, ComponentKey, digest_of, image_name, tag_of
 from krm_merge.components.konflux.reading import Fields, at, items
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 MOST_NUDGES: Final = 360
 """How many entries a NudgeConfig may have. Source: integration-service, konflux-ci.dev_nudgeconfigs.yaml."""

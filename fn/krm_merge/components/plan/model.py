@@ -12,7 +12,7 @@ from krm_merge.components.graph import BranchNames, Graph, finding
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest, spellings
 from krm_merge.forges.interface import same_repository
-from krm_merge.krm.result import Result
+from krm_merge.krm import Result
 
 OnClosed: TypeAlias = Literal["revert", "keep"]
 Suffix: TypeAlias = Literal["component", "repository"]

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from krm_merge.components.digests.references import ImageIdentity
-from krm_merge.components.digests.replacement import TagPolicy
+from krm_merge.components.digests import ImageIdentity, TagPolicy
 from krm_merge.components.konflux.model import is_tag
 from krm_merge.components.konflux.reading import Fields, Place
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import DigestPolicy
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 # Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
 _NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")

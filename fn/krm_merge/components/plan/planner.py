@@ -37,7 +37,7 @@ from krm_merge.components.plan.pull_requests import (
 )
 from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.interface import same_repository
-from krm_merge.krm.result import Result
+from krm_merge.krm import Result
 
 _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done")))
 

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_args
 
-from krm_merge.components.digests.replacement import ReplacementPolicy, TagPolicy
+from krm_merge.components.digests import ReplacementPolicy, TagPolicy
 from krm_merge.components.graph import group_label, resource_name
 from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.konflux.reading import OWN_VERSION
 from krm_merge.components.plan.model import Action, Plan, TriggerState, reference
 from krm_merge.forges.interface import PullRequestState, same_repository
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 FieldSchema: TypeAlias = dict[str, Any]
 

@@ -14,7 +14,7 @@ from krm_merge.components.graph import Role, finding
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, ComponentKey, PullRequest, digest_of
 from krm_merge.components.plan.model import Plan, Planning, reference
-from krm_merge.krm.result import Result
+from krm_merge.krm import Result
 
 SnapshotType: TypeAlias = Literal["component", "group"]
 

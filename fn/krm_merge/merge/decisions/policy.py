@@ -1,15 +1,190 @@
-"""Decides which side wins a conflict: the user's `onConflict` and `rules`."""
+"""The kinds of places, and which side wins a conflict: by choices (M2, M5), the user's `onConflict` and `rules`."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Final, Literal, TypeAlias
 
-from krm_merge.krm.fieldpath import FieldPath, covers
-from krm_merge.krm.identity import Identity
-from krm_merge.krm.result import Severity
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
-from krm_merge.schema.secrecy import Redaction
+from krm_merge.krm import FieldPath, Identity, Severity, Step, covers
+from krm_merge.schema import Redaction
 from krm_merge.startup import frozen
+from krm_merge.text import Node, Value, to_value
+
+Nature: TypeAlias = Literal[
+    "value",
+    "kind",
+    "text",
+    "order",
+    "sequence",
+    "element",
+    "resource",
+    "alternative",
+    "functions",
+    "file",
+    "reference",
+    "added-twice",
+    "comment",
+]
+
+_BY_RULE: Final[dict[str, Nature]] = {
+    "V5": "kind",
+    "V6": "text",
+    "V7": "alternative",
+    "V8": "comment",
+    "H": "text",
+    "I": "reference",
+    "W1": "text",
+    "L1": "sequence",
+    "L3": "sequence",
+    "L4": "order",
+    "F": "file",
+    "F3": "functions",
+    "F4": "functions",
+    "F7": "added-twice",
+    "K4": "resource",
+    "R1": "resource",
+    "R2": "resource",
+    "R3": "resource",
+    "R4": "file",
+    "R5": "file",
+    "R13": "file",
+}
+
+
+def nature_of(rule: str, path: FieldPath, *, added_twice: bool, one_side: bool) -> Nature:
+    """The nature of a decision by this rule at this place.
+
+    `added_twice` says that both sides have something where the original has nothing and that they collide, `one_side`
+    that one of upstream and local has nothing there.
+    """
+    if rule == "F5":
+        return "element" if path else "resource"
+    if (nature := _BY_RULE.get(rule)) is not None:
+        return nature
+    if added_twice:
+        return "added-twice"
+    return "element" if one_side and path and not isinstance(path[-1], str) else "value"
+
+
+Choice: TypeAlias = Literal[
+    "upstream", "local", "original", "upstream-then-local", "local-then-upstream", "value", "recognise"
+]
+
+Content: TypeAlias = "list[Value]"
+"""A side's value at a place, as a list of one; an empty list where it has none."""
+
+
+_HALF = 32
+_ANY_POSITION = "[]"
+
+
+@frozen
+class Resolution:
+    """A person's choice for one conflict. `place` says where it is written, `number` is its position there.
+
+    Without an `identity` it is for every place with this fingerprint.
+    """
+
+    nature: Nature
+    path: FieldPath
+    fingerprint: str
+    choice: Choice
+    value: Value = None
+    identity: Identity | None = None
+    place: str = ""
+    number: int = 0
+
+    def fit(self, kind: str, original: Content, upstream: Content, local: Content) -> Fit:
+        """How far the sides are those that the choice was made for (M5)."""
+        now = fingerprint(self.nature, kind, self.path, (original, upstream, local))
+        if now == self.fingerprint:
+            return "exact"
+        return "but-local" if now[:_HALF] == self.fingerprint[:_HALF] else ""
+
+
+Fit: TypeAlias = Literal["exact", "but-local", ""]
+"""Whether all three sides are as recorded, or all but local's, which may be what the resolution made it."""
+
+
+class Resolutions:
+    """Resolutions by place."""
+
+    def __init__(self, resolutions: Iterable[Resolution]) -> None:
+        """Takes them in the order in which they are asked."""
+        self.all = tuple(resolutions)
+        self._by_place: dict[tuple[Identity | None, tuple[Step, ...]], list[Resolution]] = {}
+        for resolution in self.all:
+            key = (resolution.identity, without_positions(resolution.path))
+            self._by_place.setdefault(key, []).append(resolution)
+
+    def at(self, identities: Sequence[Identity], path: FieldPath) -> list[Resolution]:
+        """The resolutions that may apply to a place of a resource that has any of these identities."""
+        if not self._by_place:
+            return []
+        place = without_positions(path)
+        keys = (*dict.fromkeys(identities), None)
+        return [resolution for key in keys for resolution in self._by_place.get((key, place), ())]
+
+
+NO_RESOLUTIONS = Resolutions(())
+
+
+def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Content] | None) -> str:
+    """The key of a conflict, in this package and in others: 64 hexadecimal digits.
+
+    The first half is made of all but local's value, so that a conflict is recognised when local has the chosen value.
+    Names do not count, nor do positions in lists. `sides` are original, upstream and local, None where they are
+    hidden: then they do not even leave as a hash (M6). Without a resource, `kind` is the file of what is hidden.
+    """
+    import json
+    from hashlib import sha256
+
+    about: list[object] = [
+        nature,
+        kind,
+        [list(step) if isinstance(step, tuple) else step for step in _mask_positions(path)],
+    ]
+    digests = []
+    for values in ((), ()) if sides is None else (sides[:2], sides):
+        text = json.dumps([*about, *values], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        digests.append(sha256(text.encode()).hexdigest()[:_HALF])
+    return "".join(digests)
+
+
+def is_of_place(digits: str) -> bool:
+    """Whether a fingerprint is for a place alone: with values, its halves differ."""
+    return digits[:_HALF] == digits[_HALF:]
+
+
+def file_content(data: bytes | None) -> Content:
+    """The content of a file that is merged as such: its digest."""
+    from hashlib import sha256
+
+    return [] if data is None else [sha256(data).hexdigest()]
+
+
+def content_of(node: Node | None) -> Content:
+    """A side's value at a place, as JSON can hold it: numbers that JSON lacks become texts."""
+    return [] if node is None else [_plain(to_value(node))]
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def without_positions(path: FieldPath) -> tuple[Step, ...]:
+    """A path in which positions in lists do not count: they differ between packages, and after a merge."""
+    return tuple(_mask_positions(path))
+
+
+def _mask_positions(path: FieldPath) -> list[Step]:
+    return [_ANY_POSITION if isinstance(step, int) else step for step in path]
+
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
 OnDelete: TypeAlias = Literal["upstream", "local"]

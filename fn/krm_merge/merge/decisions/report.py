@@ -1,21 +1,64 @@
-"""Decisions as results: what the user reads."""
+"""Decisions as results: what the user reads, with the changes of a side that the result does not have (law F)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from krm_merge.harmless import REDACTED
-from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import ResourceRef, Result, Results
-from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.losses import losses, shorten
-from krm_merge.merge.decisions.member import Member, ResourceOutcome
-from krm_merge.schema.secrecy import Redaction, Secrecy
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode
-from krm_merge.text.reading.values import to_value
+from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, format_path
+from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome
+from krm_merge.safe_text import REDACTED
+from krm_merge.schema import Redaction, Secrecy
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, key_text, resolved, to_value
+
+MOST_SHOWN = 5
+"""Fields and elements that are named; the others are counted."""
+
+LONGEST = 60
+"""Characters of a value that are shown."""
+
+
+def losses(original: Node | None, loser: Node | None, merged: Node | None, *, secret: bool = False) -> str:
+    """The fields and elements that the losing side had changed and the result lacks; '' where there are none.
+
+    Values of secrets are left out.
+    """
+    if loser is None or isinstance(resolved(loser), Scalar):
+        return ""
+    before, after = Counter(_leaves(original, ())), Counter(_leaves(merged, ()))
+    mine = Counter(_leaves(loser, ()))
+    lost = [leaf for leaf, count in mine.items() if count > before.get(leaf, 0) + after.get(leaf, 0)]
+    descriptions = [_describe(path, text, secret) for path, text in lost[:MOST_SHOWN]]
+    if len(lost) > MOST_SHOWN:
+        descriptions.append(f"{len(lost) - MOST_SHOWN} more")
+    return ", ".join(descriptions)
+
+
+def shorten(text: str) -> str:
+    """A value on one line, cut where it is long."""
+    line = text.strip().replace("\n", "\\n")
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _describe(path: FieldPath, text: str, secret: bool) -> str:
+    place = format_path(tuple(step for step in path if isinstance(step, str)))
+    if secret:
+        return place or "an element"
+    return f"{place}: {shorten(text)}" if place else shorten(text)
+
+
+def _leaves(node: Node | None, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    node = None if node is None else resolved(node)
+    if isinstance(node, MappingNode):
+        for entry in node.fields.values():
+            yield from _leaves(entry.value, (*path, key_text(entry.key)))
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _leaves(item, (*path, 0))
+    elif isinstance(node, Scalar):
+        yield path, node.text
+
 
 _SHOWN_CHANGES = 5
 
@@ -54,7 +97,7 @@ def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision 
     """A decision that reports a resource whose text changed without a change of a field."""
     if any(decision.edits for decision in outcome.decisions):
         return None
-    from krm_merge.merge.lines.comments import comments_in
+    from krm_merge.merge.lines.three_way import comments_in
 
     if outcome.text is not None:
         # That is decided, and reported, by law H.

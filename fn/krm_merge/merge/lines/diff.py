@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from krm_merge.text.editing.order import longest_rising
+from krm_merge.text import longest_rising
 
 Block: TypeAlias = tuple[int, int, int]
 """A stretch that both sequences have: its start in the first, its start in the second, its length."""

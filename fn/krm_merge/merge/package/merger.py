@@ -6,29 +6,132 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
-from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import MERGE_POLICY, Fate, Member, ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.attribution import with_attribution
-from krm_merge.merge.package.document import merge_document, merge_embedded
-from krm_merge.merge.package.folders import Folders, is_other_package, left_alone
-from krm_merge.merge.values.tree import TreeMerge
-from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
-from krm_merge.schema.builtin import any_object_schema
+from krm_merge.krm import ANY, KPTFILE, FieldPath, Identity, Resource, Results, Step
+from krm_merge.merge.decisions.decision import (
+    MERGE_POLICY,
+    Decide,
+    Decision,
+    Fate,
+    Member,
+    ResourceOutcome,
+    is_doubtful,
+)
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.package.resources import Folders, is_other_package, left_alone, with_attribution
+from krm_merge.merge.values.likeness import image_repository
+from krm_merge.merge.values.tree import DecideOnRoots, TreeMerge
+from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema
 from krm_merge.startup import frozen, replace
-from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import Entry, MappingNode, mapping_canonical, resolved
-from krm_merge.text.reading.scalars import Canonical
-from krm_merge.text.reading.values import key_text
+from krm_merge.text import (
+    Canonical,
+    Entry,
+    MappingNode,
+    Node,
+    SequenceNode,
+    TextError,
+    document_text,
+    key_text,
+    mapping_canonical,
+    resolved,
+)
 
 if TYPE_CHECKING:
     from krm_merge.merge.package.narrow import Document
     from krm_merge.merge.package.renames import Triple
     from krm_merge.merge.package.resources import Matched
+
+
+def reaches(rule: Rule, members: Iterable[Member]) -> bool:
+    """Whether the rule selects a resource of some side, and its path leads somewhere in one of them."""
+    selects, path = rule.selects, rule.path
+    return any(selects(member.identity) and (path is None or _leads(member.root, path)) for member in members)
+
+
+def _leads(node: Node, path: FieldPath) -> bool:
+    if not path:
+        return True
+    step, rest = path[0], path[1:]
+    return any(_leads(resolved(child), rest) for child in children_at(resolved(node), step))
+
+
+def children_at(node: Node, step: Step) -> list[Node]:
+    """The children at a step of a path in a node that is not an alias."""
+    if isinstance(node, MappingNode):
+        if isinstance(step, str) and (child := node.entry(step)) is not None and step != ANY:
+            return [child.value]
+        return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
+    if not isinstance(node, SequenceNode):
+        return []
+    if isinstance(step, int):
+        return node.items[step : step + 1]
+    return [item for item in node.items if step == ANY or (isinstance(step, tuple) and _has_keys(resolved(item), step))]
+
+
+def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
+    if not isinstance(item, MappingNode):
+        return False
+    for name, key in keys:
+        value = item.get(name)
+        text = key_text(value) if value is not None else None
+        # Functions are named by their image without the version.
+        if text != key and not (name == "image" and text is not None and image_repository(text) == key):
+            return False
+    return True
+
+
+_NO_RESOURCE = Identity("", "", "", "")
+
+
+def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
+    """Merges a document. `decide` gives the changes that a merge makes in a version of it.
+
+    Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; not in a
+    Kptfile, whose functions and alternatives are one value whatever lines say.
+    """
+    decisions = decide(local.root)
+    # What somebody chose is not settled once more by lines (M3).
+    by_lines = original is not None and not local.is_kptfile and not any(decision.resolution for decision in decisions)
+    if original is not None and by_lines and any(map(is_doubtful, decisions)):
+        # Hardly any document comes here, and one that does not needs none of this.
+        from krm_merge.merge.writing.presentation import decision_by_lines, has_all_by_lines, settled_by_lines
+
+        if has_all_by_lines(original.root, upstream.root, local.root):
+            return ResourceOutcome("kept", original, upstream, local, [])
+        if (text := settled_by_lines(original.root, upstream.root, local.root, decide, decisions)) is not None:
+            decisions_of_lines = [decision_by_lines(local.root, text)]
+            return ResourceOutcome("merged", original, upstream, local, decisions_of_lines, text, decide)
+    return ResourceOutcome("merged", original, upstream, local, decisions, None, decide)
+
+
+def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, list[Decision]] | None:
+    """Merges the texts of original, upstream and local as documents, with the comments of both (V6).
+
+    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or a
+    comment would be lost, which lines report.
+    """
+    # Hardly any merge comes here.
+    from krm_merge.krm import Resource
+    from krm_merge.merge.writing.carry_out import merged_text
+    from krm_merge.merge.writing.comments import lost_comments
+    from krm_merge.text import read
+
+    try:
+        roots = [read(text) for text in texts]
+    except TextError:
+        return None
+    members = [Member("", _NO_RESOURCE, root, "") for root in roots if isinstance(root, MappingNode)]
+    if len(members) < len(roots):
+        return None
+    before, theirs, ours = members
+    outcome = merge_document(before, theirs, ours, lambda root: decide(before.root, theirs.root, root))
+    if any(decision.severity == "error" for decision in outcome.decisions):
+        # Nothing is written.
+        return texts[2], outcome.decisions
+    try:
+        text = merged_text(Resource.from_tree(ours.root), outcome)[0]
+    except TextError:
+        return None
+    return None if lost_comments(outcome, text, ()) else (text, outcome.decisions)
 
 
 @frozen
@@ -101,8 +204,7 @@ class PackageMerger:
             return PackageOutcomes(folders, [], lambda outcome, policy: self._under(policy)._kptfile(outcome))
         # A Kptfile alone is merged at every render: it does not pay for these imports.
         from krm_merge.merge.package.narrow import narrow
-        from krm_merge.merge.package.resources import Paths, match_resources
-        from krm_merge.merge.package.schemas import Schemas, definitions_in
+        from krm_merge.merge.package.resources import Paths, Schemas, definitions_in, match_resources
 
         # The least important first: the last definition of a type counts.
         schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
@@ -228,7 +330,7 @@ class PackageMerger:
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> ResourceOutcome | None:
         """The outcome for a resource that not all sides have, if a choice settles it (M3)."""
-        from krm_merge.merge.values.resolving import explanation, resolved_existence
+        from krm_merge.merge.values.texts import explanation, resolved_existence
 
         if (original is None and upstream is None) or (upstream is not None and local is not None):
             return None

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
+from krm_merge.merge.decisions.decision import UPSTREAM_IDENTIFIER, Member
 from krm_merge.startup import pattern
-from krm_merge.text.cut import has_open_end
+from krm_merge.text import has_open_end
 
 # Where kpt notes the name that a resource had upstream (R1).
 # No second note inside: from each, the search would read on to the end of the line.
@@ -80,7 +80,7 @@ class Document:
 
     def _peeked_names(self) -> set[bytes]:
         # Imported only where it is needed: hardly any package writes metadata in another way.
-        from krm_merge.text.reading.peek import scalars_below
+        from krm_merge.text import scalars_below
 
         try:
             # The dash of an item is none of it.

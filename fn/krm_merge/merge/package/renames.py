@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.values.images import image_repository
-from krm_merge.merge.values.likeness import leaves_of, likeness
-from krm_merge.text.likeness import THRESHOLD
-from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import Entry, Node, resolved
+from krm_merge.merge.decisions.decision import Member
+from krm_merge.merge.values.likeness import image_repository, leaves_of, likeness
+from krm_merge.text import THRESHOLD, Entry, MappingNode, Node, resolved
 
 Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 """A resource in original, upstream and local."""
@@ -212,11 +209,11 @@ def _content(member: Member) -> Node:
     entries = []
     for key, entry in member.root.fields.items():
         value = resolved(entry.value)
-        if key == "metadata" and isinstance(value, nodes.MappingNode):
+        if key == "metadata" and isinstance(value, MappingNode):
             value = _without(value, _NAME)
-        if key not in _IDENTITY and not (isinstance(value, nodes.MappingNode) and not value.fields):
+        if key not in _IDENTITY and not (isinstance(value, MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
-    return nodes.MappingNode(None, 0, 0, True, entries)
+    return MappingNode(None, 0, 0, True, entries)
 
 
 def _are_other_things(first: Iterable[Node], second: Iterable[Node]) -> bool:
@@ -233,9 +230,9 @@ def _things_in(content: Node) -> Iterator[str]:
 
 
 def _has_content(content: Node) -> bool:
-    return isinstance(content, nodes.MappingNode) and bool(content.fields.keys() - {"metadata"})
+    return isinstance(content, MappingNode) and bool(content.fields.keys() - {"metadata"})
 
 
-def _without(mapping: nodes.MappingNode, keys: set[str]) -> nodes.MappingNode:
+def _without(mapping: MappingNode, keys: set[str]) -> MappingNode:
     entries = [Entry(e.key, e.value) for key, e in mapping.fields.items() if key not in keys]
-    return nodes.MappingNode(None, 0, 0, True, entries)
+    return MappingNode(None, 0, 0, True, entries)

@@ -1,20 +1,215 @@
-"""Which resource of one side is which of the others (rules R1, R3)."""
+"""Which resource of one side is which of the others (rules R1, R3), in which packages and of which schemas.
+
+Source: kpt's `pkg/lib/util/attribution`. Commas separate the parts of the annotation. Those that name commands of kpt
+are kpt's own: `kpt-pkg-fn` up to v1.0.0-beta.58, `krm-pkg-fn` since v1.0.0-beta.59. The others are the author's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from posixpath import dirname
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
-from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
-from krm_merge.merge.package.folders import Folders
+from krm_merge.krm import KPTFILE, Resource, identity_of
+from krm_merge.merge.decisions.decision import MERGE_POLICY, UPSTREAM_IDENTIFIER, Decision, Member, ResourceOutcome
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.lines.three_way import MERGE_COMMENT, CommentReader
+from krm_merge.merge.package.narrow import Document
 from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
 from krm_merge.merge.values.likeness import likeness
-from krm_merge.startup import frozen
-from krm_merge.text.likeness import best_pairs
-from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import Scalar, resolved
-from krm_merge.text.reading.values import key_text
+from krm_merge.schema import (
+    GROUP,
+    KINDS,
+    CrdSchema,
+    KustomizationSchema,
+    ObjectListSchema,
+    Schema,
+    WithListKeys,
+    any_object_schema,
+    builtin_schema,
+    crd_schemas,
+)
+from krm_merge.startup import frozen, pattern, replace
+from krm_merge.text import MappingNode, Scalar, TextError, best_pairs, key_text, resolved
+
+BLUEPRINT = "cnrm.cloud.google.com/blueprint"
+"""The annotation in which kpt notes its commands."""
+
+CONFIG_CONNECTOR = ".cnrm."
+"""What apiVersions have to which kpt writes it."""
+
+_FIELD = f'metadata.annotations["{BLUEPRINT}"]'
+_OF_KPT = pattern(r"(?:kpt|krm)(?:-(?:pkg|fn|live))+")
+
+
+def attribution(value: str) -> str:
+    """The parts of the annotation that kpt wrote."""
+    return ",".join(part for part in value.split(",") if _OF_KPT.fullmatch(part))
+
+
+def with_attribution(member: Member | None, like: Member | None) -> Member | None:
+    """The resource with the attribution that another version of it has, so that the author's parts alone differ."""
+    if member is None or like is None or BLUEPRINT not in member.text + like.text:
+        return member
+    resource = Resource.from_tree(member.root)
+    before = resource.annotations.get(BLUEPRINT, "")
+    attribute(resource, attribution(Resource.from_tree(like.root).annotations.get(BLUEPRINT, "")))
+    if resource.annotations.get(BLUEPRINT, "") == before:
+        return member
+    try:
+        root = resource.merged()
+    except TextError:
+        return member
+    assert isinstance(root, MappingNode)
+    return replace(member, root=root)
+
+
+def attribute(resource: Resource, local: str) -> None:
+    """Writes this attribution of kpt's, '' for none, behind the author's parts."""
+    now = resource.annotations.get(BLUEPRINT, "")
+    author = [part for part in now.split(",") if part and not _OF_KPT.fullmatch(part)]
+    value = ",".join([*author, *([local] if local else [])])
+    if value and value != now:
+        resource.set(_FIELD, value)
+    elif now and not value:
+        resource.remove(_FIELD)
+
+
+CRD = "CustomResourceDefinition"
+
+
+def definitions_in(documents: Iterable[Document]) -> Iterator[MappingNode]:
+    """The CRDs among documents; what does not name the kind is not read."""
+    for document in documents:
+        if CRD.encode() in document.data and (member := document.member()) is not None:
+            yield member.root
+
+
+class Schemas:
+    """Schemas by group, version and kind. The definitions are asked for when a type is not built in."""
+
+    def __init__(self, definitions: Callable[[], Iterable[MappingNode]]) -> None:
+        """Takes what gives the CRDs of all sides, the least important first: the last of a kind counts."""
+        self._definitions = definitions
+        self._custom: dict[tuple[str, str, str], CrdSchema] | None = None
+        self._known: dict[tuple[str, str, str], Schema] = {}
+
+    def of(self, member: Member) -> Schema:
+        """The schema of a resource."""
+        node = member.root.get("apiVersion")
+        version = node.text.rpartition("/")[2] if isinstance(node, Scalar) else ""
+        key = (member.identity.group, version, member.identity.kind)
+        schema = self._known.get(key)
+        if schema is None:
+            schema = self._known[key] = self._found(key)
+        return schema
+
+    def of_object(self, root: MappingNode) -> Schema:
+        """The schema of an object that is no member of a package itself."""
+        return self.of(Member("", identity_of(root), root, ""))
+
+    def _found(self, key: tuple[str, str, str]) -> Schema:
+        # P7: built-in types first, then definitions in the package.
+        if key[0] == GROUP and key[2] in KINDS:
+            return KustomizationSchema()
+        if key == ("", "v1", "List"):
+            return ObjectListSchema(self.of_object)
+        if (key[0], key[2]) == MERGE_POLICY:
+            # M1: choices on single conflicts never come from upstream.
+            return WithListKeys(any_object_schema(), (), (("resolutions",),))
+        if (builtin := builtin_schema(*key)) is not None:
+            return builtin
+        if self._custom is None:
+            self._custom = crd_schemas(self._definitions())
+        return self._custom.get(key) or any_object_schema()
+
+
+class Folders:
+    """The folders of packages. `kptfiles` is what becomes of their Kptfiles."""
+
+    def __init__(self, kptfiles: Iterable[ResourceOutcome], policy: Policy, unreadable: Iterable[str] = ()) -> None:
+        """Looks at the outcomes; `report` adds decisions to them. `unreadable` are folders with a broken Kptfile."""
+        self._policy = policy
+        self._unreadable = set(unreadable)
+        self._kptfiles = {dirname(outcome.member.place): outcome for outcome in kptfiles}
+        self._closed = {folder: outcome for folder, outcome in self._kptfiles.items() if _is_closed(outcome)}
+
+    def of(self, place: str) -> str:
+        """The package that a file belongs to; the root is ''."""
+        folder = dirname(place)
+        while folder and folder not in self._kptfiles and folder not in self._unreadable:
+            folder = dirname(folder)
+        return folder
+
+    def closed(self, place: str) -> ResourceOutcome | None:
+        """The Kptfile of the package around a file or folder that takes nothing from upstream, else None."""
+        while place:
+            if (outcome := self._closed.get(place)) is not None:
+                return outcome
+            place = dirname(place)
+        return None
+
+    def report(self, place: str) -> None:
+        """Reports, once for each package, that a change of upstream at this place does not come in."""
+        outcome = self.closed(place)
+        if outcome is not None and not outcome.decisions:
+            outcome.decisions.append(left_alone(outcome, self._policy))
+
+    def with_surviving_kptfiles(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
+        """The outcomes, but no subpackage loses its Kptfile while resources remain in it.
+
+        `inhabited` are the places of what local still has after the merge; they are looked at only when it matters.
+        """
+        if not any(outcome.fate == "deleted" for outcome in self._kptfiles.values()):
+            return list(self._kptfiles.values())
+        folders = {self.of(place) for place in inhabited if not place.endswith(f"/{KPTFILE}")}
+        return [
+            _keep(o, self._policy) if o.fate == "deleted" and f in folders else o for f, o in self._kptfiles.items()
+        ]
+
+
+def is_other_package(reference: Member | None, local: Member) -> bool:
+    """R3: whether the local subpackage comes from elsewhere than the original's."""
+    if reference is None:
+        return False
+    theirs, ours = reference.root.get("upstream"), local.root.get("upstream")
+    if theirs is None or ours is None:
+        return theirs is not ours
+    return theirs.canonical != ours.canonical
+
+
+def left_alone(kptfile: ResourceOutcome, policy: Policy) -> Decision:
+    """The decision that reports a subpackage that takes nothing from upstream."""
+    folder = dirname(kptfile.member.place)
+    if kptfile.local is None:
+        what = f"the subpackage {folder}: local removed it, upstream changed what is in it"
+        return _conflict(what, "upstream's changes stay out", kptfile, policy)
+    message = f"the subpackage {folder} follows another upstream locally; it is left alone"
+    return Decision("R3", ("upstream",), message, "upstream", "warning", is_reported=True)
+
+
+def _conflict(what: str, outcome: str, kptfile: ResourceOutcome, policy: Policy) -> Decision:
+    policy = policy.of(kptfile.member.identity)
+    return Decision("F5", (), policy.explanation((), what, outcome), "both", policy.severity(()), is_reported=True)
+
+
+def _is_closed(kptfile: ResourceOutcome) -> bool:
+    if kptfile.member.place == KPTFILE or kptfile.fate == "added":
+        return False
+    if kptfile.local is None:
+        return kptfile.original is not None
+    if kptfile.original is None and kptfile.upstream is None:
+        # Local's own: it takes nothing from here if it follows an upstream of its own.
+        return kptfile.local.root.get("upstream") is not None
+    return is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
+
+
+def _keep(kptfile: ResourceOutcome, policy: Policy) -> ResourceOutcome:
+    folder = dirname(kptfile.member.place)
+    what = f"the subpackage {folder}: upstream removed it, local has resources of its own in it"
+    decision = _conflict(what, "its Kptfile stays", kptfile, policy)
+    return ResourceOutcome("kept", kptfile.original, kptfile.upstream, kptfile.local, [decision])
+
 
 _CLUSTER_SCOPED = "~C"
 _DEFAULT_NAMESPACE = "default"
@@ -165,7 +360,7 @@ def _upstream_identity(member: Member, folders: Folders, identities: set[PlacedI
     return plain if plain in identities else (folder, group, kind, namespace, name)
 
 
-def _noted_in_comment(root: nodes.MappingNode) -> list[str] | None:
+def _noted_in_comment(root: MappingNode) -> list[str] | None:
     """Namespace and name of `# kpt-merge: namespace/name`."""
     entry = root.entry("metadata")
     line = CommentReader().of(root, entry).line if entry is not None else None
@@ -175,11 +370,11 @@ def _noted_in_comment(root: nodes.MappingNode) -> list[str] | None:
     return [namespace, name] if slash and name else None
 
 
-def _noted_in_annotation(root: nodes.MappingNode) -> list[str] | None:
+def _noted_in_annotation(root: MappingNode) -> list[str] | None:
     """Group, kind, namespace and name of kpt's annotation."""
     metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, nodes.MappingNode) else None
-    node = annotations.get(UPSTREAM_IDENTIFIER) if isinstance(annotations, nodes.MappingNode) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
+    node = annotations.get(UPSTREAM_IDENTIFIER) if isinstance(annotations, MappingNode) else None
     parts = key_text(resolved(node)).split("|") if isinstance(node, Scalar) else []
     if len(parts) != 4:
         return None

@@ -1,14 +1,137 @@
-"""How alike two values are: which elements of a list without keys are one, which resource was renamed (L3, R1)."""
+"""How alike values are: keys of elements (L1), versions of references (V10), values without either (L3, R1)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias, TypeVar
 
-from krm_merge.text.likeness import text_likeness
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
-from krm_merge.text.reading.scalars import Canonical
+from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
+from krm_merge.schema import KeyedList, element_key
+from krm_merge.startup import frozen, pattern
+from krm_merge.text import Canonical, MappingNode, Node, Scalar, SequenceNode, key_text, resolved, text_likeness
+
+# In a reference only one of these follows another; longer texts are prose.
+_VERSION = pattern(
+    r"\?ref=[^&#\s]*"
+    r"|@sha256:[0-9a-f]*"
+    r"|@(?:main|master|latest|stable|nightly)(?![\w.-])"
+    r"|:(?:latest|stable|main|master|edge|nightly)(?![\w.-])"
+    r"|(?<![\w.])v?[0-9]+(?:\.[0-9]+)+(?:-(?:alpha|beta|rc|dev|pre|snapshot|build)[\w.]*|-[0-9]+)?(?![\w])"
+    r"|(?<![\w.])v[0-9]+(?:(?:alpha|beta)[0-9]+)?(?![\w.])"
+    r"|(?<![\w.])[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?![\w])"
+    r"|(?<![\w.])[0-9a-f]{7,64}(?![\w.])"
+)
+_ADDRESS = pattern(r"(?<![0-9.])[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
+_LONGEST = 2000
+_IN_VERSIONS = frozenset("0123456789?@:")
+"""A text without any of these has no version."""
+_REPOSITORY_FIELDS = ("registry", "newName", "repository", "name")
+_VERSION_FIELDS = ("tag", "newTag", "digest")
+
+
+def is_image(path: FieldPath) -> bool:
+    """Whether a field holds an image, in whatever kind it is: `image`, or a name such as `sidecarImage`."""
+    return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
+
+
+def without_version(text: str) -> str:
+    """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
+    if len(text) > _LONGEST or _IN_VERSIONS.isdisjoint(text) or _ADDRESS.search(text):
+        return text
+    return _VERSION.sub("\0", text)
+
+
+def blind_to_versions(value: Canonical) -> Canonical:
+    """A value with all its texts without versions."""
+    if type(value) is str:
+        return without_version(value)
+    inner = value[-1]
+    if isinstance(inner, tuple):
+        return value[0], tuple(map(blind_to_versions, inner))
+    return (value[0], without_version(inner)) if isinstance(inner, str) and len(value) > 1 else value
+
+
+def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
+    """Whether all versions of a field are images: by its name, or each with a registry, a path, and a tag or digest."""
+    return is_image(path) or all(map(_is_reference, texts))
+
+
+def _is_reference(text: str) -> bool:
+    return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
+
+
+def image_repository(image: str) -> str:
+    """An image without tag and digest; the port of a registry is not a tag."""
+    repository = image.split("@", 1)[0]
+    head, slash, last = repository.rpartition("/")
+    return head + slash + last.split(":", 1)[0]
+
+
+def merge_images(original: str, upstream: str, local: str) -> str | None:
+    """V10: the one side's repository with the other side's version (tag and digest); None where that is a conflict.
+
+    It is one where both sides changed the repository or the version, and where the repository is not that of a copy in
+    another registry: another image has versions of its own.
+    """
+    parts = []
+    for image in (original, upstream, local):
+        repository = image_repository(image)
+        parts.append((repository, image[len(repository) :]))
+    merged = ""
+    for before, theirs, ours in zip(*parts, strict=True):
+        if before not in (theirs, ours) and theirs != ours:
+            return None
+        merged += theirs if ours == before else ours
+    is_one = all(_is_copy(parts[0][0], repository) for repository, _ in parts[1:]) and " " not in merged
+    return merged if is_one or merged in (upstream, local) else None
+
+
+def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
+    """V10: the fields of an image that are one value, and why they are.
+
+    They are where one side changed its repository and the other its version, unless the repository is only that of a
+    copy in another registry; and where both changed the version, the one its tag and the other its digest. `sides` are
+    the texts of the fields that hold scalars, of original, upstream and local.
+    """
+    repositories = [_repository(side) for side in sides]
+    versions = [[side.get(name, "") for name in _VERSION_FIELDS] for side in sides]
+    if _mixes(*versions):
+        return {*_VERSION_FIELDS}, "both sides changed the version"
+    moved, bumped = ([side != values[0] for side in values[1:]] for values in (repositories, versions))
+    if sorted([moved, bumped]) != [[False, True], [True, False]] or not all(repositories):
+        return set(), ""
+    if all(_is_copy(repositories[0], side) for side in repositories[1:]):
+        return set(), ""
+    return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
+
+
+def _mixes(original: list[str], upstream: list[str], local: list[str]) -> bool:
+    """Whether a version merged by its fields would be that of neither side."""
+    fields = list(zip(original, upstream, local, strict=True))
+    merged = [theirs if ours == before else ours for before, theirs, ours in fields]
+    are_apart = all(before in (theirs, ours) or theirs == ours for before, theirs, ours in fields)
+    return are_apart and merged not in (upstream, local)
+
+
+def _repository(side: Mapping[Canonical, str]) -> str:
+    name = next((side[field] for field in _REPOSITORY_FIELDS[1:] if side.get(field)), "")
+    return f"{side['registry']}/{name}" if name and side.get("registry") else name
+
+
+def _is_copy(original: str, repository: str) -> bool:
+    """Whether an image has the versions of another one: it has the same name, and is no fork in the same registry."""
+    is_named_alike = original.rpartition("/")[2] == repository.rpartition("/")[2]
+    registry = _registry(original)
+    is_fork = registry != "" and registry == _registry(repository)
+    return original == repository or (is_named_alike and not is_fork)
+
+
+def _registry(repository: str) -> str:
+    """The host of an image; '' where its name has none."""
+    host, slash, _ = repository.partition("/")
+    return host if slash and (host == "localhost" or "." in host or ":" in host) else ""
+
 
 Counted = TypeVar("Counted")
 
@@ -116,3 +239,107 @@ def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[Leaf]:
             yield path, node.canonical
     else:
         yield path, node.canonical
+
+
+@frozen
+class Match:
+    """One element on the three sides, by its position there; None where a side lacks it. `step` names it in paths."""
+
+    original: int | None
+    upstream: int | None
+    local: int | None
+    step: Step
+    moved_registry: bool = False
+    is_addition: bool = False
+    """Whether both sides added nearly the same to a list without keys, so that it is one thing (L3)."""
+    is_whole: bool = False
+    """Whether one only took the place of another, so that they merge as one value and not by their fields (L3)."""
+
+    @property
+    def places(self) -> tuple[int | None, int | None, int | None]:
+        """The positions in original, upstream and local."""
+        return self.original, self.upstream, self.local
+
+
+def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match] | None:
+    """Pairs elements by all key fields; None where that is not possible: a key twice, or elements without fields."""
+    if not all(isinstance(item, MappingNode) for side in items for item in side):
+        return None
+    matches = _pair(
+        [[_key(item, kind) for item in side] for side in items], lambda side, at: _step(items, kind, side, at)
+    )
+    if matches is None or len(kind.keys) == 1:
+        return matches
+    return _joined_by_name(matches, items)
+
+
+def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
+    """Pairs the objects of a `List` by what identifies a resource, those of one identity in order (R1)."""
+    keys: list[list[Canonical]] = []
+    for side in items:
+        count: Counter[Canonical] = Counter()
+        keys.append([])
+        for item in side:
+            if not isinstance(item, MappingNode):
+                return None
+            key = (identity_of(item), generate_name_of(item))
+            keys[-1].append((*key, count[key]))
+            count[key] += 1
+    return _pair(keys, lambda side, at: at)
+
+
+def _key(item: Node, kind: KeyedList) -> Canonical:
+    def value_of(name: str) -> Canonical | None:
+        value = item.get(name) if isinstance(item, MappingNode) else None
+        return None if value is None or value.canonical == ("null",) else value.canonical
+
+    return element_key(kind.keys, value_of, dict(kind.defaults))
+
+
+def _step(items: Sequence[Sequence[Node]], kind: KeyedList, side: int, at: int) -> Step:
+    item = items[side][at]
+    fields = [(name, item.get(name)) for name in kind.keys] if isinstance(item, MappingNode) else []
+    return tuple((name, key_text(value)) for name, value in fields if value is not None) or at
+
+
+def _pair(keys: list[list[Canonical]], step: Callable[[int, int], Step]) -> list[Match] | None:
+    """Pairs by key; None where a side has a key twice."""
+    places = [{key: at for at, key in enumerate(side)} for side in keys]
+    if any(len(place) < len(side) for place, side in zip(places, keys, strict=True)):
+        return None
+    matches = []
+    for key in dict.fromkeys(key for side in keys for key in side):
+        original, upstream, local = (place.get(key) for place in places)
+        side, at = next((s, at) for s, at in ((2, local), (1, upstream), (0, original)) if at is not None)
+        matches.append(Match(original, upstream, local, step(side, at)))
+    return matches
+
+
+def _joined_by_name(matches: list[Match], items: Sequence[Sequence[Node]]) -> list[Match]:
+    """L1: elements that match by no key but carry one name, unique in each source, are one whose key changed."""
+    names = [[_name(item) for item in side] for side in items]
+    unique = [{name for name, count in Counter(side).items() if name and count == 1} for side in names]
+    joined: dict[str, Match] = {}
+    places: dict[str, int] = {}
+    result: list[Match] = []
+    for match in matches:
+        positions = [(side, at) for side, at in enumerate(match.places) if at is not None]
+        name = names[positions[0][0]][positions[0][1]]
+        earlier = joined.get(name)
+        fits = name and all(names[side][at] == name and name in unique[side] for side, at in positions)
+        if not fits or (earlier is not None and any(earlier.places[side] is not None for side, _ in positions)):
+            result.append(match)
+        elif earlier is None:
+            joined[name], places[name] = match, len(result)
+            result.append(match)
+        else:
+            held_by = [a if a is not None else b for a, b in zip(earlier.places, match.places, strict=True)]
+            # Paths name the element as local has it, else as upstream has it.
+            step = earlier.step if earlier.local is not None or match.local is None else match.step
+            joined[name] = result[places[name]] = Match(held_by[0], held_by[1], held_by[2], step)
+    return result
+
+
+def _name(item: Node) -> str:
+    value = item.get("name") if isinstance(item, MappingNode) else None
+    return key_text(value) if value is not None else ""

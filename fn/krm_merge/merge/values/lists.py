@@ -6,15 +6,22 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.result import Severity
-from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Remove, Replace, Side, apply
-from krm_merge.merge.decisions.resolution import Resolution
-from krm_merge.merge.decisions.verdict import Sides, Verdict, same
-from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
-from krm_merge.merge.values.likeness import have_same_fields
-from krm_merge.merge.values.matching import Match, match_by_key, match_objects
-from krm_merge.merge.values.order import Order, merge_order
+from krm_merge.krm import FieldPath, Severity, format_path
+from krm_merge.merge.decisions.decision import (
+    Decision,
+    Edit,
+    Insert,
+    Move,
+    Remove,
+    Replace,
+    Side,
+    Sides,
+    Verdict,
+    apply,
+    same,
+)
+from krm_merge.merge.decisions.policy import Resolution
+from krm_merge.merge.values.likeness import Match, have_same_fields, match_by_key, match_objects
 from krm_merge.merge.values.pairing import (
     added_at_one_place,
     is_narrowed_replacement,
@@ -22,14 +29,11 @@ from krm_merge.merge.values.pairing import (
     match_set,
     replaced_by_both,
 )
-from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
-from krm_merge.schema.objects import ObjectListSchema
+from krm_merge.merge.values.pipeline import NotIdentified, differ_in_version_only, match_functions, read_functions
+from krm_merge.merge.values.texts import Order, merge_order
+from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList, ObjectListSchema
 from krm_merge.startup import replace
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
-from krm_merge.text.reading.values import from_value
+from krm_merge.text import NO_COMMENTS, Editor, MappingNode, Node, SequenceNode, from_value, longest_rising, resolved
 
 if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
@@ -92,7 +96,7 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
 
 def _recognise_functions(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
     """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
-    from krm_merge.merge.values.resolving import explanation, fit_of
+    from krm_merge.merge.values.texts import explanation, fit_of
 
     for resolution in merge.policy.resolutions_at(path):
         recognises = (resolution.nature, resolution.choice) == ("functions", "recognise")

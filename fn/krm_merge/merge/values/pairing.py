@@ -9,13 +9,8 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.values.images import blind_to_versions, without_version
-from krm_merge.merge.values.likeness import Leaf, Traits, leaves_of
-from krm_merge.merge.values.matching import Match
-from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.likeness import MOST_COMPARED, best_pairs
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
-from krm_merge.text.reading.scalars import Canonical
+from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, without_version
+from krm_merge.text import MOST_COMPARED, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
 
 WEAK_KEYS = (
     *("name", "alert", "record", "host", "path", "id", "key", "target"),

@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
-from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.krm.result import Severity
-from krm_merge.merge.decisions.decision import Comment, Decision, DiscardedComments, Edit, Insert, Remove, Replace, Side
-from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import Resolution
-from krm_merge.merge.decisions.verdict import Sides, Verdict, same
-from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
-from krm_merge.merge.lines.three_way import Winner
-from krm_merge.merge.values.images import are_images, contested_fields, merge_images
-from krm_merge.merge.values.order import merge_order
-from krm_merge.merge.values.texts import merge_text, merge_wrapped
-from krm_merge.schema import Discriminator, Schema
-from krm_merge.schema.pods import with_pods
-from krm_merge.schema.secrecy import Secrecy
+from krm_merge.krm import FieldPath, Severity
+from krm_merge.merge.decisions.decision import (
+    Comment,
+    Decision,
+    DiscardedComments,
+    Edit,
+    Insert,
+    Remove,
+    Replace,
+    Side,
+    Sides,
+    Verdict,
+    same,
+)
+from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
+from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
+from krm_merge.merge.values.likeness import are_images, contested_fields, merge_images
+from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped
+from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
-from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import (
+from krm_merge.text import (
+    NO_COMMENTS,
+    Canonical,
     Child,
     Entry,
     MappingNode,
@@ -34,7 +39,6 @@ from krm_merge.text.reading.nodes import (
     resolved,
     value_of,
 )
-from krm_merge.text.reading.scalars import Canonical
 
 DecideOnRoots: TypeAlias = Callable[[MappingNode, MappingNode, MappingNode], list[Decision]]
 """Decides on a document in three versions: original, upstream, local."""
@@ -135,7 +139,7 @@ class TreeMerge:
         # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
         if not self.policy.resolutions.all:
             return None
-        from krm_merge.merge.values.resolving import resolved_value
+        from krm_merge.merge.values.texts import resolved_value
 
         return resolved_value(self, path, sides)
 
@@ -302,7 +306,7 @@ class TreeMerge:
         """The verdict of a choice for this place, where only one of the two sides can be chosen."""
         if not self.policy.resolutions.all:
             return None
-        from krm_merge.merge.values.resolving import resolved_side
+        from krm_merge.merge.values.texts import resolved_side
 
         return resolved_side(self, natures, path, sides)
 
@@ -316,7 +320,7 @@ class TreeMerge:
         """The verdict of a choice for this place; `chosen` gives the value that a choice makes of the sides."""
         if not self.policy.resolutions.all:
             return None
-        from krm_merge.merge.values.resolving import answer_of_choices
+        from krm_merge.merge.values.texts import answer_of_choices
 
         return answer_of_choices(self, natures, path, sides, chosen)
 

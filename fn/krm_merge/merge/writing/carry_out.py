@@ -2,23 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from krm_merge.krm.fieldpath import format_path
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.resource import Resource, report_rewriting
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import apply
-from krm_merge.merge.decisions.member import ResourceOutcome
-from krm_merge.merge.values.kptfile import faults
+from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path, report_rewriting
+from krm_merge.merge.decisions.decision import ResourceOutcome, apply
+from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.presentation import Presentation, Versions
-from krm_merge.schema.secrecy import Redaction
+from krm_merge.schema import Redaction
 from krm_merge.startup import replace
-from krm_merge.text.document import document_of, separator_of, without_separators
-from krm_merge.text.reading.layout import source_of
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
+from krm_merge.text import (
+    MappingNode,
+    Node,
+    SequenceNode,
+    TextError,
+    document_of,
+    key_text,
+    read,
+    resolved,
+    separator_of,
+    source_of,
+    without_separators,
+)
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HANDLERS = ("httpGet", "tcpSocket")
+
+
+def dangling(root: Node) -> dict[str, FieldPath]:
+    """A fault and its place; the texts are equal for the same fault in another version of the resource."""
+    broken: dict[str, FieldPath] = {}
+    pending: list[tuple[FieldPath, MappingNode]] = [((), root)] if isinstance(root, MappingNode) else []
+    while pending:
+        path, node = pending.pop()
+        if isinstance(node.get("containers"), SequenceNode):
+            broken |= _in_pod(path, node)
+        for entry in node.fields.values():
+            if isinstance(value := resolved(entry.value), MappingNode):
+                pending.append(((*path, key_text(entry.key)), value))
+    return broken
+
+
+def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
+    broken: dict[str, FieldPath] = {}
+    volumes = {_text(volume, "name") for _, volume in _elements(pod, "volumes")}
+    for field in _CONTAINERS:
+        for name, container in _elements(pod, field):
+            at: FieldPath = (*path, field, (("name", name),))
+            for _, mount in _elements(container, "volumeMounts"):
+                volume = _text(mount, "name")
+                if volume not in volumes:
+                    broken[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
+            ports = {_text(port, "name") for _, port in _elements(container, "ports")}
+            for probe, port in _probe_ports(container):
+                if not port.isdigit() and port not in ports:
+                    broken[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
+                        *at,
+                        probe,
+                    )
+    return broken
+
+
+def _probe_ports(container: MappingNode) -> Iterator[tuple[str, str]]:
+    for probe in _PROBES:
+        node = container.get(probe)
+        for handler in _HANDLERS:
+            action = node.get(handler) if isinstance(node, MappingNode) else None
+            port = _text(action, "port") if isinstance(action, MappingNode) else ""
+            if port:
+                yield probe, port
+
+
+def _elements(node: MappingNode, field: str) -> Iterator[tuple[str, MappingNode]]:
+    value = node.get(field)
+    for item in value.items if isinstance(value, SequenceNode) else []:
+        element = resolved(item)
+        if isinstance(element, MappingNode):
+            yield _text(element, "name"), element
+
+
+def _text(node: MappingNode, field: str) -> str:
+    value = node.get(field)
+    return key_text(value) if value is not None else ""
 
 
 def carry_out(
@@ -81,7 +147,7 @@ def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Seque
     """Adds the decisions on comments that are not in the text, once."""
     if not any(source_of(root).has_number_signs for root in outcome.roots):
         return
-    from krm_merge.merge.writing.lost_comments import lost_comments
+    from krm_merge.merge.writing.comments import lost_comments
 
     lost = lost_comments(outcome, text, redactions)
     outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
@@ -110,7 +176,7 @@ def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | Non
         return None
     if any(decision.resolution for decision in outcome.decisions):
         return None
-    from krm_merge.merge.writing.by_lines import settled_by_lines, with_aliases
+    from krm_merge.merge.writing.presentation import settled_by_lines, with_aliases
 
     now = root if root is not None else _read(text)
     if not has_conflicts:
@@ -157,7 +223,6 @@ def _present(
 
 def _check_references(resource: Resource, outcome: ResourceOutcome, merged: MappingNode, results: Results) -> None:
     # Every render merges a Kptfile alone: save it the cost of this import.
-    from krm_merge.merge.writing.references import dangling
 
     broken_before = {text for root in outcome.roots for text in dangling(root)}
     for text, at in dangling(merged).items():

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from krm_merge import interrupts
 from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
-from krm_merge.posix import file_locks, keep_owner
-from krm_merge.temporary import temporary_directory
+from krm_merge.posix import file_locks, keep_owner, temporary_directory
 
 _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 

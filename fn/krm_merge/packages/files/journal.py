@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 from krm_merge import interrupts
-from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm import KPTFILE
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.disk import note
 from krm_merge.packages.files.tree import (

@@ -11,8 +11,8 @@ from posixpath import basename, dirname, join, normpath
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.harmless import without_credentials
-from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm import KPTFILE
+from krm_merge.safe_text import without_credentials
 
 Mode: TypeAlias = Literal["file", "executable", "link"]
 

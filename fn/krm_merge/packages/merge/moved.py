@@ -13,16 +13,10 @@ from difflib import SequenceMatcher
 from posixpath import basename, dirname, join
 from typing import Final, NamedTuple, TypeAlias
 
-from krm_merge.krm.identity import NO_RESOURCE, flaw_of, identity_of
-from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import file_content
-from krm_merge.merge.values.images import image_repository
-from krm_merge.merge.values.likeness import leaves_of
+from krm_merge.krm import NO_RESOURCE, flaw_of, identity_of
+from krm_merge.merge import FileDecision, Policy, file_content, image_repository, leaves_of
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
-from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read_all
+from krm_merge.text import MOST_COMPARED, THRESHOLD, MappingNode, TextError, read_all
 
 _EITHER: Final = ("upstream", "local")
 

@@ -11,18 +11,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from krm_merge.krm.identity import flaw_of, identity_of
-from krm_merge.krm.resource import Resource
-from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
-from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
-from krm_merge.merge.package.attribution import BLUEPRINT, CONFIG_CONNECTOR, attribute, attribution, with_attribution
-from krm_merge.merge.package.merger import essence
+from krm_merge.krm import Resource, flaw_of, identity_of
+from krm_merge.merge import (
+    BLUEPRINT,
+    CONFIG_CONNECTOR,
+    MERGE_COMMENT,
+    UPSTREAM_IDENTIFIER,
+    CommentReader,
+    Member,
+    attribute,
+    attribution,
+    essence,
+    with_attribution,
+)
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
-from krm_merge.schema.builtin import any_object_schema
-from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, is_empty, joined
+from krm_merge.schema import any_object_schema
+from krm_merge.text import Comments, MappingNode, TextError, is_empty, joined, read, split_documents
 
 _DEFAULT_NAMESPACE = "default"
 _BLUEPRINT = re.compile(rb"%b:[ \t]*[\"']?([^\s\"']+)" % re.escape(BLUEPRINT.encode()))
@@ -115,7 +119,7 @@ def with_origin(path: str, file: File, note: str) -> File:
     if not holds_resources(path) or is_kptfile(path) or file.mode == "link":
         return file
     documents = []
-    for data in cut(file.data, path):
+    for data in split_documents(file.data, path):
         try:
             root = None if is_empty(data) else read(data.decode("utf-8"))
         except (UnicodeDecodeError, TextError):
@@ -140,7 +144,7 @@ def _is_only_fetched(path: str, original: File | None, local: File | None) -> bo
         return False
     if _words(original.data) != _words(local.data):
         return False
-    documents = cut(original.data, path), cut(local.data, path)
+    documents = split_documents(original.data, path), split_documents(local.data, path)
     return len(documents[0]) == len(documents[1]) and all(map(_mean_the_same, *documents))
 
 

@@ -9,30 +9,36 @@ from itertools import zip_longest
 from posixpath import basename
 from typing import Literal, NamedTuple, TypeAlias
 
-from krm_merge.krm.identity import NO_RESOURCE
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Result, Results, Severity
-from krm_merge.merge.decisions.decision import Decision, FileDecision, Side
-from krm_merge.merge.decisions.member import Member, ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.report import report
-from krm_merge.merge.decisions.resolution import Choice, Fit, Resolution, file_content, fingerprint
-from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.three_way import OF_FILE, MergedText
-from krm_merge.merge.package.document import merge_document, merge_embedded
-from krm_merge.merge.values.texts import choose_text, merge_added_text, merge_text
-from krm_merge.merge.values.tree import TreeMerge
-from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.krm import NO_RESOURCE, Resource, Result, Results, Severity
+from krm_merge.merge import (
+    OF_FILE,
+    Choice,
+    Decision,
+    FileDecision,
+    Fit,
+    Member,
+    MergedText,
+    Policy,
+    Resolution,
+    ResourceOutcome,
+    Side,
+    TreeMerge,
+    carry_out,
+    choose_text,
+    file_content,
+    fingerprint,
+    matching_blocks,
+    merge_added_text,
+    merge_document,
+    merge_embedded,
+    merge_text,
+    report,
+)
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json, merged_mode
-from krm_merge.schema import Schema
-from krm_merge.schema.builtin import any_object_schema
-from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema.kustomization import KustomizationSchema
-from krm_merge.schema.secrecy import is_secret_file
+from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
 from krm_merge.startup import replace
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import BOM, read
-from krm_merge.text.reading.stream import cut, usual_line_end
+from krm_merge.text import BOM, MappingNode, TextError, read, split_documents, usual_line_end
 
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
@@ -110,7 +116,7 @@ def with_markers(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
     """One text of two, with markers of `size` where they differ, and the number of places."""
     pieces: list[bytes] = []
     conflicts = 0
-    documents = cut(ours), cut(theirs)
+    documents = split_documents(ours), split_documents(theirs)
     if len(documents[0]) != len(documents[1]):
         documents = [ours], [theirs]
     for mine, other in zip_longest(*documents):

@@ -6,22 +6,39 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import MERGE_POLICY, Member, ResourceOutcome
-from krm_merge.merge.decisions.report import report
-from krm_merge.merge.package.merger import follows_upstream_move
-from krm_merge.merge.values.order import merge_order
-from krm_merge.merge.writing.carry_out import carry_out
-from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
+from krm_merge.krm import Resource, Results
+from krm_merge.merge import (
+    MERGE_POLICY,
+    Member,
+    ResourceOutcome,
+    carry_out,
+    follows_upstream_move,
+    merge_order,
+    merged_by_lines,
+    notes_in,
+    report,
+)
 from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
 from krm_merge.packages.merge.origin import Notes
 from krm_merge.packages.merge.side import PackageVersion
-from krm_merge.schema.secrecy import Redaction
-from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import BOM, cut, detached_head, is_empty, joined, without_separator
-from krm_merge.text.reading.values import from_value, same, to_value
+from krm_merge.schema import Redaction
+from krm_merge.text import (
+    BOM_BYTES,
+    Child,
+    MappingNode,
+    SequenceNode,
+    TextError,
+    detached_head,
+    from_value,
+    is_empty,
+    joined,
+    read,
+    same,
+    split_documents,
+    to_value,
+    value_of,
+    without_separator,
+)
 
 Place = tuple[str, int]
 """A file, and which document of it."""
@@ -126,18 +143,18 @@ class Rewrite:
         file = self.upstream.file(path)
         if file is None or path not in plan.added:
             return _data(file)
-        documents = cut(file.data, path)
+        documents = split_documents(file.data, path)
         for member, data in plan.added[path]:
             if member.place == path:
                 separator = documents[member.index][: -len(without_separator(documents[member.index]))]
                 documents[member.index] = separator + without_separator(data)
-        return (BOM if file.data.startswith(BOM) else b"") + b"".join(documents)
+        return (BOM_BYTES if file.data.startswith(BOM_BYTES) else b"") + b"".join(documents)
 
     def _by_lines(self, original: bytes, upstream: bytes, local: bytes, assembled: bytes) -> bytes:
         """The merge of the whole files by lines, where that means the same as the merged documents (W1, law H)."""
         try:
             before, theirs, ours, assembled_text = (
-                data.removeprefix(BOM).decode() for data in (original, upstream, local, assembled)
+                data.removeprefix(BOM_BYTES).decode() for data in (original, upstream, local, assembled)
             )
         except UnicodeDecodeError:
             return assembled
@@ -153,7 +170,7 @@ class Rewrite:
         text = merged_by_lines(before, theirs, ours, is_meant)
         if text is None:
             text = merged_by_lines(before, theirs, assembled_text, is_meant)
-        return assembled if text is None else (BOM if local.startswith(BOM) else b"") + text.encode()
+        return assembled if text is None else (BOM_BYTES if local.startswith(BOM_BYTES) else b"") + text.encode()
 
     # ---- the documents of a file -------------------------------------------------------------------------------
 
@@ -277,7 +294,7 @@ def _with_upstream_head(merged: bytes, original: bytes, upstream: bytes, local: 
 
 def _file_head(data: bytes) -> bytes:
     """The comments at the head of a file that belong to none of its documents."""
-    documents = cut(data)
+    documents = split_documents(data)
     if len(documents) > 1 and is_empty(documents[0]):
         return documents[0]
     return detached_head(documents[0]) if documents else b""
@@ -316,12 +333,12 @@ def _cut(path: str, file: File | None) -> list[bytes]:
     """The documents of a file; a Kptfile is a single one, whatever precedes its separator."""
     if file is None:
         return []
-    return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data, path)
+    return [file.data.removeprefix(BOM_BYTES)] if is_kptfile(path) else split_documents(file.data, path)
 
 
 def _mean_the_same(text: str, other: str) -> bool:
     """Whether two files hold the same resources, in one order."""
-    documents = [[data for data in cut(side.encode()) if not is_empty(data)] for side in (text, other)]
+    documents = [[data for data in split_documents(side.encode()) if not is_empty(data)] for side in (text, other)]
     return len(documents[0]) == len(documents[1]) and all(map(_same_document, *documents))
 
 

@@ -6,18 +6,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import cache, partial
 
-from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
-from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.folders import Folders
-from krm_merge.merge.package.narrow import Document
+from krm_merge.krm import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
+from krm_merge.merge import Document, Folders, Member, Policy
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.merge.other_files import plain
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read, read_all
-from krm_merge.text.reading.stream import cut, is_empty
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.text import MappingNode, TextError, Value, is_empty, read, read_all, split_documents, to_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +107,9 @@ class PackageVersion:
 
     def _cut(self, path: str, file: File) -> list[bytes]:
         if not isinstance(self.tree, CommonTree):
-            return cut(plain(path, file).data, path)
+            return split_documents(plain(path, file).data, path)
         if path not in self.tree.cut:
-            self.tree.cut[path] = cut(plain(path, file).data, path)
+            self.tree.cut[path] = split_documents(plain(path, file).data, path)
         return self.tree.cut[path]
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:

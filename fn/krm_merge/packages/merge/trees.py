@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import TypeAlias
 
-from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.member import NOTHING_DECIDED, Member, PackageDecisions, ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.report import report_files
-from krm_merge.merge.package.attribution import with_attribution
-from krm_merge.merge.package.folders import Folders
-from krm_merge.merge.package.merger import PackageMerger, essence
-from krm_merge.merge.package.resources import match_resources
+from krm_merge.krm import KPTFILE, Results
+from krm_merge.merge import (
+    NOTHING_DECIDED,
+    Decision,
+    FileDecision,
+    Folders,
+    Member,
+    PackageDecisions,
+    PackageMerger,
+    Policy,
+    ResourceOutcome,
+    essence,
+    match_resources,
+    report_files,
+    with_attribution,
+)
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
 from krm_merge.packages.merge.moved import Followed, Moves, follow
 from krm_merge.packages.merge.origin import notes_for
@@ -33,10 +39,9 @@ from krm_merge.packages.merge.side import PackageVersion, config_paths, read_gra
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact
-from krm_merge.schema import KptfileSchema
-from krm_merge.schema.builtin import any_object_schema
+from krm_merge.schema import KptfileSchema, any_object_schema
 from krm_merge.startup import replace
-from krm_merge.text.reading.stream import is_empty
+from krm_merge.text import is_empty
 
 Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]
 """Completes the changes of a local package, and reports what it does."""
@@ -163,7 +168,7 @@ def _matched_rules(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset
     """The numbers of the rules that match something on some side; reads all resources where there are rules."""
     if not policy.rules:
         return frozenset()
-    from krm_merge.merge.package.reach import reaches
+    from krm_merge.merge import reaches
 
     members = [member for side in sides for member in side.members()]
     return frozenset(number for number, rule in enumerate(policy.rules) if reaches(rule, members))

@@ -8,17 +8,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath, relpath
 
-from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.krm import FieldPath, Resource, Results, format_path
+from krm_merge.merge import FileDecision
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
-from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, in_lines_of, joined, plain_lines
-from krm_merge.text.reading.values import Object, Value, from_value, key_text, to_value
+from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.text import (
+    Entry,
+    MappingNode,
+    Node,
+    Object,
+    Scalar,
+    SequenceNode,
+    TextError,
+    Value,
+    from_value,
+    in_lines_of,
+    joined,
+    key_text,
+    plain_lines,
+    read,
+    resolved,
+    split_documents,
+    to_value,
+)
 
 
 class ReferenceEdits:
@@ -57,7 +70,7 @@ class ReferenceEdits:
     def _edit(self, path: str, edits: dict[int, dict[FieldPath, Value]]) -> File:
         file = self._tree[path]
         data = plain_lines(file.data)
-        documents = [data] if is_naming(path) else cut(data, path)
+        documents = [data] if is_naming(path) else split_documents(data, path)
         for index, changes in edits.items():
             root = read(documents[index].decode())
             assert isinstance(root, MappingNode)
@@ -79,7 +92,7 @@ def put_back(parsed: ParsedDocument, tree: Tree) -> Changes:
     if parsed.path not in tree:
         return {parsed.path: File(document)}
     file = tree[parsed.path]
-    documents = [*cut(plain_lines(file.data), parsed.path), document]
+    documents = [*split_documents(plain_lines(file.data), parsed.path), document]
     return {parsed.path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
 
 

@@ -9,16 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename, dirname, join, normpath
 
-from krm_merge.krm.identity import NO_RESOURCE, Identity
-from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.package.narrow import Document
+from krm_merge.krm import NO_RESOURCE, Identity
+from krm_merge.merge import Document, Member
 from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
-from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema.references import FileReference, LabelSelector, files_in, labels_in
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import plain_lines
-from krm_merge.text.reading.values import Object, to_value
+from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in
+from krm_merge.text import MappingNode, Object, TextError, plain_lines, read, to_value
 
 _WORD = re.compile(rb"[\w.-]+")
 _MOST_SEARCHED = 32

@@ -13,13 +13,8 @@ from functools import partial
 from posixpath import basename, dirname, join, relpath
 from typing import Final, Literal
 
-from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.identity import NO_RESOURCE, Identity
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import Member, ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import file_content
+from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path
+from krm_merge.merge import FileDecision, Member, Policy, ResourceOutcome, file_content
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.references.edits import (
     ElementPointer,
@@ -35,9 +30,9 @@ from krm_merge.packages.references.edits import (
     with_name,
 )
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming, mentions, words_of
-from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema.references import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
-from krm_merge.text.reading.values import Object, to_value
+from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
+from krm_merge.text import Object, to_value
 
 
 @dataclass(frozen=True, slots=True)

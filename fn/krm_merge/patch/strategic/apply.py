@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.krm import FieldPath, Step
 from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, kind_of, render, same, text_of
 from krm_merge.patch.strategic.elements import (
     PATCH,
@@ -32,7 +32,7 @@ from krm_merge.patch.strategic.elements import (
     moved_to_the_front,
     without_directives,
 )
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.text import Object, Value
 
 
 def apply(

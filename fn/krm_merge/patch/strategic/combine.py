@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm import FieldPath
 from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, render, same, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.elements import (
@@ -25,7 +25,7 @@ from krm_merge.patch.strategic.elements import (
     has_directive,
     is_directive,
 )
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.text import Object, Value
 
 
 def patches_conflict(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:

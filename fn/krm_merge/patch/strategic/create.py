@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm import FieldPath
 from krm_merge.patch.model import Field, PatchConflictError, PatchError, Shape, identity, kind_of, same, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.combine import combine, patches_conflict
@@ -24,7 +24,7 @@ from krm_merge.patch.strategic.elements import (
     has_directive,
     is_one_value,
 )
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.text import Object, Value
 
 
 def create(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.krm import FieldPath, Step
 from krm_merge.patch.model import Field, PatchError, identity, render, text_of
-from krm_merge.schema.model import element_key
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.schema import element_key
+from krm_merge.text import Object, Value
 
 PATCH: Final = "$patch"
 RETAIN_KEYS: Final = "$retainKeys"

@@ -8,13 +8,8 @@ from dataclasses import dataclass, field, replace
 from posixpath import join
 from typing import TypeAlias
 
-from krm_merge.harmless import without_credentials
-from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
-from krm_merge.krm.identity import Identity
-from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.verdict import same
-from krm_merge.merge.package.reach import children_at
+from krm_merge.krm import FieldPath, Identity, format_path, parse_path
+from krm_merge.merge import Member, PackageDecisions, Policy, ResourceOutcome, children_at, same
 from krm_merge.report.comparison.difference import (
     GRAVITY,
     OF_BYTES,
@@ -27,14 +22,13 @@ from krm_merge.report.comparison.difference import (
     VersionName,
 )
 from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judge
-from krm_merge.report.comparison.lines import causes_of_changes
+from krm_merge.report.comparison.lines import ComparedVersions, causes_of_changes, meaning
 from krm_merge.report.comparison.spots import is_note
-from krm_merge.report.comparison.versions import ComparedVersions, meaning
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.schema.secrecy import Secrecy
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.safe_text import without_credentials
+from krm_merge.schema import Secrecy
+from krm_merge.text import MappingNode, Node, SequenceNode, Value, resolved, to_value
 
 _Roots: TypeAlias = "Mapping[VersionName, Node | None]"
 
@@ -75,7 +69,7 @@ def compare(outcomes: Compared) -> list[Difference]:
     return _sort([*differences, *comparing._in_agreement(differences)])
 
 
-def changed_lines(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
+def count_line_causes(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
     """How many lines of local each program changes, by cause."""
     counts: dict[ProgramName, Counter[Cause]] = {}
     for program in PROGRAMS:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from krm_merge.krm.result import ResourceRef
+from krm_merge.krm import ResourceRef
 from krm_merge.report.comparison.spots import LAYOUT
 from krm_merge.report.record import (
     API_VERSION,
@@ -22,7 +22,7 @@ from krm_merge.report.record import (
     sides_schema,
 )
 from krm_merge.report.words import differing_part
-from krm_merge.text.reading.values import Value
+from krm_merge.text import Value
 
 KIND: Final = "ComparisonReport"
 

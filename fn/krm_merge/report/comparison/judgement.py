@@ -9,19 +9,13 @@ from functools import cache
 from posixpath import basename
 from typing import NamedTuple
 
-from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
-from krm_merge.krm.identity import KPTFILE, identity_of
-from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.losses import shorten
-from krm_merge.merge.decisions.policy import Policy
+from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
+from krm_merge.merge import Policy, shorten
 from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName, VersionName
-from krm_merge.report.comparison.lines import unexplained_lines
+from krm_merge.report.comparison.lines import ComparedDocument, ComparedVersions, pairs, unexplained_lines
 from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
-from krm_merge.report.comparison.versions import ComparedDocument, ComparedVersions, pairs
-from krm_merge.schema.secrecy import Secrecy
-from krm_merge.text.reading.nodes import MappingNode
-from krm_merge.text.reading.stream import BOM
-from krm_merge.text.reading.values import key_text
+from krm_merge.schema import Secrecy
+from krm_merge.text import BOM_BYTES, MappingNode, key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +185,7 @@ class _File:
         if order != sorted(order):
             yield self._difference("order", None, "kpt has the documents of the file in another order")
         data = [file.data for name in ("krm-merge", "kpt") if (file := self._versions[name].files.get(self._path))]
-        if len({content.startswith(BOM) for content in data}) == 2:
+        if len({content.startswith(BOM_BYTES) for content in data}) == 2:
             yield self._difference("layout", None, "only one of both begins with a byte order mark", layout=_MARKS)
 
     def _is_listed(self, document: ComparedDocument) -> bool:

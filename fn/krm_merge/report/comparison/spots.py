@@ -12,14 +12,23 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.merge.lines.comments import MERGE_COMMENT
-from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.reading.layout import content_end, is_block_scalar
-from krm_merge.text.reading.nodes import Alias, Child, Entry, MappingNode, Node, Scalar, SequenceNode
-from krm_merge.text.reading.values import Value, key_text
+from krm_merge.krm import FieldPath, Step
+from krm_merge.merge import MERGE_COMMENT, matching_blocks
+from krm_merge.schema import is_bookkeeping
+from krm_merge.text import (
+    Alias,
+    Child,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    Value,
+    content_end,
+    is_block_scalar,
+    key_text,
+    longest_rising,
+)
 
 ANNOTATIONS = ("metadata", "annotations")
 _BLUEPRINT = "cnrm.cloud.google.com/blueprint"

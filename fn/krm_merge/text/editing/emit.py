@@ -1,19 +1,32 @@
-"""Writes nodes as new text: values that come from another text, or from none."""
+"""Writes nodes as new text: block and flow, with the ends that the text around them needs.
+
+A block scalar absorbs what follows it at its indentation, blank lines too if it keeps them, and ends with the text.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
-from krm_merge.text.reading.indents import STEP, Indents, indents_of, list_column
+from krm_merge.startup import pattern
+from krm_merge.text.editing.editor import EditPlan
 from krm_merge.text.reading.layout import (
     NO_COMMENTS,
+    STEP,
     CannotEditError,
     Chunk,
     Comments,
+    Indents,
+    block_scalar_header,
     comments_of,
+    indents_of,
     is_block,
+    is_block_scalar,
     known_chunks,
+    list_column,
+    source_indent,
     source_of,
 )
 from krm_merge.text.reading.nodes import (
@@ -25,11 +38,71 @@ from krm_merge.text.reading.nodes import (
     Node,
     Scalar,
     SequenceNode,
+    Source,
     is_merge_key,
     value_of,
 )
-from krm_merge.text.reading.scalar_text import block_text, flow_text, json_text, line_text, needs_block
+from krm_merge.text.reading.scalar_text import block_text, flow_text, in_quotes_of, json_text, line_text, needs_block
 from krm_merge.text.reading.scalars import Canonical
+
+_LEADING_BLANK_LINES = pattern(r"(?:[ \t]*\r?\n)+")
+
+
+class Endings:
+    """The endings of the children of one document, after its edits."""
+
+    def __init__(self, source: Source, plan: EditPlan, emitter: Emitter) -> None:
+        """The document is read from this source and written by this plan and emitter."""
+        self._source = source
+        self._plan = plan
+        self._emitter = emitter
+
+    def settled(self, gap: str, above: Child, column: int) -> str:
+        """A gap that is moved below another child, changed so that no block scalar absorbs any of it."""
+        last = self._last_scalar(above)
+        if not gap or last is None or (not needs_block(last) and not is_block_scalar(last)):
+            return gap
+        if last.text.endswith("\n\n") or (last.source is not None and "+" in block_scalar_header(last)):
+            gap = without_leading_blanks(gap)
+        lines = gap.split("\n")
+        return "\n".join(
+            (" " * column if line.strip() else "") + line.lstrip(" ") if source_indent(line, 0) > column else line
+            for line in lines
+        )
+
+    def _last_scalar(self, child: Child) -> Scalar | None:
+        """The scalar that ends a child, if its text does not end with a bracket."""
+        node = self._emitter.resolved(self._plan.value(child))
+        while isinstance(node, MappingNode | SequenceNode):
+            if self._emitter.is_flow(node):
+                return None
+            node = self._emitter.resolved(self._plan.value(self._emitter.children(node)[-1]))
+        return node if isinstance(node, Scalar) else None
+
+    def is_open(self, child: Child) -> bool:
+        """Whether the last newline of a child's text is part of its value."""
+        last = self._last_scalar(child)
+        return last is not None and (needs_block(last) or is_block_scalar(last))
+
+    def _ends_the_text(self, last: Scalar) -> bool:
+        return is_block_scalar(last) and last.source is self._source and not self._source.text[last.end :].strip()
+
+    def terminated(self, piece: str, child: Child) -> str:
+        """A piece from the end of a text without a last newline, with one; it must not become part of a value."""
+        last = self._last_scalar(child)
+        if last is not None and self._ends_the_text(last) and not last.text.endswith("\n"):
+            header = block_scalar_header(last)
+            content = len(self._source.text) - self._source.line_end(last.start)
+            at = piece.rfind(header, 0, len(piece) - content)
+            if "-" not in header:
+                piece = piece[:at] + header.replace("+", "") + "-" + piece[at + len(header) :]
+        return piece + self._source.newline
+
+
+def without_leading_blanks(gap: str) -> str:
+    """A gap without the blank lines that it begins with."""
+    return gap[blank.end() :] if (blank := _LEADING_BLANK_LINES.match(gap)) else gap
+
 
 _OPENING = ("{", "[")
 _NOT_COPIED = ("#", "&", "*", "!")
@@ -254,3 +327,87 @@ def _gap(node: Collection, places: dict[int, tuple[int, Chunk]], index: int, col
 def _with_newline(text: str, newline: str) -> str:
     text = text.replace("\r\n", "\n")
     return text if newline == "\n" else text.replace("\n", newline)
+
+
+_SEPARATOR = pattern(r"\s*,\s*\Z")
+_EDGE = pattern(r"\s*(?:,\s*)?\Z")
+
+
+class FlowWriter:
+    """Writes flow collections; white space, separators and comments between the children stay as they are."""
+
+    def __init__(self, plan: EditPlan, emitter: Emitter) -> None:
+        """Writes the tree of this plan; the emitter writes what is new."""
+        self._plan = plan
+        self._emitter = emitter
+
+    def text(self, node: Collection) -> str:
+        """The text of a flow collection from its start to its end. Raises CannotEdit."""
+        text = source_of(node).text
+        now = self._plan.children(node)
+        if not node.children and not now:
+            return text[node.start : node.end]
+        opening = _opening(node)
+        if opening < 0 or not node.children or not now:
+            return self._emitter.flow(node)
+        spans = [_span(text, child) for child in node.children]
+        stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
+        gaps = [text[a[1] : b[0]] for a, b in pairwise(stops)]
+        original = {id(child): index for index, child in enumerate(node.children)}
+        pieces = [self._child(child, spans, original.get(id(child))) for child in now]
+        if [original.get(id(child)) for child in now] != list(range(len(spans))):
+            separators = gaps[1:-1]
+            if not all(map(_SEPARATOR.match, separators)) or not _EDGE.match(gaps[0]) or not _EDGE.match(gaps[-1]):
+                raise CannotEditError("a flow collection with comments")
+            usual = separators[0] if separators else "," + gaps[0] if "\n" in gaps[0] else ", "
+            chosen = [separators[i - 1] if (i := original.get(id(child))) else usual for child in now[1:]]
+            gaps = [gaps[0], *chosen, gaps[-1]]
+            # The colon of a null needs a space before a comma.
+            pieces = [piece + " " if piece.endswith(":") else piece for piece in pieces]
+        middle = "".join(gap + piece for gap, piece in zip(gaps, [*pieces, ""], strict=True))
+        return text[node.start : opening + 1] + middle + text[node.end - 1 : node.end]
+
+    def _child(self, child: Child, spans: list[tuple[int, int]], index: int | None) -> str:
+        if index is None:
+            return self._emitter.flow_child(child)
+        before, after = value_of(child), self._plan.value(child)
+        text, (start, end) = source_of(before).text, spans[index]
+        if not self._plan.is_touched(child):
+            return text[start:end]
+        piece = self._value(before, after)
+        if not isinstance(child, Entry):
+            return piece
+        if before.end == before.start:
+            # A null without text: its colon may be missing.
+            return f"{text[start : child.key.end]}: {piece}"
+        return text[start : before.start] + piece
+
+    def _value(self, before: Node, after: Node) -> str:
+        if after is before and isinstance(before, MappingNode | SequenceNode):
+            return self.text(before)
+        if after is before and not self._plan.is_touched(before):
+            return source_of(before).text[before.start : before.end]
+        return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after)
+
+
+def _opening(node: Collection) -> int:
+    """Index of the opening bracket, behind anchor and tag; -1 for the `a: b` in `[a: b]`, which has none."""
+    text = source_of(node).text
+    at = node.start
+    while text[at] in "&!":
+        at += re.compile(r"\S+\s*").match(text, at).end() - at  # type: ignore[union-attr]
+    return at if text[at] in "{[" and text[node.end - 1] in "}]" else -1
+
+
+def _span(text: str, child: Child) -> tuple[int, int]:
+    """Start and end of a child's text."""
+    if not isinstance(child, Entry):
+        if isinstance(child, MappingNode) and _opening(child) < 0:
+            return child.start, _span(text, child.entries[-1])[1]
+        return child.start, child.end
+    key, value = child.key, child.value
+    if value.end > value.start:
+        return key.start, _span(text, value)[1]
+    # The mark of a null without text is the next token's.
+    rest = text[key.end : value.start].lstrip()
+    return key.start, text.index(":", key.end) + 1 if rest.startswith(":") else key.end

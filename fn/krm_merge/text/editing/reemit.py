@@ -13,13 +13,13 @@ from typing import Any
 
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.reading.indents import indents_of
 from krm_merge.text.reading.layout import (
     CannotEditError,
     Comments,
     chunks,
     comments_of,
     has_nothing_above,
+    indents_of,
     is_block,
     source_of,
 )

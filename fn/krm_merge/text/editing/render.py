@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from operator import is_
+from bisect import bisect_left
+from collections.abc import Sequence
+from operator import is_, lt
 from typing import NamedTuple
 
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.editing.endings import Endings, without_leading_blanks
-from krm_merge.text.editing.flow import FlowWriter
-from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.editing.plan import EditPlan
+from krm_merge.text.editing.editor import Editor, EditPlan
+from krm_merge.text.editing.emit import Emitter, Endings, FlowWriter, without_leading_blanks
 from krm_merge.text.reading.layout import (
     CannotEditError,
     Chunk,
@@ -26,6 +24,26 @@ from krm_merge.text.reading.layout import (
 )
 from krm_merge.text.reading.nodes import Child, Collection, Entry, MappingNode, Node, Scalar, SequenceNode, value_of
 from krm_merge.text.reading.scalar_text import in_quotes_of
+
+
+def longest_rising(positions: Sequence[int]) -> set[int]:
+    """The longest subsequence of positions in rising order. Positions are distinct."""
+    if all(map(lt, positions, positions[1:])):
+        # Most lists are in order already.
+        return set(positions)
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for position in positions:
+        at = bisect_left(tails, position)
+        before[position] = tails[at - 1] if at else None
+        tails[at : at + 1] = [position]
+    steady: set[int] = set()
+    current = tails[-1] if tails else None
+    while current is not None:
+        steady.add(current)
+        current = before[current]
+    return steady
+
 
 Splice = tuple[int, int, str]
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
 
-from krm_merge.harmless import quoted
 from krm_merge.limits import ALIASED_NODES, DOCUMENTS
+from krm_merge.safe_text import quoted
 from krm_merge.startup import pattern, patterns_compiled_when_used
 from krm_merge.text.reading.nodes import (
     MERGE_KEY,

@@ -1,15 +1,27 @@
-"""The documents of a YAML stream, as text: cut apart, and put together again after changes."""
+"""The documents of a YAML stream, cut apart and joined again, and fields read without reading the rest."""
 
 from __future__ import annotations
 
 import re
 from itertools import islice, pairwise
+from typing import TypeAlias
+
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.limits import DOCUMENTS
 from krm_merge.startup import pattern
+from krm_merge.text.reading.nodes import MERGE_KEY
+from krm_merge.text.reading.reader import events
 
-BOM = b"\xef\xbb\xbf"
+BOM_BYTES = b"\xef\xbb\xbf"
 
 # YAML allows no such line inside a scalar, whatever its style.
 _SEPARATOR = pattern(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -20,12 +32,12 @@ _DETACHED_HEAD = pattern(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
 _CONTENT = pattern(rb"(?:\A(?:---)?+|[\r\n])[ \t]*+[^ \t\r\n#]")
 
 
-def cut(data: bytes, name: str = "a file") -> list[bytes]:
+def split_documents(data: bytes, name: str = "a file") -> list[bytes]:
     """The documents with their separators in front; together they are the file. A byte order mark is left out.
 
     Raises KrmMergeError, which names the file, where there are too many.
     """
-    data = data.removeprefix(BOM)
+    data = data.removeprefix(BOM_BYTES)
     most = DOCUMENTS.value()
     starts = [_start(data, match.start()) for match in islice(_SEPARATOR.finditer(data), most + 2)]
     if starts and not data[: starts[0]].strip():
@@ -53,7 +65,7 @@ def joined(documents: list[bytes], like: bytes) -> bytes:
     The first needs no separator, all others get one where they have none.
     """
     newline = usual_line_end(like)
-    pieces = [BOM] if like.startswith(BOM) else []
+    pieces = [BOM_BYTES] if like.startswith(BOM_BYTES) else []
     for number, document in enumerate(documents):
         if number and not pieces[-1].endswith(b"\n"):
             pieces.append(newline)
@@ -99,3 +111,54 @@ def _has_separator(document: bytes) -> bool:
     while _DIRECTIVE.match(document, at) and (end := document.find(b"\n", at)) >= 0:
         at = end + 1
     return _SEPARATOR.match(document, at) is not None
+
+
+Scalars: TypeAlias = dict[tuple[str, ...], str]
+"""The texts of scalars by the keys that lead to them."""
+
+
+class _Open:
+    """A collection that is being read; in a mapping `key` waits for its value."""
+
+    __slots__ = ("is_mapping", "key")
+
+    def __init__(self, *, is_mapping: bool) -> None:
+        self.is_mapping = is_mapping
+        self.key: str | None = None
+
+
+def scalars_below(text: str, field: str) -> Scalars | None:
+    """The scalars below a field of the root, those in lists left out; none where the root has no such field.
+
+    None where they are not plain to see: the field or the root holds aliases, merge keys, or keys that are no scalars.
+    Reads up to the end of the field. Raises TextError where the text is no YAML so far.
+    """
+    scalars: Scalars = {}
+    stack: list[_Open] = []
+    for event in events(text):
+        kind = type(event)
+        top = stack[-1] if stack else None
+        if top is not None and top.is_mapping and top.key is None and kind is not MappingEndEvent:
+            if kind is not ScalarEvent or event.value == MERGE_KEY:
+                return None
+            top.key = event.value
+            continue
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            stack.append(_Open(is_mapping=kind is MappingStartEvent))
+            continue
+        if kind is MappingEndEvent or kind is SequenceEndEvent:
+            stack.pop()
+        elif kind is ScalarEvent:
+            if stack and stack[0].key == field and all(opened.is_mapping for opened in stack):
+                scalars[tuple(opened.key or "" for opened in stack[1:])] = event.value
+        elif kind is AliasEvent:
+            if stack and stack[0].key == field:
+                return None
+        else:
+            continue
+        # A value ends here.
+        if stack:
+            if len(stack) == 1 and stack[0].key == field:
+                break
+            stack[-1].key = None
+    return scalars

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeAlias
 
 from krm_merge.limits import Copies
-from krm_merge.text.reading.values import Value, copied
+from krm_merge.text import Value, copied
 from krm_merge.transform.engine.locations import (
     ABSENT,
     Added,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.text.editing.change import KeysOf
-from krm_merge.text.reading.values import Value, same
+from krm_merge.krm import FieldPath
+from krm_merge.text import KeysOf, Value, same
 from krm_merge.transform.protocol import Operation, OperationError, Pointer, pointer_text
 
 

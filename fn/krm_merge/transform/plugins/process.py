@@ -22,10 +22,10 @@ from time import monotonic
 from typing import IO, ClassVar, Final, Literal, TypeAlias
 
 from krm_merge import interrupts
-from krm_merge.harmless import REDACTED, quoted
 from krm_merge.posix import require_process_groups
-from krm_merge.schema.secrecy import hidden_in
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.safe_text import REDACTED, quoted
+from krm_merge.schema import hidden_in
+from krm_merge.text import Object, Value
 from krm_merge.transform.plugins.limits import (
     MEMORY_LIMIT,
     PROCESS_LIMIT,

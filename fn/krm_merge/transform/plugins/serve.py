@@ -7,7 +7,7 @@ import sys
 from typing import BinaryIO, Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.text import Object, Value
 from krm_merge.transform.protocol import Metadata, Plugin, metadata_of
 
 FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError", "PluginRunError"]

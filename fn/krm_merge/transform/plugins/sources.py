@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import ClassVar, Final, TypeAlias
 
-from krm_merge.harmless import quoted
-from krm_merge.krm.selector import Target, TargetNames, Targets
-from krm_merge.text.reading.values import Object, Value
+from krm_merge.krm import Target, TargetNames, Targets
+from krm_merge.safe_text import quoted
+from krm_merge.text import Object, Value
 from krm_merge.transform.plugins.limits import LimitError, limit_plugin
 from krm_merge.transform.protocol import Metadata, Options, Patch, Plugin, PluginError, Response, metadata_of
 

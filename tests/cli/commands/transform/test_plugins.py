@@ -13,7 +13,7 @@ import yaml
 
 from cli.commands.transform.place import FILES, IMAGE, STRIPPED, TABLES, WEB, Place, Value, replicas
 from krm_merge.cli.commands.transform import options_by_plugin
-from krm_merge.functions.transform_resources.config import options_of_crane
+from krm_merge.functions.transform_config import options_of_crane
 from krm_merge.transform import Operation, Response
 from krm_merge.transform.plugins.sources import VARIABLE
 from krm_merge.transform.protocol import WithOptions

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Strikes
-from krm_merge.components.apply.execution import apply_plan
-from krm_merge.components.apply.repository import RepositoryPullRequests, observe_pull_requests
+from krm_merge.components.execution import apply_plan
 from krm_merge.components.graph import VersionedGraph, build_graph, with_versions
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, ComponentVersion, PullRequest
@@ -21,6 +20,7 @@ from krm_merge.components.plan.model import DescribedState, Plan, PlanChoices, p
 from krm_merge.components.plan.plan_file import read_recorded_plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import DigestPolicy, plan_resource
+from krm_merge.components.repository import RepositoryPullRequests, observe_pull_requests
 from krm_merge.forges.interface import ForgePullRequest
 from krm_merge.git.store import MergeConflictError, Person, Stamp
 

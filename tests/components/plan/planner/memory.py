@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
-from krm_merge.components.apply.repository import Repository
+from krm_merge.components.repository import Repository
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
-from krm_merge.git.objects import FILE, TreeEntry
 from krm_merge.git.program import GitError
-from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
+from krm_merge.git.store import FILE, MergeConflictError, Person, Remote, Stamp, Store, TreeEntry
 
 Tree = dict[str, str]
 """The ids of contents by path."""

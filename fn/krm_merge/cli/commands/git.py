@@ -1,0 +1,140 @@
+"""`krm-merge merge-driver` and `krm-merge mergetool`: merges for git."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.output import in_terminal as terminal_option
+from krm_merge.cli.output import no_browser as no_browser_option
+from krm_merge.cli.output import say, settle, show_results
+from krm_merge.krm import Results
+from krm_merge.packages import MARKER_SIZE, Changed, File, PackageError, Tree, path_of, read_file, write_file
+from krm_merge.policy import NO_POLICY, find_policy_around, memory_path, recall, remember
+from krm_merge.resolve.api import Host
+from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
+from krm_merge.resolve.interface import OF_GIT, Saved
+from krm_merge.resolve.session import Session, Task
+from krm_merge.startup import replace
+from krm_merge.usecases import MergeChoices, MergeSides, merge_sides
+
+_DRIVER_HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
+
+The result is written to OURS.
+
+\b
+In .gitattributes:   *.yaml merge=krm
+                     Kptfile merge=krm
+Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
+
+What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
+"""
+
+
+@click.command("merge-driver", cls=options.NamesLast, help=_DRIVER_HELP)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("name", default="")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["markers", "upstream", "local", "fail"]),
+    help="How to settle conflicts; upstream is THEIRS, local is OURS. "
+    "Without it, what the package's MergePolicy says, else markers.",
+)
+@options.rules
+@click.option("--marker-size", type=click.IntRange(min=1), default=MARKER_SIZE, show_default=True, help="git's %L.")
+def merge_driver_command(
+    base: Path,
+    ours: Path,
+    theirs: Path,
+    name: str,
+    on_conflict: Literal["markers", "upstream", "local", "fail"] | None,
+    rules_file: Path | None,
+    marker_size: int,
+) -> None:
+    """Runs the command."""
+    files = [read_file(place) for place in (base, ours, theirs)]
+    path = path_of(Path(name or ours).name, files[1])
+    original, local, upstream = ({path: file} if file.data else {} for file in files)
+    choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
+    choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
+    choices = choices.remembering(recall(memory_path(Path())))
+    outcome = merge_sides(MergeSides(original, upstream, local), choices, marker_size)
+    results = outcome.results
+    if choices.on_conflict != "markers":
+        show_results(_under_name(results, name), quiet=True)
+    elif outcome.leaves_conflicts:
+        places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
+        what = (
+            f"conflicts in {places}, between markers" if outcome.marked else "a binary file in conflict, ours is kept"
+        )
+        say(f"{name or ours}: {what}")
+        for result in (result for result in results if result.severity == "warning"):
+            # What is kept is for the person who resolves them.
+            say(f"  {result.message.partition('; both are between')[0]}")
+    if results.errors:
+        sys.exit(1)
+    file = outcome.changes.get(path, files[1])
+    write_file(ours, file if file is not None else File(b"", files[1].mode))
+    if outcome.leaves_conflicts:
+        sys.exit(1)
+
+
+def _under_name(results: Results, name: str) -> Results:
+    """The results with the path that git knows the file by."""
+    renamed = Results()
+    for result in results:
+        renamed.add(replace(result, file=name) if name else result)
+    return renamed
+
+
+_TOOL = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
+
+\b
+Once:             git config mergetool.krm.cmd 'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
+                  git config mergetool.krm.trustExitCode true
+At conflicts:     git mergetool --tool krm
+
+The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
+repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is 0
+where the file is saved without conflicts, else 1; then MERGED is as it was.
+"""
+
+
+@click.command("mergetool", cls=options.NamesLast, help=_TOOL)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("local", type=click.Path(path_type=Path))
+@click.argument("remote", type=click.Path(path_type=Path))
+@click.argument("merged", type=click.Path(path_type=Path))
+@terminal_option
+@no_browser_option
+def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
+    """Runs the command."""
+    # git gives no BASE, or an empty one, where both sides added the file.
+    files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
+    path = path_of(merged.name, files[1])
+    original, ours, theirs = ({path: file} if file.data else {} for file in files)
+    choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(find_policy_around(merged))
+    sides = MergeSides(original, theirs, ours, ("base", "theirs", "ours"))
+    memory = memory_path(merged.absolute().parent)
+    task = Task(str(merged), sides, choices, recall(memory), writes_policy=False)
+
+    def write(saved: Saved) -> None:
+        now: Tree = Changed(ours, saved.changes)
+        if path not in now:
+            raise PackageError(f"{merged}: nothing is left of it; remove it with git rm")
+        write_file(merged, now[path])
+        if memory is not None:
+            remember(memory, saved.choices)
+
+    host = Host(Session(task), ChoiceJournal(None, PolicySteps(choices.package.target_file)), write)
+    if not host.session.open:
+        host.save()
+        say(f"{merged}: settled by what was chosen before")
+    elif not settle(host, OF_GIT, in_terminal=in_terminal, no_browser=no_browser):
+        sys.exit(1)

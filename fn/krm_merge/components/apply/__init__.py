@@ -1,1 +1,0 @@
-"""Applies plans: git and forges."""

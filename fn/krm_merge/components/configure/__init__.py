@@ -1,1 +1,0 @@
-"""The values of Konflux resources that make Konflux follow the graph."""

@@ -1,0 +1,564 @@
+"""References to images with a digest, in any file: found, attributed to components, and replaced (rule C5).
+
+In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
+own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
+may have a variable of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import groupby
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import Literal, TypeAlias
+
+from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, image_name, is_digest, spellings, tag_of
+from krm_merge.krm import Result, Severity
+from krm_merge.text import BOM, MappingNode, Node, Scalar, SequenceNode, TextError, key_text, read_all
+
+
+@dataclass(frozen=True, slots=True)
+class ImageIdentity:
+    """Digests and tags of a component's image, and those of other components whose images have the same name."""
+
+    digests: frozenset[str]
+    tags: frozenset[str] = frozenset()
+    other_digests: frozenset[str] = frozenset()
+    other_tags: frozenset[str] = frozenset()
+
+    def matches(self, reference: ImageReference) -> bool | None:
+        """Whether a reference is to the component's image; None if tag and digest are unknown, or disagree."""
+        if not self.other_digests and not self.other_tags:
+            return True
+        signs = {
+            _sign(reference.tag, self.tags, self.other_tags),
+            _sign(reference.digest, self.digests, self.other_digests),
+        } - {None}
+        return signs.pop() if len(signs) == 1 else None
+
+
+def _sign(text: str, values: Collection[str], other_values: Collection[str]) -> bool | None:
+    """Whether only `values` have the text (True) or only `other_values` (False); None if neither or both have it."""
+    return None if (text in values) == (text in other_values) else text in values
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """A reference to an image with a digest.
+
+    `start` and `end` are the byte offsets of the whole reference with its transport (`docker://`), or of the digest
+    where that has a field of its own; `hex_start` is where its 64 characters begin. `repository` is the image's name as
+    it was asked for, which may be another spelling; `tag` is '' for none, `tag_start` where it begins, 0 where it is
+    not to be changed: in a variable, or an anchored field. `line` counts from 1.
+    """
+
+    start: int
+    end: int
+    hex_start: int
+    repository: str
+    tag: str
+    digest: str
+    line: int
+    tag_start: int = 0
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the reference is one word of the text, which holds its tag."""
+        return self.start < self.tag_start < self.hex_start
+
+
+HEX_LENGTH = 64
+_ALGORITHM = "sha256:"
+_HEX = rf"[0-9a-f]{{{HEX_LENGTH}}}(?![0-9A-Za-z_])"
+
+_WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
+"""Characters before a name that make it a part of another: a longer name, or a registry in a variable."""
+_BEHIND_DEFAULT = rb"(?<=:-)"
+"""`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
+_BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
+"""`oci::name@digest`, `rule:name@digest`: text with a slash is not a tag, and text with a letter is not a port."""
+
+_ANY_HEX = re.compile(_HEX.encode())
+_ASSIGNMENT = re.compile(
+    rb"^[ \t]*(?:(?:export|readonly|local|ARG|ENV)[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*[:?]?=[ \t]*"
+    rb"(?P<quote>[\"']?)(?P<value>[^\s\"'#]+)(?P=quote)[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+_VARIABLE_DIGEST = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
+_IMAGE_WORDS = frozenset((b"IMAGE", b"IMG", b"REPOSITORY", b"REPO", b"NAME", b"DIGEST", b"SHA", b"SHA256"))
+"""Words in names of variables for the part of an image that they hold."""
+
+_DETACHED = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?{_ALGORITHM}(?P<hex>{_HEX})")
+_DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
+_DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
+_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode())
+"""Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
+
+
+def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]:
+    """Every reference to one of these image repositories that carries a digest, in the order of their digests.
+
+    `repositories` are names without tag and digest; of two that mean the same the first counts.
+    """
+    names: dict[str, str] = {}
+    for repository in filter(None, map(image_name, repositories)):
+        for spelling in spellings(repository):
+            names.setdefault(spelling, repository)
+    if not names or not _ANY_HEX.search(data):
+        return []
+    breaks = [newline.start() for newline in re.finditer(b"\n", data)]
+    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
+    return sorted({ref.hex_start: ref for ref in candidates}.values(), key=lambda ref: ref.hex_start)
+
+
+def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
+    """The references that are one word of the text."""
+    any_name = b"|".join(re.escape(name.encode()) for name in names)
+    pattern = re.compile(
+        rb"(?:(?<![%b])|%b|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
+        % (_WORD, _BEHIND_DEFAULT, _BEHIND_COLON, any_name, TAG_PATTERN.encode(), DIGEST_PATTERN.encode())
+    )
+    for match in pattern.finditer(data):
+        yield ImageReference(
+            match.start(),
+            match.end(),
+            match.start("digest") + len(_ALGORITHM),
+            names[match["name"].decode()],
+            (match["tag"] or b"").decode(),
+            match["digest"].decode(),
+            bisect_left(breaks, match.start()) + 1,
+            max(match.start("tag"), 0),
+        )
+
+
+def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
+    """The digests that have a field of their own; empty if the file is not YAML."""
+    if not _HAS_DETACHED.search(data):
+        return
+    try:
+        text = data.decode()
+        documents = list(read_all(text))
+    except (UnicodeDecodeError, TextError):
+        return
+    digests = (
+        (at, repository, tag, digest, tag_at)
+        for document in documents
+        for mapping, place in _mappings(document, "")
+        if (repository := names.get(_image_of(mapping, place))) is not None
+        for at, tag, digest, tag_at in _digests_of(mapping)
+    )
+    # Nodes do not count the byte order mark.
+    content = text.removeprefix(BOM)
+    start, counted = len(data) - len(content.encode()), 0
+    for at, repository, tag, digest, tag_at in sorted(digests):
+        start, counted = start + len(content[counted:at].encode()), at
+        line = bisect_left(breaks, start) + 1
+        # The tag is before the digest or behind it.
+        between = len(content[min(at, tag_at) : max(at, tag_at)].encode()) * (1 if tag_at > at else -1)
+        tag_start = start + between if tag_at >= 0 else 0
+        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line, tag_start)
+
+
+def _mappings(node: Node, place: str) -> Iterator[tuple[MappingNode, str]]:
+    """All mappings in the order of the text; `place` is the key that holds them, `key[]` in a list."""
+    if isinstance(node, MappingNode):
+        yield node, place
+        for entry in node.entries:
+            yield from _mappings(entry.value, key_text(entry.key))
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _mappings(item, f"{place}[]")
+
+
+def _image_of(mapping: MappingNode, place: str) -> str:
+    """The name of the image in the fields of a mapping, '' for none."""
+    if repository := _text(mapping, "repository"):
+        registry = _text(mapping, "registry").rstrip("/")
+        return f"{registry}/{repository}" if registry else repository
+    # A kustomization's digest is of the new name, where an image gets one.
+    return _text(mapping, "newName") or _text(mapping, "name") if place == "images[]" else ""
+
+
+def _text(mapping: MappingNode, key: str) -> str:
+    value = mapping.get(key)
+    return value.text if isinstance(value, Scalar) and type(value.canonical) is str else ""
+
+
+def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str, int]]:
+    """Where the hex characters of a mapping's own digests begin, counted in characters, tag and digest, and the tag's.
+
+    A tag that must not be changed where it is begins at -1.
+
+    Aliases and anchored nodes are left out: the same text may belong to another image.
+    """
+    for entry in mapping.entries:
+        value = entry.value
+        pattern = _DETACHED_BY_KEY.get(key_text(entry.key))
+        if pattern is None or not isinstance(value, Scalar) or value.anchor:
+            continue
+        match = pattern.fullmatch(value.text)
+        if match is None or value.source is None:
+            continue
+        at = value.source.text.find(match["hex"], value.start, value.end)
+        if at < 0:
+            continue
+        if tag := match["tag"] or "":
+            tag_at = value.source.text.find(f"{tag}@", value.start, at)
+        else:
+            tag, tag_at = next(filter(None, (_field_with(mapping, key) for key in ("tag", "newTag"))), ("", -1))
+        yield at, tag, f"{_ALGORITHM}{match['hex']}", tag_at
+
+
+def _field_with(mapping: MappingNode, key: str) -> tuple[str, int] | None:
+    """The text of a field and where it begins, -1 if it is written otherwise or shared; None without a text."""
+    value = mapping.get(key)
+    if not isinstance(value, Scalar) or not (text := _text(mapping, key)):
+        return None
+    is_own = value.source is not None and not value.anchor
+    return text, value.source.text.find(text, value.start, value.end) if is_own and value.source else -1
+
+
+def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
+    """The digests that have a variable of their own beside that of the image: `APP_IMAGE=name`, `APP_DIGEST=sha256:…`.
+
+    Two variables belong together if their names differ only in such words, and no third name does.
+    """
+    assigned = list(_ASSIGNMENT.finditer(data))
+    digests = [assignment for assignment in assigned if _VARIABLE_DIGEST.fullmatch(assignment["value"])]
+    images: dict[tuple[bytes, ...], set[bytes]] = {}
+    for assignment in assigned if digests else ():
+        if not _VARIABLE_DIGEST.fullmatch(assignment["value"]) and _is_of_image(assignment["name"]):
+            images.setdefault(_stem(assignment["name"]), set()).add(assignment["value"])
+    for assignment in digests:
+        beside = images.get(_stem(assignment["name"]), set())
+        if not _is_of_image(assignment["name"]) or len(beside) != 1:
+            continue
+        (image,) = (value.decode(errors="replace") for value in beside)
+        repository = names.get(image_name(image))
+        if repository is not None and "@" not in image:
+            start = assignment.end("value") - HEX_LENGTH
+            digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"
+            line = bisect_left(breaks, start) + 1
+            yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)
+
+
+def _stem(name: bytes) -> tuple[bytes, ...]:
+    """The words of a variable's name without those for the part of an image."""
+    words = name.upper().split(b"_")
+    return tuple(word for word in words if word not in _IMAGE_WORDS)
+
+
+def _is_of_image(name: bytes) -> bool:
+    return not _IMAGE_WORDS.isdisjoint(name.upper().split(b"_"))
+
+
+__all__ = [
+    "EditedFile",
+    "ImageReference",
+    "Replacement",
+    "ReplacementPolicy",
+    "is_candidate",
+    "is_searched",
+    "references",
+    "replace_digests",
+]
+
+RULE = "C5"
+_KEPT = "it is kept. Write a known one, or set digest.match to any"
+
+MAX_SIZE = 5 * 1024 * 1024
+"""Larger files are generated or data."""
+
+DEFAULT_FILES = (
+    "*Dockerfile*",
+    "*.dockerfile",
+    "dockerfile",
+    "*Containerfile*",
+    "*.containerfile",
+    "containerfile",
+    "*.yaml",
+    "*.yml",
+    "*.json",
+    "*.sh",
+    "*.env",
+    "*.txt",
+    "*.mk",
+    "*.tf",
+    "[Mm]akefile",
+    "GNUmakefile",
+)
+"""The names of files that are searched, in any directory of the context (C17).
+
+Source: the default of build-service's build-nudge-files; Renovate's managers of container images, and its preset for
+Makefiles; lists of images in texts.
+"""
+
+FOREIGN = frozenset({".git", "vendor", "node_modules"})
+"""Directories with third-party content."""
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+TagPolicy: TypeAlias = Literal["keep", "drop", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementPolicy:
+    """Which digests may be replaced.
+
+    `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
+    of one repository is refused, or has those replaced that are known, whatever `match` says. `tag` is what happens to
+    a tag before a replaced digest: it is kept, dropped where the reference is one word, or replaced by the new image's.
+    """
+
+    match: Literal["known", "any"] = "known"
+    multiple: Literal["refuse", "replace"] = "refuse"
+    tag: TagPolicy = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A digest that was replaced. `line` counts from 1."""
+
+    line: int
+    repository: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """The result for a file. `problems` are digests that were kept, and warnings; with an error `data` is unchanged."""
+
+    data: bytes
+    replaced: tuple[Replacement, ...] = ()
+    problems: tuple[Result, ...] = ()
+
+
+def replace_digests(
+    data: bytes,
+    repositories: Sequence[str],
+    identity: ImageIdentity,
+    new: str,
+    policy: ReplacementPolicy,
+    path: str,
+    new_tag: str = "",
+) -> EditedFile:
+    """Replaces the digests of all references to an image by `new`, and their tags as the policy says.
+
+    `repositories` are the names of the image, without tag and digest. `identity` has its known digests: the promoted
+    one, those of earlier builds and plans; if other components have an image of that name, it decides to which of them
+    a reference belongs. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of the new
+    image, '' where it is unknown.
+    """
+    if not is_digest(new):
+        return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
+    occurrences = references(data, repositories)
+    ours = [ref for ref in occurrences if identity.matches(ref)]
+    replaced: list[ImageReference] = []
+    problems = list(_unclear(occurrences, identity, path))
+    for repository, group in groupby(sorted(ours, key=lambda ref: ref.repository), key=lambda ref: ref.repository):
+        chosen, others = _choose(repository, list(group), identity.digests, new, policy, path)
+        replaced += chosen
+        problems += others
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        return EditedFile(data, problems=tuple(errors))
+    replaced.sort(key=lambda ref: ref.hex_start)
+    expected = {ref: _update_reference(ref, new, policy.tag, new_tag) for ref in replaced}
+    edited = _edit(data, expected)
+    after = [expected.get(ref, ref) for ref in occurrences]
+    if flaw := _flaw(data, occurrences, edited, references(edited, repositories), after):
+        return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
+    problems += _elsewhere(edited, occurrences, {*identity.digests, *(ref.digest for ref in replaced)} - {new}, path)
+    return EditedFile(
+        edited,
+        tuple(Replacement(ref.line, ref.repository, ref.digest, new) for ref in replaced),
+        tuple(problems),
+    )
+
+
+def _problem(severity: Severity, message: str) -> Result:
+    return Result(severity, message, rule=RULE)
+
+
+def _unclear(occurrences: Sequence[ImageReference], identity: ImageIdentity, path: str) -> Iterator[Result]:
+    """A warning for each digest whose references cannot be attributed to one component."""
+    unclear = dict[str, ImageReference]()
+    for ref in occurrences:
+        if identity.matches(ref) is None:
+            unclear.setdefault(ref.digest, ref)
+    for ref in unclear.values():
+        message = (
+            f"{ref.digest} of {ref.repository} in {path}:{ref.line} may belong to another Component whose image has "
+            f"this name; it is kept. Write a digest or a tag that only one of them has"
+        )
+        yield _problem("warning", message)
+
+
+def _choose(
+    repository: str,
+    occurrences: Sequence[ImageReference],
+    known_digests: Collection[str],
+    new: str,
+    policy: ReplacementPolicy,
+    path: str,
+) -> tuple[list[ImageReference], list[Result]]:
+    """The references to one repository that are replaced, and the problems of the others."""
+    digests = {ref.digest for ref in occurrences}
+    old = [ref for ref in occurrences if ref.digest != new]
+    if not old:
+        return [], []
+    if len(digests) == 1 and (policy.match == "any" or digests & set(known_digests)):
+        return old, []
+    replaceable = [ref for ref in old if ref.digest in known_digests]
+    is_any = policy.match == "any" and policy.multiple == "refuse"
+    if len(digests) > 1 and not replaceable and not is_any:
+        # C15: a file in which nothing is replaced stops no update.
+        examples = ", ".join(sorted(ref.digest[:19] for ref in old)[:3])
+        message = (
+            f"{path}:{old[0].line} has {len(digests)} digests of {repository}, of which {len(digests - {new})} are "
+            f"unknown ({examples}); the file is kept"
+        )
+        return [], [_problem("info", message)]
+    if len(digests) > 1 and policy.multiple == "refuse":
+        message = (
+            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions "
+            f"does, and it is unknown which to replace; the file is not changed. Exclude it, or set "
+            f"digest.multiDigestFile to replace known digests"
+        )
+        return [], [_problem("error", message)]
+    unknown = dict[str, ImageReference]()
+    for ref in old:
+        if ref.digest not in known_digests:
+            unknown.setdefault(ref.digest, ref)
+    return replaceable, [
+        _problem("warning", f"{ref.digest} of {repository} in {path}:{ref.line} is not known to be of it; {_KEPT}")
+        for ref in unknown.values()
+    ]
+
+
+def _update_reference(reference: ImageReference, new: str, policy: TagPolicy, new_tag: str) -> ImageReference:
+    """The reference after the update."""
+    tag = reference.tag
+    if tag and reference.tag_start:
+        if policy == "replace" and new_tag:
+            tag = new_tag
+        elif policy == "drop" and reference.is_word:
+            tag = ""
+    return replace(reference, digest=new, tag=tag)
+
+
+def _edit(data: bytes, expected: Mapping[ImageReference, ImageReference]) -> bytes:
+    edits: dict[tuple[int, int], str] = {}
+    for before, after in expected.items():
+        edits[before.hex_start, before.hex_start + HEX_LENGTH] = after.digest[-HEX_LENGTH:]
+        if after.tag != before.tag:
+            # A dropped tag goes with its colon. One field may be the tag of several digests.
+            edits[before.tag_start - (not after.tag), before.tag_start + len(before.tag)] = after.tag
+    return _splice(data, edits)
+
+
+def _splice(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
+    """A text with others in the place of these spans, which do not overlap."""
+    pieces: list[bytes] = []
+    at = 0
+    for (start, end), text in sorted(edits.items()):
+        pieces += (data[at:start], text.encode())
+        at = end
+    return b"".join([*pieces, data[at:]])
+
+
+def _flaw(
+    before: bytes,
+    references_before: Sequence[ImageReference],
+    after: bytes,
+    references_after: Sequence[ImageReference],
+    expected: Sequence[ImageReference],
+) -> str:
+    """Why an edit is wrong, '' if it changed only the digests and tags that it had to change."""
+    if list(map(_identity, references_after)) != list(map(_identity, expected)):
+        return "after the edit the references are not those expected"
+    if _without_images(before, references_before) != _without_images(after, references_after):
+        return "the edit changed more than digests and tags"
+    return ""
+
+
+def _identity(reference: ImageReference) -> tuple[int, str, str, str]:
+    return reference.line, reference.repository, reference.tag, reference.digest
+
+
+def _without_images(data: bytes, occurrences: Sequence[ImageReference]) -> bytes:
+    """The text without the hex characters and tags of these references."""
+    spans = {(ref.hex_start, ref.hex_start + HEX_LENGTH) for ref in occurrences}
+    spans |= {
+        (ref.tag_start - ref.is_word, ref.tag_start + len(ref.tag)) for ref in occurrences if ref.tag and ref.tag_start
+    }
+    return _splice(data, dict.fromkeys(spans, ""))
+
+
+def _elsewhere(data: bytes, occurrences: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:
+    """Warnings for replaced digests that the file also holds outside of references to the image."""
+    starts = {ref.hex_start for ref in occurrences}
+    first: dict[str, int] = {}
+    for match in re.finditer(rb"(?<=sha256:)[0-9a-f]{64}", data):
+        digest = f"sha256:{match[0].decode()}"
+        if digest in stale and match.start() not in starts and digest not in first:
+            first[digest] = data.count(b"\n", 0, match.start()) + 1
+    return [
+        _problem("warning", f"{path}:{line} has {digest} outside of references to the image, too; it is kept there")
+        for digest, line in first.items()
+    ]
+
+
+def is_candidate(path: str, data: bytes) -> bool:
+    """Whether people of the repository write the file as text: not too large, not third-party, not binary."""
+    if _is_foreign(PurePosixPath(path)):
+        return False
+    return len(data) <= MAX_SIZE and not data.startswith(_LFS_POINTER) and b"\0" not in data
+
+
+def is_searched(path: str, context: str, files: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether a file is searched for digests.
+
+    `path` is relative to the root of the repository, `context` the directory of the component there. `files` are
+    globs that replace the default, the usual names inside the context; `exclude` are globs of skipped files. Both
+    match whole paths from the root: `*` matches within a name, `**` any directories. A glob that ends in a name
+    without wildcards, or in `/`, matches a directory too, with all files in it.
+    """
+    file = PurePosixPath(path)
+    if _is_foreign(file) or any(_matches(file, glob) for glob in exclude):
+        return False
+    if files:
+        return any(_matches(file, glob) for glob in files)
+    inside = file.is_relative_to(normpath(f"./{context}"))
+    return inside and any(fnmatchcase(file.name, glob) for glob in DEFAULT_FILES)
+
+
+def _is_foreign(path: PurePosixPath) -> bool:
+    return not FOREIGN.isdisjoint(path.parts)
+
+
+def _matches(path: PurePosixPath, glob: str) -> bool:
+    globs = [each for each in glob.split("/") if each not in ("", ".")]
+    if glob.endswith("/"):
+        globs.append("**")
+    if not globs:
+        return False
+    is_name = not any(mark in globs[-1] for mark in "*?[")
+    return _parts_match(path.parts, globs, with_content=is_name)
+
+
+def _parts_match(parts: Sequence[str], globs: Sequence[str], *, with_content: bool) -> bool:
+    """Whether names match globs one by one; `with_content` also accepts names below what the globs match."""
+    if not globs:
+        return with_content or not parts
+    if globs[0] == "**":
+        return any(_parts_match(parts[at:], globs[1:], with_content=with_content) for at in range(len(parts) + 1))
+    if not parts or not fnmatchcase(parts[0], globs[0]):
+        return False
+    return _parts_match(parts[1:], globs[1:], with_content=with_content)

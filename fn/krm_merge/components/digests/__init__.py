@@ -1,1 +1,0 @@
-"""Digests of images in files: where they are referenced, and how they are replaced."""

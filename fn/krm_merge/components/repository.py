@@ -1,0 +1,310 @@
+"""The repositories and pull requests that plans are applied to (rule R28). The edge to git and to forges.
+
+Equal parents and contents give equal commits, so that a second run changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from krm_merge.components.konflux.model import PullRequest, touches
+from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.plan_file import Copy
+from krm_merge.errors import KrmMergeError
+from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
+from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError
+from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
+
+TRAILER = "Planned-By: krm-merge"
+"""The last line of the messages of our commits."""
+KRM_MERGE = Person("krm-merge", "krm-merge@users.noreply.github.com")
+"""Author of our commits by default."""
+
+
+@dataclass(slots=True)
+class Repository:
+    """A remote repository, and a bare one in which commits for it are made. Everything raises GitError."""
+
+    remote: Remote
+    author: Person = KRM_MERGE
+    signing: tuple[str, ...] = ()
+    """Settings of git with which our commits are signed, none for no signature."""
+    _signed: dict[str, str] = field(default_factory=dict)
+    """Signed commits by the ids that they would have without signature."""
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        directory: Path,
+        credentials: Credentials = NO_CREDENTIALS,
+        author: Person = KRM_MERGE,
+        signing: tuple[str, ...] = (),
+    ) -> Repository:
+        """Opens the repository and reads its current branches."""
+        return cls(Remote.open(url, Store.open(directory), credentials), author, signing)
+
+    @property
+    def store(self) -> Store:
+        """The object store that holds its commits."""
+        return self.remote.store
+
+    @property
+    def branches(self) -> Mapping[str, str]:
+        """The commits of all branches."""
+        return self.remote.branches
+
+    def merge_base(self, first: str, second: str) -> str:
+        """The newest common ancestor of two commits."""
+        base = self.store.merge_base(first, second)
+        if not base:
+            remedy = "they have no history in common; branch off the target"
+            raise GitError(f"{self.remote.url}: {first[:12]} and {second[:12]}: {remedy}")
+        return base
+
+    def is_ours(self, since: str, commit: str) -> bool:
+        """Whether krm-merge made all commits that `commit` has and `since` has not, and nobody changed them."""
+        commits = self.store.committers(since, commit)
+        return all(
+            mail in (self.author.mail, KRM_MERGE.mail) and TRAILER in message.splitlines() for mail, message in commits
+        )
+
+    def conflict(self, target: str, commit: str) -> str:
+        """Why a commit cannot be merged into the target, '' if it can."""
+        try:
+            self.store.merge_trees(target, commit, renames=False)
+        except MergeConflictError as conflict:
+            return str(conflict)
+        return ""
+
+    def commit(self, tree: str, parent: str, message: str) -> str:
+        """Makes a commit with the time of its parent, so that equal contents have equal ids. Signs each commit once."""
+        stamp = Stamp(self.author, f"{self.store.committed_at(parent)} +0000")
+        unsigned = self.store.commit(tree, [parent], message, stamp)
+        if not self.signing:
+            return unsigned
+        if unsigned not in self._signed:
+            self._signed[unsigned] = self.store.commit(tree, [parent], message, stamp, signing=self.signing)
+        return self._signed[unsigned]
+
+    def keep_signatures(self, since: str, commit: str) -> None:
+        """Remembers the signed commits that `commit` has and `since` has not, to reuse them for equal commits."""
+        if self.signing:
+            self._signed |= self.store.signed_commits(since, commit)
+
+    def push(self, commit: str, branch: str) -> None:
+        """Pushes a commit to a branch if the branch is still at the observed commit."""
+        self.remote.push(commit, branch)
+
+
+_COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)
+
+
+class CopyConflictError(KrmMergeError):
+    """Changes that conflict with the branch. `trailer` marks a commit in which somebody copied them by hand."""
+
+    def __init__(self, message: str, trailer: str) -> None:
+        """`message` names the pull request and the conflict."""
+        super().__init__(message)
+        self.trailer = trailer
+
+
+def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
+    """The heads that were copied between two commits, by pull request; the newest trailer counts.
+
+    Trailers in anybody's commits count: people amend and squash our commits, or copy conflicting changes by hand.
+    """
+    return {name: head for message in git.store.messages(since, commit) for name, head in _COPIED.findall(message)}
+
+
+def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: Iterable[str]) -> str:
+    """Adds a commit with the changes of a pull request since the head `before`, which was copied last ('': none).
+
+    Raises CopyConflictError.
+    """
+    if copy.head == before:
+        # C4: this head is copied already, even if later commits changed the same files.
+        return commit
+    target = git.branches.get(copy.target_branch, "")
+    git.remote.fetch(copy.head, target, before)
+    fork = git.merge_base(target, copy.head) if target else copy.head
+    paths = dict.fromkeys(copy.paths)
+    if before:
+        # A file that the earlier head changed may be unchanged again.
+        paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
+    trailer = _trailer(copy.pull_request, copy.head)
+    try:
+        tree = git.store.pick_changes(commit, before or fork, copy.head, paths)
+    except MergeConflictError as conflict:
+        raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}", trailer) from None
+    return _commit_tree(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
+
+
+def without_copy(
+    git: Repository, commit: str, pull_request: str, head: str, target: str, base: str, contexts: Iterable[str]
+) -> str:
+    """Adds a commit that reverts the copy of a pull request at `head`, which was based on the commit `target`.
+
+    Changes that the target of the branch, the commit `base`, has too are kept. Raises CopyConflictError.
+    """
+    git.remote.fetch(head, target)
+    # Empty diff against the merge base: nothing to copy.
+    fork = git.merge_base(target, head)
+    differing = set(git.store.changed_paths(base, commit))
+    paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
+    trailer = _trailer(pull_request, fork)
+    try:
+        tree = git.store.pick_changes(commit, head, fork, paths)
+    except MergeConflictError as conflict:
+        raise CopyConflictError(f"the changes of {pull_request} cannot be reverted: {conflict}", trailer) from None
+    return _commit_tree(git, commit, tree, f"Take out changes of {pull_request}", trailer)
+
+
+def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[str]) -> list[str]:
+    changed = git.store.changed_paths(git.merge_base(target, head), head) if target else []
+    return [path for path in changed if any(touches(context, [path]) for context in contexts)]
+
+
+def _commit_tree(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
+    if tree == git.store.tree(commit):
+        return commit
+    return git.commit(tree, commit, f"{subject}\n\n{trailer}\n{TRAILER}\n")
+
+
+def _trailer(pull_request: str, head: str) -> str:
+    return f"Synthetic-From: {pull_request} at {head}"
+
+
+WAITS = "[waits] "
+"""Prefix of the title that marks a draft in a repository without drafts (C13)."""
+
+
+class RepositoryPullRequests:
+    """The pull requests of a repository. Everything raises ForgeError.
+
+    A pull request whose title has the prefix `WAITS` is returned as a draft, without the prefix.
+    """
+
+    def __init__(self, forge: Forge, url: str) -> None:
+        """Fetches nothing yet."""
+        self._forge = forge
+        self._url = url
+        self._open: dict[int, ForgePullRequest] | None = None
+        self._titled: set[int] = set()
+        """Numbers of the pull requests that are drafts by their titles."""
+
+    @property
+    def open(self) -> Collection[ForgePullRequest]:
+        """The open pull requests, by number."""
+        return self._open_pulls().values()
+
+    def ended_from(self, branch: str) -> list[ForgePullRequest]:
+        """The merged and closed pull requests from a branch."""
+        return [pull for pull in self._forge.pull_requests_from(self._url, branch) if pull.state != "open"]
+
+    def find(self, number: int) -> ForgePullRequest | None:
+        """The pull request of a number, None if it does not exist."""
+        pull = self._open_pulls().get(number)
+        return pull if pull is not None else self._forge.pull_request(self._url, number)
+
+    def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> tuple[ForgePullRequest, bool]:
+        """Opens a pull request. Returns it, and whether it is a draft by its title alone."""
+        try:
+            pull = self._forge.create(self._url, branch, base, title, body, draft=draft)
+        except DraftsRefusedError:
+            pull = self._forge.create(self._url, branch, base, f"{WAITS}{title}", body, draft=False)
+        pull = self._remember(self._note_draft(pull))
+        return pull, pull.number in self._titled
+
+    def edit(self, pull: ForgePullRequest, title: str, body: str) -> ForgePullRequest:
+        """Changes the title and the body of a pull request."""
+        mark = WAITS if pull.number in self._titled else ""
+        self._forge.edit(self._url, pull.number, f"{mark}{title}", body)
+        return self._remember(replace(pull, title=title, body=body))
+
+    def set_draft(self, pull: ForgePullRequest, *, draft: bool) -> ForgePullRequest:
+        """Marks a pull request as a draft or as ready."""
+        if pull.number in self._titled:
+            self._titled.discard(pull.number)
+            self._forge.edit(self._url, pull.number, pull.title, pull.body)
+        else:
+            try:
+                self._forge.set_draft(self._url, pull.number, draft=draft)
+            except DraftsRefusedError:
+                self._titled.add(pull.number)
+                self._forge.edit(self._url, pull.number, f"{WAITS}{pull.title}", pull.body)
+        return self._remember(replace(pull, draft=draft))
+
+    def close(self, pull: ForgePullRequest, comment: str) -> None:
+        """Closes a pull request without merging it, with the reason as a comment."""
+        self._forge.close(self._url, pull.number)
+        self._open_pulls().pop(pull.number, None)
+        self._forge.comment(self._url, pull.number, comment)
+
+    def comment(self, pull: ForgePullRequest, text: str) -> None:
+        """Adds a comment."""
+        self._forge.comment(self._url, pull.number, text)
+
+    def _open_pulls(self) -> dict[int, ForgePullRequest]:
+        if self._open is None:
+            self._open = {pull.number: self._note_draft(pull) for pull in self._forge.open_pull_requests(self._url)}
+        return self._open
+
+    def _remember(self, pull: ForgePullRequest) -> ForgePullRequest:
+        self._open_pulls()[pull.number] = pull
+        return pull
+
+    def _note_draft(self, pull: ForgePullRequest) -> ForgePullRequest:
+        if is_draft_by_title(pull):
+            self._titled.add(pull.number)
+        return as_draft(pull)
+
+
+def is_draft_by_title(pull: ForgePullRequest) -> bool:
+    """Whether its title has the prefix that marks a draft."""
+    return not pull.draft and pull.title.startswith(WAITS)
+
+
+def as_draft(pull: ForgePullRequest) -> ForgePullRequest:
+    """The same pull request as a draft without the prefix in its title."""
+    if not is_draft_by_title(pull):
+        return pull
+    return replace(pull, draft=True, title=pull.title.removeprefix(WAITS))
+
+
+def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
+    """The pull requests of a repository, by number. Raises GitError and ForgeError."""
+    branches = tuple(sorted(repository.branches))
+    for pull in map(as_draft, forge.pull_requests(url)):
+        yield PullRequest(
+            "",
+            url,
+            pull.number,
+            pull.source_branch,
+            pull.target_branch,
+            pull.state,
+            pull.draft,
+            pull.head,
+            pull.merge_commit,
+            pull.title,
+            pull.body,
+            pull.author,
+            tuple(sorted(forge.changed_files(url, pull.number))) if pull.state == "open" else None,
+            _has_user_commits(pull, repository),
+            branches if pull.state == "open" else None,
+            pull.merged_at,
+            repository.remote.default_branch,
+        )
+
+
+def _has_user_commits(pull: ForgePullRequest, repository: Repository) -> bool:
+    """Whether people added commits to a branch of ours. Branches of forks are never ours, whatever they are named."""
+    target = repository.branches.get(pull.target_branch, "")
+    is_ours = pull.source_branch in repository.branches and parse_description(pull.body) is not None
+    if pull.state != "open" or not is_ours or not target or not pull.head:
+        return False
+    repository.remote.fetch(pull.head, target)
+    return not repository.is_ours(repository.merge_base(target, pull.head), pull.head)

@@ -1,0 +1,272 @@
+"""The values of today's Konflux resources that make Konflux follow the graph.
+
+Source of the rules that Konflux knows: contexts of IntegrationTestScenarios, auto-release expressions of ReleasePlans,
+build-nudges-ref of Components, expressions of Pipelines as Code (facts as of 2026-08).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from krm_merge.components.expressions import (
+    CelError,
+    TriggerEvent,
+    add_guard,
+    below,
+    default_patterns,
+    expression,
+    is_file,
+    nudge_file_pattern,
+    regular_expression,
+    release_condition,
+    theirs_of,
+)
+from krm_merge.components.graph import Graph
+from krm_merge.components.konflux.model import Component, ComponentKey, common, normalise
+from krm_merge.forges.interface import same_repository
+
+ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
+"""Contexts in which a scenario tests every component."""
+GROUP_TESTS: Final = "group"
+_OF_COMPONENT: Final = "component_"
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """The Components of an application, split into those that are tested and mere dependencies."""
+
+    tested: tuple[str, ...]
+    untested: tuple[str, ...]
+
+
+def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dict[tuple[str, str], Application]:
+    """The applications by namespace and name."""
+    names: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+    for key, component in sorted(graph.components.items()):
+        tested, untested = names.setdefault((key.namespace, component.application), ([], []))
+        (tested if is_tested(key) else untested).append(key.name)
+    return {at: Application(tuple(yes), tuple(no)) for at, (yes, no) in names.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The contexts of a scenario, and the contexts that they replaced; None if nothing was replaced."""
+
+    names: list[str]
+    replaced: list[str] | None
+    untested: tuple[str, ...] = ()
+    """The Components that a limited scenario named and no longer tests."""
+
+
+def scenario_contexts(existing: Sequence[str], replaced: Sequence[str] | None, application: Application) -> Contexts:
+    """The contexts of a scenario that tests no dependency (R14); its other contexts are kept.
+
+    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (R6).
+    """
+    if replaced is not None and (not replaced or ALL_TESTS & set(replaced)):
+        more = (name for name in existing if name in ALL_TESTS and name not in replaced)
+        return _full_contexts(existing, [*replaced, *more], application)
+    if not existing or ALL_TESTS & set(existing):
+        return _full_contexts(existing, [name for name in existing if _is_replaced(name)], application)
+    return _limited_contexts(existing, replaced or (), application)
+
+
+def _is_replaced(name: str) -> bool:
+    return name in ALL_TESTS or name == GROUP_TESTS or name.startswith(_OF_COMPONENT)
+
+
+def _full_contexts(existing: Sequence[str], replaced: list[str], application: Application) -> Contexts:
+    """For a scenario that tests every Component."""
+    if not application.untested:
+        return Contexts([*replaced, *(name for name in existing if not _is_replaced(name))], None)
+    tested = [f"{_OF_COMPONENT}{name}" for name in application.tested]
+    replaceable = ALL_TESTS | {GROUP_TESTS, *tested, *(f"{_OF_COMPONENT}{name}" for name in application.untested)}
+    return Contexts([*tested, GROUP_TESTS, *(name for name in existing if name not in replaceable)], replaced)
+
+
+def _limited_contexts(existing: Sequence[str], replaced: Sequence[str], application: Application) -> Contexts:
+    """For a limited scenario. Adds a context only where the scenario would test everything without it."""
+    is_stand_in = list(existing) == [GROUP_TESTS] and replaced and GROUP_TESTS not in replaced
+    now = [] if is_stand_in else list(existing)
+    before = [*(name for name in replaced if name not in now and name != GROUP_TESTS), *now]
+    untested = {f"{_OF_COMPONENT}{name}": name for name in application.untested}
+    dropped = [name for name in before if name in untested]
+    if not dropped:
+        return Contexts(before, None)
+    group = [GROUP_TESTS] if GROUP_TESTS in before else []
+    left = [name for name in before if name not in untested]
+    return Contexts(left or [GROUP_TESTS], [*dropped, *group], tuple(untested[name] for name in dropped))
+
+
+def release_expression(now: str, replaced: str | None, application: Application) -> tuple[str, str | None]:
+    """The expression of a ReleasePlan that releases no dependency (R16), and the expression that it replaces.
+
+    The latter is '' if there was none, and None if nothing was replaced. `replaced` is the one that an earlier run
+    replaced; without any dependency it is restored (R6). Raises CelError if it cannot be read.
+    """
+    theirs = now if replaced in (None, now) else theirs_of(now)
+    if not application.untested:
+        return theirs, None
+    ours = release_condition("", application.tested)
+    return (ours, None) if theirs == ours else (release_condition(theirs, application.tested), theirs)
+
+
+def nudges_of(
+    graph: Graph, key: ComponentKey, existing: Iterable[str], derived: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Which components the builds of a Component nudge, in order, and which of them only because of the graph.
+
+    A declared nudge that is not an edge yet is kept (C9). `derived` are the nudges that an earlier run added from the
+    graph alone (R6).
+    """
+    if key not in graph.components:
+        return [], []
+    declared = set(existing) - set(derived) - graph.deleted_names(key.namespace)
+    dependants = {dependant.name for dependant in graph.dependants(key)}
+    return sorted(dependants | declared), sorted(dependants - declared)
+
+
+def repository_context(components: Sequence[Component]) -> tuple[str, str]:
+    """The directory that a Repository covers, and a message if it has several Components (I7)."""
+    contexts = sorted({normalise(component.context) for component in components})
+    directory = common(contexts)
+    if len(contexts) < 2:
+        return directory, ""
+    names = ", ".join(component.key.name for component in components)
+    return directory, f"{names} share it: its context is {directory}, their PipelineRuns distinguish them"
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerExpression:
+    """The expression of a PipelineRun, with its changes and problems."""
+
+    text: str
+    changes: list[str]
+    problems: list[str]
+
+
+def trigger_expression(
+    text: str, component: Component, graph: Graph, files: Collection[str], nudged: Sequence[str] = ()
+) -> TriggerExpression:
+    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (R12, C11).
+
+    The existing expression is kept and not evaluated: a guard is added to it. `files` are the globs of
+    digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
+    build-service uses its defaults (C10).
+    """
+    restricted = _restrict(text.strip(), component)
+    changes = [f"only changes in {normalise(component.context)} start it"] if restricted != text.strip() else []
+    inside = [
+        dependant
+        for dependant in map(graph.components.__getitem__, graph.dependants(component.key))
+        if same_repository(dependant.repository) == same_repository(component.repository)
+    ]
+    guard = _guard_for(inside, files, nudged)
+    is_needed = bool(files) or not (
+        _is_restricted(restricted, component) and all(_is_apart(component, dependant) for dependant in inside)
+    )
+    try:
+        guarded_text = add_guard(restricted, guard.files, guard.patterns) if is_needed else add_guard(restricted, [])
+    except CelError as error:
+        return TriggerExpression(text.strip(), [], [f"its expression cannot be read: {error}"])
+    if guarded_text != restricted:
+        names = ", ".join(guard.labels)
+        changes.append(f"changes of nothing but {names} do not start it" if names else "its guard is removed")
+    problems = [
+        f"updates of {key.name} may build {component.key.name} again; {remedy}"
+        for key, remedy in guard.unguarded.items()
+        if is_needed
+    ]
+    return TriggerExpression(guarded_text, changes, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """Files that a guard excludes: `files` by name, and `patterns`. `unguarded` are dependants that it cannot cover."""
+
+    files: list[str]
+    patterns: list[str]
+    labels: list[str]
+    unguarded: dict[ComponentKey, str]
+
+
+def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
+    """The guard against the files that updates of dependants edit in the dependency's own repository."""
+    names, patterns, labels, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
+    for dependant in dependants:
+        directory = normalise(dependant.context)
+        if files:
+            globs = [glob for file in files for glob in below(file, directory)]
+            written = {glob: None if is_file(glob) else regular_expression(glob) for glob in globs}
+            odd = [glob for glob, pattern in written.items() if pattern is None and not is_file(glob)]
+            names += [glob for glob in globs if is_file(glob)]
+            patterns |= set(filter(None, written.values()))
+            labels |= set(globs) - set(odd)
+            if odd:
+                unguarded[dependant.key] = f"write {', '.join(sorted(set(odd)))} in digest.files without brackets"
+            elif not globs:
+                unguarded[dependant.key] = f"name the files of {directory} that are edited in digest.files"
+        elif nudged:
+            patterns |= set(nudged)
+            labels |= set(nudged)
+        elif directory == ".":
+            unguarded[dependant.key] = "name the files that are edited in digest.files"
+        else:
+            patterns |= set(default_patterns(directory))
+            labels.add(f"Dockerfiles, Containerfiles and YAML in {directory}")
+    return _Guard(sorted(set(names)), sorted(patterns), sorted(labels), unguarded)
+
+
+def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> list[str]:
+    """The value of build-nudge-files with which build-service edits the files of digest.files and no others (C10)."""
+    globs = {
+        glob
+        for key in graph.dependants(component.key)
+        for file in files
+        for glob in below(file, normalise(graph.components[key].context))
+    }
+    return sorted(filter(None, map(nudge_file_pattern, globs)))
+
+
+def _is_apart(component: Component, other: Component) -> bool:
+    """Whether neither directory holds the other."""
+    directory, other_directory = normalise(component.context), normalise(other.context)
+    return common([directory, other_directory]) not in (directory, other_directory)
+
+
+def _is_restricted(text: str, component: Component) -> bool:
+    """Whether Konflux or krm-merge wrote the expression for the Component's directory; a guard does not count."""
+    try:
+        plain = add_guard(text, [])
+    except CelError:
+        return False
+    match = _PLAIN.match(plain)
+    context = normalise(component.context)
+    if match is None or context == ".":
+        return False
+    event: TriggerEvent = "push" if match["event"] == "push" else "pull_request"
+    return plain == expression(event, match["branch"], component.key.name, context)
+
+
+_PLAIN = re.compile(r'event == "(?P<event>push|pull_request)" && target_branch == "(?P<branch>[^"\\]*)" && ')
+
+
+def _restrict(text: str, component: Component) -> str:
+    """Restricts an expression that build-service wrote for the whole repository to the Component's directory."""
+    context = normalise(component.context)
+    events: tuple[TriggerEvent, ...] = ("push", "pull_request")
+    for event in events:
+        head = f'event == "{event}" && target_branch == '
+        if text.startswith(head) and "pathChanged" not in text and "||" not in text[len(head) :] and context != ".":
+            branch = text[len(head) :].strip().strip("\"'")
+            if branch.isprintable() and not set(branch) & set("\"'&|() "):
+                return expression(event, branch, component.key.name, context)
+    return text
+
+
+def without(names: Iterable[str], deleted: Collection[str]) -> list[str]:
+    """The names that remain when Components are deleted (R5)."""
+    return [name for name in names if name not in deleted]

@@ -1,0 +1,450 @@
+"""The items of a package that describe components: read, edited as values in their text (C8), and generated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from posixpath import join
+
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, Nudge, PullRequest
+from krm_merge.components.konflux.reading import (
+    EXPECTED_DIGEST,
+    GROUPS,
+    OWN_GROUP,
+    UnreadableError,
+    items,
+    misspelt,
+    read_build,
+    read_component,
+    read_nudges,
+    read_passed,
+    read_pull_request,
+    strange_digest,
+    text,
+)
+from krm_merge.components.konflux.related_resources import (
+    MOST_NUDGES,
+    Admission,
+    Promotion,
+    check_fields,
+    read_admission,
+    read_most_nudges,
+    read_promotions,
+    released_as,
+    with_promotions,
+)
+from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.records import KIND, PULL_REQUEST
+from krm_merge.functions.places import FreeIndexes, root_package
+from krm_merge.functions.transform_results import without_bookkeeping
+from krm_merge.krm import (
+    INDEX,
+    LEGACY_INDEX,
+    LEGACY_PATH,
+    PATH,
+    Resource,
+    ResourceError,
+    ResourceList,
+    Result,
+    Results,
+    Severity,
+    flaw_of,
+    identity_of,
+)
+from krm_merge.schema import is_bookkeeping
+from krm_merge.text import (
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    TextError,
+    Value,
+    block_scalar_header,
+    content_end,
+    from_value,
+    is_block_scalar,
+    key_text,
+    quoted,
+    read,
+    resolved,
+    same,
+    source_of,
+    written,
+)
+
+_OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
+_GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
+_KINDS = frozenset(
+    (
+        *_OF_KONFLUX,
+        *_GROUP_OF,
+        "Component",
+        "CustomResourceDefinition",
+        "NudgeConfig",
+        "PipelineRun",
+        "ReleasePlanAdmission",
+        PULL_REQUEST,
+        KIND,
+    )
+)
+
+
+@dataclass(slots=True)
+class ComponentItems:
+    """The items by kind, with the values read from them."""
+
+    components: dict[ComponentKey, Component] = field(default_factory=dict)
+    resources: dict[ComponentKey, Resource] = field(default_factory=dict)
+    nudges: list[Nudge] = field(default_factory=list)
+    builds: list[Build] = field(default_factory=list)
+    pull_requests: list[PullRequest] = field(default_factory=list)
+    plans: list[Resource] = field(default_factory=list)
+    definitions: list[Resource] = field(default_factory=list)
+    others: dict[str, list[Resource]] = field(default_factory=dict)
+    admissions: list[Admission] = field(default_factory=list)
+    promotions: list[Promotion] = field(default_factory=list)
+    most_nudges: int = MOST_NUDGES
+    listed: list[Resource] = field(default_factory=list)
+    passed: set[tuple[str, str]] = field(default_factory=set)
+
+    def is_listed(self, item: Resource) -> bool:
+        """Whether it is an item of a List, which is not edited."""
+        return any(item_of_list is item for item_of_list in self.listed) if self.listed else False
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all Components that an item describes or references."""
+        all_names = {key.name for key in self.components} | {build.component.name for build in self.builds}
+        for key, component in self.components.items():
+            # Including the nudges of `configure`, which declare nothing.
+            written = items(self.resources[key].value, "spec", "build-nudges-ref")
+            all_names |= {*component.depends_on, *map(str, written)}
+        for item in self.others.get("NudgeConfig", ()):
+            for nudge in items(item.value, "spec", "nudges"):
+                all_names |= {text(nudge, "from"), text(nudge, "to")}
+        for described in filter(
+            None, (parse_description(pull_request.description) for pull_request in self.pull_requests)
+        ):
+            all_names |= described.digests.keys()
+        return all_names
+
+
+def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
+    """Reads the items that describe components; reports unreadable ones."""
+    component_items = ComponentItems()
+    for item in _unpack(resources, component_items):
+        try:
+            if item.kind not in _KINDS:
+                continue
+            if flaw := flaw_of(item.root):
+                results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+                continue
+            _read_item(item, component_items, results)
+        except ResourceError as error:
+            results.error(str(error), file=error.file)
+        except UnreadableError as error:
+            for path, problem in error.problems:
+                message = f"{item.ref}: {path}: {problem}"
+                results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+    promotions: dict[ComponentKey, list[Promotion]] = {}
+    for promotion in component_items.promotions:
+        promotions.setdefault(promotion.component, []).append(promotion)
+    for key, component in component_items.components.items():
+        released = replace(component, released_as=released_as(component, component_items.admissions))
+        component_items.components[key] = with_promotions(released, promotions.get(key, ()))
+    return component_items
+
+
+def _unpack(resources: Iterable[Resource], component_items: ComponentItems) -> Iterator[Resource]:
+    """The resources, in place of a List (`kubectl get -o yaml`) its items, which can be read but not edited (C10)."""
+    for item in resources:
+        if item.kind != "List" or item.api_version != "v1":
+            yield item
+            continue
+        listed = item.root.get("items")
+        for node in listed.items if isinstance(listed, SequenceNode) else ():
+            if isinstance(node, MappingNode):
+                member = Resource.from_tree(node, item.file, item.index)
+                component_items.listed.append(member)
+                yield member
+
+
+def _read_item(item: Resource, component_items: ComponentItems, results: Results) -> None:
+    group, value = item.api_version.rpartition("/")[0], item.value
+    match item.kind:
+        case "Component" if group in GROUPS:
+            component = read_component(value)
+            if component.key in component_items.resources:
+                places = f"{_place(component_items.resources[component.key])} and {_place(item)}"
+                raise UnreadableError(f"{places} describe the same Component; remove one of them", "metadata.name")
+            component_items.components[component.key] = component
+            component_items.resources[component.key] = item
+            for path, written in misspelt(value):
+                message = f"this field is not read; write dependencies as {written}"
+                _warn(item, path, message, "R1", component.key, results)
+        case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
+            component_items.most_nudges = read_most_nudges(value)
+        case "NudgeConfig" if group in GROUPS:
+            component_items.nudges += read_nudges(value)
+            component_items.others.setdefault(item.kind, []).append(item)
+        case "PipelineRun" if group == "tekton.dev":
+            build = read_build(value)
+            if build is not None:
+                component_items.builds.append(build)
+                if build.outcome == "succeeded" and (path := strange_digest(value)):
+                    message = f"{EXPECTED_DIGEST}; so this build is ignored"
+                    _warn(item, path, message, "R19", build.component, results)
+            else:
+                check_fields(item.kind, value)
+                component_items.definitions.append(item)
+        case "PullRequest" if group == OWN_GROUP:
+            component_items.pull_requests.append(read_pull_request(value))
+        case "PullRequestPlan" if group == OWN_GROUP:
+            component_items.plans.append(item)
+        case "ReleasePlanAdmission" if group in GROUPS:
+            component_items.admissions.append(read_admission(value))
+        case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
+            check_fields(kind, value)
+            if kind == "Snapshot":
+                component_items.passed |= set(read_passed(value))
+            elif kind == "ComponentGroup":
+                component_items.promotions += read_promotions(value)
+            component_items.others.setdefault(kind, []).append(item)
+
+
+def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
+    """Warns of a field without effect."""
+    results.warning(
+        f"{item.ref}: {path}: {message}",
+        resource=item.ref,
+        file=item.file,
+        file_index=item.index,
+        path=path,
+        rule=rule,
+        tags={"component": str(key)},
+    )
+
+
+def _place(item: Resource) -> str:
+    """The place of an item in messages."""
+    return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"
+
+
+def in_style_of(before: Node, text: str) -> Scalar | None:
+    """The text in the style of another value, None if no spelling in that style means this text.
+
+    Without a previous text, a value with double quotes in it is written in single ones. A block ends
+    with a newline where it did before.
+    """
+    for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():
+        scalar = _read_scalar(spelling)
+        if scalar is not None and scalar.canonical in (text, f"{text}\n"):
+            return scalar
+    return None
+
+
+def _spellings(before: Scalar, text: str) -> Iterator[str]:
+    in_single_quotes = text.replace("'", "''")
+    if before.source is None:
+        if '"' in text:
+            yield f"'{in_single_quotes}'"
+    elif is_block_scalar(before):
+        chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
+        if before.style == ">":
+            yield _block(f">{chomping}", _laid_out(text, before))
+        yield _block(f"|{chomping}", text.split("\n"))
+    elif before.style == '"':
+        yield f'"{_join_lines(_laid_out(quoted(text)[1:-1], before))}"'
+    else:
+        if not before.style:
+            yield _join_lines(_laid_out(text, before))
+        yield f"'{_join_lines(_laid_out(in_single_quotes, before))}'"
+
+
+def _laid_out(text: str, before: Scalar) -> list[str]:
+    """A text on the lines of another one: equal lines are kept, then each condition (`&&`) begins a line."""
+    lines = _lines(before)
+    if len(lines) < 2 and not is_block_scalar(before):
+        return [text]
+    unchanged: list[str] = []
+    for line in lines:
+        if f"{text} ".startswith(f"{line} "):
+            unchanged.append(line)
+            text = text[len(line) + 1 :]
+        else:
+            break
+    return [*unchanged, *re.split(r" (?=&& )", text)] if text else unchanged
+
+
+def _lines(node: Scalar) -> list[str]:
+    source = source_of(node)
+    if is_block_scalar(node):
+        body = source.text[source.line_end(node.start) : content_end(node)]
+    else:
+        body = source.text[node.start + len(node.style) : node.end - len(node.style)]
+    return [line.strip() for line in body.strip().split("\n")]
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    return "\n  ".join(lines)
+
+
+def _block(header: str, lines: Sequence[str]) -> str:
+    return "\n  ".join([header, *lines])
+
+
+def _read_scalar(spelling: str) -> Scalar | None:
+    try:
+        root = read(f"text: {spelling}\n")
+    except TextError:
+        return None
+    node = root.get("text") if isinstance(root, MappingNode) else None
+    return node if isinstance(node, Scalar) else None
+
+
+Object = dict[str, Value]
+
+# Merge keys of lists that no schema knows.
+_KEYS: dict[tuple[str, ...], tuple[str, ...]] = {("spec", "contexts"): ("name",), ("spec", "nudges"): ("from", "to")}
+ANNOTATIONS = ("metadata", "annotations")
+
+
+class ValueEdits:
+    """The values of items with the edits made so far, and the reports about them."""
+
+    def __init__(self, results: Results, is_read_only: Callable[[Resource], bool] = lambda item: False) -> None:
+        """Starts without edits. An edit of a read-only item is reported instead."""
+        self.results = results
+        self._is_read_only = is_read_only
+        self._edited: dict[int, tuple[Resource, Object, Object]] = {}
+        self._texts: dict[tuple[int, tuple[str, ...]], str] = {}
+
+    def value(self, item: Resource) -> Object:
+        """An item's value with its edits."""
+        return self._of(item)[2]
+
+    def set(self, item: Resource, path: tuple[str, ...], value: Value) -> None:
+        """Sets a field; missing maps on the way are created."""
+        _, before, now = self._of(item)
+        self._edited[id(item)] = item, before, _with(now, path, value)
+
+    def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
+        """Sets a text in the style of the previous one; a new text with double quotes is written in single ones."""
+        self.set(item, path, value)
+        self._texts[id(item), path] = value
+
+    def remove(self, item: Resource, path: tuple[str, ...]) -> None:
+        """Removes a field; with the last annotation, removes the empty map, too."""
+        holder: Value = self.value(item)
+        for name in path[:-1]:
+            holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and path[-1] in holder:
+            left = {name: value for name, value in holder.items() if name != path[-1]}
+            if left or path[:-1] != ANNOTATIONS:
+                self.set(item, path[:-1], left)
+            else:
+                self.remove(item, ANNOTATIONS)
+
+    def report(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
+        """Reports something about an item."""
+        self.results.add(Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, rule=rule))
+
+    def carry_out(self) -> None:
+        """Edits the texts."""
+        for item, before, now in self._edited.values():
+            if now is not before and self._is_read_only(item):
+                self.report(item, "warning", "C10", "it is in a List, which is not edited; make it a separate document")
+            elif now is not before:
+                item.change(before, now, lambda path: _KEYS.get(path, ()))
+        for (of, path), edited in self._texts.items():
+            item = self._edited[of][0]
+            if self._is_read_only(item):
+                continue
+            entry = _entry(item, path)
+            if entry is not None and (written := in_style_of(entry.value, edited)) is not None:
+                item.editor.replace(entry, written)
+
+    def _of(self, item: Resource) -> tuple[Resource, Object, Object]:
+        if id(item) not in self._edited:
+            value = item.value
+            assert isinstance(value, dict)
+            self._edited[id(item)] = item, value, value
+        return self._edited[id(item)]
+
+
+def _with(holder: Object, path: tuple[str, ...], value: Value) -> Object:
+    name, *rest = path
+    if not rest:
+        return {**holder, name: value}
+    inner = holder.get(name)
+    return {**holder, name: _with(inner if isinstance(inner, dict) else {}, tuple(rest), value)}
+
+
+def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
+    """A field of an item with its edits."""
+    node, entry = resolved(item.root), None
+    for name in path:
+        children = item.editor.children(node) if isinstance(node, MappingNode) else []
+        entry = next((child for child in children if isinstance(child, Entry) and key_text(child.key) == name), None)
+        if entry is None:
+            return None
+        node = resolved(item.editor.value(entry))
+    return entry
+
+
+def write_items(
+    resource_list: ResourceList, existing: Sequence[Resource], values: Iterable[Object], folder: str
+) -> None:
+    """Makes the existing items of a kind the wanted ones, by namespace and name; new ones get a file in the folder."""
+    by_name = {(item.namespace, item.name): item for item in existing}
+    root = root_package(resource_list)
+    free: FreeIndexes | None = None
+    for value in values:
+        tree = from_value(value)
+        assert isinstance(tree, MappingNode)
+        identity = identity_of(tree)
+        item = by_name.pop((identity.namespace, identity.name), None)
+        if item is not None:
+            _change(item, value)
+            continue
+        free = free or FreeIndexes(resource_list, root)
+        path = join(folder, f"{identity.name}.yaml")
+        resource_list.items.append(_new(value, path, free.take(path)))
+    over = {id(item) for item in by_name.values()}
+    resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
+
+
+def _new(value: Object, path: str, index: int) -> Resource:
+    """An item as the document `index` of the file `path`."""
+    place: Object = {PATH: path, INDEX: str(index), LEGACY_PATH: path, LEGACY_INDEX: str(index)}
+    tree = from_value(_annotate(value, place))
+    assert isinstance(tree, MappingNode)
+    return Resource.from_document(written(tree))
+
+
+def _annotate(value: Object, more: Object) -> Object:
+    """A value with additional annotations."""
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    existing = metadata.get("annotations")
+    return {
+        **value,
+        "metadata": {**metadata, "annotations": {**(existing if isinstance(existing, dict) else {}), **more}},
+    }
+
+
+def _change(item: Resource, value: Object) -> None:
+    """Sets the value of an item; the host's annotations are kept."""
+    before = item.value
+    assert isinstance(before, dict)
+    if "status" in before:
+        # The status belongs to controllers.
+        value = {**value, "status": before["status"]}
+    if same(without_bookkeeping(before), value):
+        return
+    metadata = before.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    hidden = {k: v for k, v in annotations.items() if is_bookkeeping(k)} if isinstance(annotations, dict) else {}
+    item.change(before, _annotate(value, hidden))

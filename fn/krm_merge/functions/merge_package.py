@@ -1,0 +1,281 @@
+"""`kind: MergePackage`: three-way merge of a package; outcomes become items, each with its index (rules R2, L4).
+
+Original and upstream come from the functionConfig, local is the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from posixpath import join
+from typing import TYPE_CHECKING
+
+from krm_merge.functions.merge_sides import (
+    FORMS,
+    MergeSettings,
+    PackageSides,
+    has_tagged_items,
+    read_settings,
+    read_sides,
+)
+from krm_merge.functions.places import FreeIndexes, new_resource, place_of, root_package
+from krm_merge.krm import INDEX, LEGACY_INDEX, PACKAGE_PATH, Resource, ResourceList, Result, Results, in_parallel
+from krm_merge.merge import (
+    Document,
+    Member,
+    PackageDecisions,
+    PackageMerger,
+    Policy,
+    ResourceOutcome,
+    carry_out,
+    merge_order,
+    reaches,
+    report,
+)
+from krm_merge.schema import Redaction
+from krm_merge.startup import frozen, pattern
+
+if TYPE_CHECKING:
+    from krm_merge.policy import PackagePolicy
+
+
+class DocumentIndexes:
+    """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
+
+    def __init__(self, free: FreeIndexes, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
+        """Reads the files that get new items; `free` are the indexes that the items of the list leave free."""
+        self._free = free
+        self._sides = sides
+        self._placed: dict[int, int] = {}
+        added: dict[str, list[ResourceOutcome]] = {}
+        for outcome in outcomes:
+            if outcome.fate == "added":
+                added.setdefault(outcome.member.place, []).append(outcome)
+        gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
+        for place, new in added.items():
+            if self._free.is_known(join(sides.folder, place)):
+                self._place(place, new, outcomes, gone)
+
+    def of(self, outcome: ResourceOutcome) -> int:
+        """The index of an added item."""
+        index = self._placed.get(id(outcome))
+        return self._free.take(join(self._sides.folder, outcome.member.place)) if index is None else index
+
+    def _place(
+        self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
+    ) -> None:
+        sides = [_in_file(side.others, place) for side in self._sides]
+        rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
+        orders = [[(member, _key(member, rows)) for member in side] for side in sides]
+        members_by_key = {key: member for member, key in orders[2] if id(member) not in gone}
+        new = {_key(outcome.member, rows): outcome for outcome in added}
+        survivors = set(members_by_key) | set(new)
+        if any(len({key for _, key in side}) < len(side) for side in orders):
+            return
+        original, upstream, local = ([key for _, key in side] for side in orders)
+        order = merge_order(original, upstream, local, survivors)
+        index = -1
+        for key in order.keys:
+            if key in new:
+                index += 1
+                self._placed[id(new[key])] = index
+            else:
+                index = self._moved_behind(members_by_key[key], index)
+
+    def _moved_behind(self, member: Member, index: int) -> int:
+        """The index of a local item, increased if an added item before it has the same index."""
+        if member.index > index:
+            return member.index
+        resource = self._sides.resource(member)
+        for name in (INDEX, LEGACY_INDEX):
+            if name in resource.annotations:
+                resource.set(f'metadata.annotations["{name}"]', str(index + 1))
+        return index + 1
+
+
+def _in_file(documents: Iterable[Document], place: str) -> list[Member]:
+    """The resources of a file in their order."""
+    name = place.rpartition("/")[2].encode()
+    members = (document.member() for document in documents if name in document.data)
+    return sorted((m for m in members if m is not None and m.place == place), key=lambda member: member.index)
+
+
+def _key(member: Member, rows: dict[int, int]) -> Hashable:
+    """The identity of a resource on all sides."""
+    if (row := rows.get(id(member))) is not None:
+        return row
+    return member.identity, member.generate_name
+
+
+_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
+
+
+@frozen
+class MergedItem:
+    """The new bytes of an item, None if it is unchanged or cannot be written, and its results."""
+
+    data: bytes | None
+    results: list[Result]
+
+
+def write_outcomes(
+    resource_list: ResourceList,
+    sides: PackageSides,
+    outcomes: Sequence[ResourceOutcome],
+    redactions: Sequence[Redaction] = (),
+) -> None:
+    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them.
+
+    `redactions` say what reports hide (M6).
+    """
+    refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
+    free = FreeIndexes(resource_list, sides.root_package) if added else None
+    indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
+    merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
+    merged = dict(zip(map(id, merging), _merged_items(sides, merging, redactions), strict=True))
+    for outcome in outcomes:
+        member = outcome.member
+        resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+        if id(outcome) in merged:
+            item = merged[id(outcome)]
+            if item.data is not None:
+                resource.settle(item.data)
+            for result in item.results:
+                resource_list.results.add(result)
+            continue
+        if outcome.fate == "added" and indexes is not None:
+            resource = new_resource(member, join(sides.folder, member.place), indexes.of(outcome))
+            resource_list.items.append(resource)
+        elif outcome.fate == "deleted" and not refused:
+            resource_list.items.remove(resource)
+        report(outcome, resource, resource_list.results, redactions, refused=refused)
+
+
+def _merged_items(
+    sides: PackageSides, outcomes: Sequence[ResourceOutcome], redactions: Sequence[Redaction]
+) -> list[MergedItem]:
+    """Applies each outcome and returns the written items; the given items are not changed."""
+    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], outcomes)
+    return [item for part in parts for item in part]
+
+
+def _merge_item(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
+    assert outcome.local is not None
+    resource, results = sides.resource(outcome.local), Results()
+    carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
+    report(outcome, resource, results, redactions, refused=False)
+    data = resource.data() if resource.is_changed and not results.errors else None
+    resource.forget()
+    return MergedItem(data, list(results))
+
+
+def _indent_document(column: int, document: str) -> str:
+    """The text of a document in the lines of an item, indented to the column of the item's fields."""
+    text = _SEPARATORS.sub("", document, count=1)
+    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
+    return "\n".join(lines) + "\n"
+
+
+_MERGE_POLICY = b"MergePolicy"
+
+
+def merge_package(resource_list: ResourceList) -> None:
+    """Merges the package and reports its decisions to the results."""
+    if _has_nothing_to_do(resource_list):
+        return
+    settings = read_settings(resource_list)
+    sides = read_sides(resource_list, settings)
+    if sides is None:
+        return
+    package, policy = _read_policies(resource_list, settings)
+    if policy is None:
+        return
+    merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys)
+    if sides.has_whole_packages and not sides.local.others:
+        # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
+        resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
+        for side in sides:
+            side.is_whole = False
+    files = None
+    if sides.has_files:
+        # A Kptfile alone does not pay for these imports.
+        from krm_merge.functions.merge_files import PackageFiles
+
+        files = PackageFiles(resource_list, sides, policy)
+    merged = merger.run(*sides)
+    if resource_list.results.errors:
+        return
+    outcomes = merged.outcomes(sides.remaining_places(merged.resources))
+    write_outcomes(resource_list, sides, outcomes, policy.redactions)
+    of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
+    _report_notices(resource_list, sides, settings.policy, package, PackageDecisions(outcomes, of_files))
+
+
+def _has_nothing_to_do(resource_list: ResourceList) -> bool:
+    config = resource_list.function_config
+    data = config.get("data") if config is not None else None
+    empty = config is None or (
+        config.get("kind") is not None
+        and config.get("kind").canonical == "ConfigMap"  # type: ignore[union-attr]
+        and (data is None or not getattr(data, "fields", {}))
+    )
+    if not empty or has_tagged_items(resource_list):
+        return False
+    if resource_list.items:
+        resource_list.results.error(f"functionConfig: nothing to merge; {FORMS}")
+    else:
+        resource_list.results.info(f"functionConfig: nothing to merge and no items; {FORMS}")
+    return True
+
+
+def _read_policies(resource_list: ResourceList, settings: MergeSettings) -> tuple[PackagePolicy | None, Policy | None]:
+    """The package's own MergePolicy, if it has one, and the combined policy (M3); None if the package's is invalid."""
+    items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
+    if not items:
+        return None, settings.policy
+    from krm_merge.errors import KrmMergeError
+    from krm_merge.policy import NO_POLICY, combine, is_policy, read_policy
+
+    root = root_package(resource_list)
+    places = ((place_of(item.annotations, root) or "", item) for item in items)
+    policies = [(place, item.root) for place, item in places if "/" not in place and is_policy(item.root)]
+    try:
+        if len(policies) > 1:
+            raise KrmMergeError(
+                f"{policies[1][0]}: a second MergePolicy; the package has one in {policies[0][0]}, keep one"
+            )
+        package = read_policy(policies[0][0] or "MergePolicy", policies[0][1]) if policies else NO_POLICY
+    except KrmMergeError as error:
+        resource_list.results.error(str(error), file=policies[0][0] or None)
+        return None, None
+    option = settings.policy.on_conflict if settings.is_policy_given else None
+    return package, combine(option, settings.policy.rules, package, settings.policy.redactions)
+
+
+def _report_notices(
+    resource_list: ResourceList,
+    sides: PackageSides,
+    policy: Policy,
+    package: PackagePolicy | None,
+    decided: PackageDecisions,
+) -> None:
+    """Reports rules of the functionConfig (`policy`) that match nothing, and stale choices of the package's policy."""
+    members = sides.members if policy.rules else []
+    for number, rule in enumerate(policy.rules):
+        if not reaches(rule, members):
+            resource_list.results.warning(
+                f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
+                path=f"rules[{number}]",
+            )
+    if package is not None:
+        from krm_merge.policy import stale_message, stale_resolutions
+
+        for resolution in stale_resolutions(package, [decided]):
+            resource_list.results.info(stale_message(resolution), file=package.file)
+    # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
+    if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):
+        resource_list.results.info(
+            "functionConfig: declared in a pipeline, this merge runs at every render and would undo later local edits "
+            "of what upstream changed; remove it when the update is done"
+        )

@@ -1,1 +1,0 @@
-"""`kind: MergePackage`: three-way merge of a package."""

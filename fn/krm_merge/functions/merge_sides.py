@@ -1,0 +1,495 @@
+"""The settings and the three sides of a merge, from the functionConfig and the items.
+
+Importing pydantic takes longer than merging a Kptfile. So the plain form (two texts or lists, and the two choices) is
+recognised without it; the models read everything else, and everything invalid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from posixpath import basename, relpath
+
+from krm_merge.functions import API_VERSION
+from krm_merge.functions.places import annotations_of, default_place, from_own_folder, index_of, place_of, root_package
+from krm_merge.krm import KPTFILE, KPTFILE_GROUP, PATH, Resource, ResourceError, ResourceList, flaw_of, identity_of
+from krm_merge.merge import Document, Folders, ListKeys, Member, Policy, ResourceOutcome, Rule
+from krm_merge.safe_text import quoted
+from krm_merge.schema import Redaction
+from krm_merge.startup import frozen, pattern, replace
+from krm_merge.text import (
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    TextError,
+    Value,
+    key_text,
+    resolved,
+    to_value,
+)
+
+_PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
+_PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
+_PACKAGES = ("original", "upstream")
+_CHOICES = {
+    "onConflict": ("upstream", "local", "fail"),
+    "functionIdentity": ("document", "smart"),
+    "function": ("MergePackage",),
+}
+
+
+@frozen
+class MergeSettings:
+    """The parsed functionConfig. `original` and `upstream` are nodes of it, None if it lacks them.
+
+    `is_policy_given` says that it names a policy for conflicts itself.
+    """
+
+    original: Node | None = None
+    upstream: Node | None = None
+    policy: Policy = Policy()
+    list_keys: tuple[ListKeys, ...] = ()
+    smart: bool = False
+    is_policy_given: bool = False
+
+
+def read_settings(resource_list: ResourceList) -> MergeSettings:
+    """Reads the functionConfig and reports all its errors to the results; returns the valid part in any case."""
+    config = resource_list.function_config
+    if config is None:
+        return MergeSettings()
+    is_config_map = config.get("kind") is not None and key_text(config.get("kind")) == "ConfigMap"  # type: ignore[arg-type]
+    holder = config
+    if is_config_map:
+        data = config.get("data")
+        holder = data if isinstance(data, MappingNode) else MappingNode(None, 0, 0, True)
+    plain = _plain(holder, is_config_map)
+    return plain if plain is not None else _validate(resource_list, holder, is_config_map)
+
+
+def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
+    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
+        return None
+    if not is_config_map:
+        for name, expected in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
+            if name not in fields or fields[name].canonical != expected:
+                return None
+        metadata = fields.get("metadata")
+        if metadata is not None and not isinstance(metadata, MappingNode):
+            return None
+    for name in _PACKAGES:
+        if name in fields and not _is_package(fields[name], lists=not is_config_map):
+            return None
+    for name, choices in _CHOICES.items():
+        if name in fields and fields[name].canonical not in choices:
+            return None
+    return _settings(fields, Policy(on_conflict=_choice(fields, "onConflict")), ())  # type: ignore[arg-type]
+
+
+def _is_package(node: Node, *, lists: bool) -> bool:
+    if isinstance(node, Scalar):
+        return type(node.canonical) is str
+    return (
+        lists and isinstance(node, SequenceNode) and all(isinstance(resolved(item), MappingNode) for item in node.items)
+    )
+
+
+def _choice(fields: dict[str, Node], name: str) -> str:
+    return key_text(fields[name]) if name in fields else _CHOICES[name][0]
+
+
+def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> MergeSettings:
+    smart = _choice(fields, "functionIdentity") == "smart"
+    original, upstream = (None if _is_null(fields.get(name)) else fields[name] for name in _PACKAGES)
+    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
+
+
+def _is_null(node: Node | None) -> bool:
+    return node is None or node.canonical == ("null",)
+
+
+def _validate(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
+    from krm_merge.functions.models import ConfigMapData, MergePackage
+    from krm_merge.krm import validate
+    from krm_merge.policy import list_keys_of, redactions_of, rules_of
+
+    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
+    model = validate(resource_list, ConfigMapData if is_config_map else MergePackage, values)
+    if model is None:
+        usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
+        return MergeSettings(usable.get("original"), usable.get("upstream"))
+    rules: tuple[Rule, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
+    list_keys: tuple[ListKeys, ...] = ()
+    if isinstance(model, MergePackage):
+        rules = rules_of(model.rules)
+        redactions = redactions_of(model.redact)
+        list_keys = list_keys_of(model.listKeys)
+    return _settings(fields, Policy(model.onConflict, rules, redactions=redactions), list_keys)
+
+
+def _shallow(name: str, node: Node) -> Value:
+    """The value of a field; of packages only the shape is checked."""
+    if name in _PACKAGES and isinstance(node, SequenceNode):
+        return [{} if isinstance(resolved(item), MappingNode) else to_value(item) for item in node.items]
+    return to_value(node)
+
+
+MERGE_SOURCE = "config.kubernetes.io/merge-source"
+_MAY_BE_KPTFILE = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
+_API_VERSION = pattern(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
+_KIND = pattern(rb"^kind: *\w+\r?$", re.MULTILINE)
+_TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
+
+FORMS = (
+    "give original and upstream as fields of a MergePackage functionConfig, as data of a ConfigMap "
+    '(kpt fn eval -- original="$(cat A)" upstream="$(cat B)"), '
+    f"or as items with the annotation {MERGE_SOURCE}: original | updated | dest"
+)
+
+
+class ItemsOfSide:
+    """One version of the package: its Kptfiles, and the `others`, read when they are needed.
+
+    `is_whole` is False if only Kptfiles are merged.
+    """
+
+    def __init__(self) -> None:
+        """Nothing read yet."""
+        self.found: list[Member] = []
+        self.others: list[Document] = []
+        self.is_whole = True
+
+    @property
+    def paths(self) -> None:
+        """None: the list of files is unknown."""
+
+    def relocate(self, moves: Mapping[str, str]) -> None:
+        """Puts what is in some files into others, by old paths (R13)."""
+        if moves:
+            self.found = [_relocate_member(member, moves) for member in self.found]
+            self.others = [_relocated_document(document, moves) for document in self.others]
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles of packages."""
+        return self.found
+
+    def unreadable_kptfiles(self) -> tuple[str, ...]:
+        """None: unreadable items are refused."""
+        return ()
+
+    def resources(self, folders: Folders) -> list[Document]:
+        """All other resources."""
+        return self.others if self.is_whole else []
+
+
+class PackageSides:
+    """The three versions.
+
+    `folder` is the local package's folder, if the items hold other packages, too.
+    """
+
+    def __init__(self, root_package: str | None) -> None:
+        """Nothing read yet."""
+        self.original = ItemsOfSide()
+        self.upstream = ItemsOfSide()
+        self.local = ItemsOfSide()
+        self.resources: dict[int, Resource] = {}
+        self.folder = ""
+        self.root_package = root_package
+
+    def __iter__(self) -> Iterator[ItemsOfSide]:
+        """Original, upstream, local."""
+        return iter((self.original, self.upstream, self.local))
+
+    @property
+    def has_whole_packages(self) -> bool:
+        """Whether more than Kptfiles is given."""
+        return bool(self.original.others or self.upstream.others)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether original and upstream are whole packages that say in which file each resource is."""
+        whole_sides = self.original.others, self.upstream.others
+        return (
+            all(whole_sides)
+            and self.local.is_whole
+            and all(PATH.encode() in document.data for side in whole_sides for document in side)
+        )
+
+    @property
+    def members(self) -> list[Member]:
+        """All resources of all sides; reads them."""
+        others = (document.member() for side in self for document in side.others)
+        return [member for side in self for member in side.found] + [m for m in others if m is not None]
+
+    def remaining_places(self, resources: Iterable[ResourceOutcome]) -> Iterator[str]:
+        """The places of the resources that local has after the merge."""
+        gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
+        members = (document.member() for document in self.local.others)
+        return (m.place for m in members if m is not None and id(m) not in gone)
+
+    def resource(self, member: Member) -> Resource:
+        """The item of a local member."""
+        return self.resources[id(member.root)]
+
+
+def read_sides(resource_list: ResourceList, settings: MergeSettings) -> PackageSides | None:
+    """Reads the Kptfiles of all three sides; tagged items are removed from the list.
+
+    Reports every error to the results; with errors, including those of the settings, returns None.
+    """
+    return _Reader(resource_list).read(settings)
+
+
+def has_tagged_items(resource_list: ResourceList) -> bool:
+    """Whether some items say which side they come from."""
+    return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
+
+
+class _Reader:
+    def __init__(self, resource_list: ResourceList) -> None:
+        self._list = resource_list
+        self._results = resource_list.results
+        self._sides = PackageSides(root_package=root_package(resource_list))
+
+    def read(self, settings: MergeSettings) -> PackageSides | None:
+        sides = self._sides
+        tagged = self._take_tagged()
+        for name, side, node in (
+            ("original", sides.original, settings.original),
+            ("upstream", sides.upstream, settings.upstream),
+        ):
+            if node is not None:
+                self._read_package(name, side, node)
+            elif name not in tagged and not any((r.path or "").endswith(name) for r in self._results.errors):
+                self._results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
+        self._read_local(in_any_file="local" in tagged)
+        if not self._results.errors:
+            self._check()
+        return None if self._results.errors else sides
+
+    # ---- items that say which side they come from ----------------------------------------------------------------
+
+    def _take_tagged(self) -> set[str]:
+        """Removes the items of other sides from the list, and the tags from local's items."""
+        members_by_side: dict[str, list[Member]] = {}
+        local_items = []
+        for item in self._list.items:
+            side = self._tag(item) if MERGE_SOURCE.encode() in item.slice.data else ""
+            if side in ("", "local"):
+                local_items.append(item)
+            if side == "local":
+                item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
+                # Read again without it: upstream's additions cannot refer to removed text.
+                item.settle(item.data())
+            if side:
+                members_by_side.setdefault(side, [])
+            if side in ("original", "upstream"):
+                members_by_side[side].append(
+                    self._member(item.root, place_of(item.annotations, self._sides.root_package))
+                )
+        self._list.items[:] = local_items
+        for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
+            members = members_by_side.get(name, [])
+            version.found += [member for member in members if _is_kptfile(member)]
+            folder = from_own_folder(version.found)
+            others = [member for member in members if not _is_kptfile(member)]
+            version.others += [_read_already(_in_folder(member, folder)) for member in others]
+        return set(members_by_side)
+
+    def _tag(self, item: Resource) -> str:
+        try:
+            tag = item.annotations.get(MERGE_SOURCE)
+        except ResourceError as error:
+            self._results.error(str(error), file=error.file)
+            return ""
+        if tag is not None and tag not in _TAGS:
+            problem = f"the annotation {MERGE_SOURCE} is {quoted(tag)}; original, updated or dest is expected"
+            self._results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
+        return _TAGS.get(tag or "", "")
+
+    # ---- original and upstream as text or objects ----------------------------------------------------------------
+
+    def _read_package(self, name: str, side: ItemsOfSide, node: Node) -> None:
+        try:
+            documents = _documents(node)
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: {error}", path=name)
+            return
+        for at, (data, column, read) in enumerate(documents):
+            document = Document("", data, partial(self._package_member, name, at, read), column)
+            if _MAY_BE_KPTFILE.search(data):
+                member = document.member()
+                if member is not None and member.is_kptfile:
+                    side.found.append(member)
+                    continue
+            elif not (_API_VERSION.search(data) and _KIND.search(data)):
+                document.member()  # reports an item that is not an object
+            side.others.append(document)
+        if not documents:
+            self._results.error(f"functionConfig: {name} is empty; the Kptfile is expected", path=name)
+
+    def _package_member(self, name: str, at: int, read: Callable[[], Node | None]) -> Member | None:
+        try:
+            root = read()
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: document {at + 1}: {error}", path=name)
+            return None
+        if root is None:
+            return None
+        if flaw := _flaw(root):
+            self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
+            return None
+        assert isinstance(root, MappingNode)
+        return self._member(root, place_of(annotations_of(root), None))
+
+    # ---- the items -----------------------------------------------------------------------------------------------
+
+    def _read_local(self, *, in_any_file: bool) -> None:
+        sides = self._sides
+        others: list[Resource] = []
+        for item in self._list.items:
+            # Untouched items are never parsed.
+            if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
+                others.append(item)
+            elif (member := self._local_member(item)) is not None:
+                sides.local.found.append(member)
+        if in_any_file:
+            sides.folder = from_own_folder(sides.local.found)
+        if sides.has_whole_packages:
+            sides.local.others = [
+                Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
+            ]
+
+    def _is_local_kptfile(self, item: Resource, in_any_file: bool) -> bool:
+        try:
+            if item.kind != KPTFILE:
+                return False
+            place = place_of(item.annotations, self._sides.root_package) or KPTFILE
+            return identity_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
+        except ResourceError as error:
+            if error.file is None or basename(error.file) == KPTFILE:
+                self._results.error(str(error), file=error.file)
+            return False
+
+    def _local_member(self, item: Resource) -> Member | None:
+        try:
+            place = place_of(item.annotations, self._sides.root_package)
+        except ResourceError as error:
+            self._results.error(str(error), file=error.file)
+            return None
+        if flaw := _flaw(item.root):
+            self._results.error(f"{place or 'an item'}: {flaw}", file=place)
+            return None
+        self._sides.resources[id(item.root)] = item
+        return _in_folder(self._member(item.root, place), self._sides.folder)
+
+    @staticmethod
+    def _member(root: MappingNode, place: str | None) -> Member:
+        identity = identity_of(root)
+        is_placed = place is not None
+        if place is None:
+            place = KPTFILE if identity.kind == KPTFILE and identity.group == KPTFILE_GROUP else default_place(identity)
+        return Member(place, identity, root, place, index_of(annotations_of(root)), is_placed)
+
+    # ---- all of it -----------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        sides, results = self._sides, self._results
+        for name, side in zip(("original", "upstream", "local"), sides, strict=True):
+            seen: set[str] = set()
+            for member in side.found:
+                if member.place in seen:
+                    what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
+                    where = "the items" if name == "local" else f"functionConfig: {name}"
+                    results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
+                seen.add(member.place)
+        for name, side in (("original", sides.original), ("upstream", sides.upstream)):
+            if not side.found and not (sides.original.others and sides.upstream.others):
+                # If both hold other resources, they are whole packages: K4.
+                kinds = [member.identity.kind for member in map(Document.member, side.others) if member is not None]
+                has = ", ".join(kinds) or "nothing"
+                results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
+        whole_sides = [name for name in ("original", "upstream") if getattr(sides, name).others]
+        if len(whole_sides) == 1:
+            results.info(
+                f"functionConfig: {whole_sides[0]} holds a whole package, the other side only Kptfiles; "
+                "all other resources count as missing there"
+            )
+        if not sides.local.found and (sides.original.found or sides.upstream.found):
+            results.error(
+                "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
+                file=KPTFILE,
+            )
+
+
+def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]:
+    """The text of each document of a package, its column, and its reader. Raises TextError if it is not YAML."""
+    if isinstance(node, SequenceNode):
+        return [(*_lines(item), partial(resolved, item)) for item in node.items]
+    assert isinstance(node, Scalar)
+    from krm_merge.text import check, is_empty, plain_lines, split_documents
+
+    check(node.text)
+    texts = [data for data in split_documents(plain_lines(node.text.encode())) if not is_empty(data)]
+    return [(data, 0, partial(_read_document, data)) for data in texts]
+
+
+def _read_document(data: bytes) -> Node | None:
+    from krm_merge.text import read
+
+    return read(data.decode())
+
+
+def _lines(node: Node) -> tuple[bytes, int]:
+    """The lines of an object in a list, and their column."""
+    root = resolved(node)
+    if not isinstance(root, MappingNode) or root.source is None:
+        return b"", 0
+    column = root.source.column(root.start)
+    return (" " * column + root.source.text[root.start : root.end]).encode(), column
+
+
+def _read_already(member: Member) -> Document:
+    data, column = _lines(member.root)
+    return Document("", data, lambda: member, column)
+
+
+def _is_kptfile(member: Member) -> bool:
+    """Whether a tagged item is a Kptfile, independent of its file name."""
+    return member.identity.kind == KPTFILE and member.identity.group == KPTFILE_GROUP
+
+
+def _in_folder(member: Member, folder: str) -> Member:
+    """A member with its path relative to the folder of its side."""
+    if not folder or not member.place.startswith(f"{folder}/"):
+        return member
+    return replace(member, place=relpath(member.place, folder))
+
+
+def _relocate_member(member: Member, moves: Mapping[str, str]) -> Member:
+    place = moves.get(member.place)
+    return member if place is None else replace(member, place=place)
+
+
+def _relocated_document(document: Document, moves: Mapping[str, str]) -> Document:
+    def read() -> Member | None:
+        member = document.member()
+        return None if member is None else _relocate_member(member, moves)
+
+    is_known = any(path.encode() in document.data for path in moves)
+    return Document(document.file, document.data, read, document.column) if is_known else document
+
+
+def _flaw(root: Node) -> str:
+    """Why an object cannot be an item of the package, or ''."""
+    if flaw := flaw_of(root):
+        return flaw
+    assert isinstance(root, MappingNode)
+    place = place_of(annotations_of(root), None) or ""
+    return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""

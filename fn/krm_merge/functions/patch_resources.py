@@ -1,0 +1,570 @@
+"""The patches of a PatchResources functionConfig, each with its target, and messages for their errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from posixpath import basename, normpath
+
+from krm_merge.functions import API_VERSION
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    REMOVED,
+    SAME,
+    Definitions,
+    ItemFate,
+    Renamed,
+    Shapes,
+    definitions_of,
+    edit_items,
+    rename_of,
+    report_renames,
+)
+from krm_merge.functions.places import place_of, root_package
+from krm_merge.krm import (
+    Pattern,
+    Resource,
+    ResourceError,
+    ResourceList,
+    Results,
+    Selector,
+    Target,
+    TargetNames,
+    Targets,
+    flaw_of,
+    format_path,
+    pattern_of,
+)
+from krm_merge.limits import CopiedInAll, Copies
+from krm_merge.merge import ListKeys
+from krm_merge.patch import Moved, PatchError
+from krm_merge.patch.model import hiding_values, same
+from krm_merge.patch.patches import Modes, ParsedPatch, PatchType, patches_of, read_patches, target_of
+from krm_merge.schema import hidden_in, is_bookkeeping, is_secret_kind
+from krm_merge.text import MappingNode, Object, Value, to_value
+
+_OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
+_OTHER_VALUE = " is not equal to tested value "
+# The library's messages may quote the document; these messages name only places.
+_PLACES = re.compile(
+    r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
+    r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
+    r"|copies make more than .*|the value that it copies is nested deeper than [0-9]+ levels"
+)
+
+
+def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
+    """The message of an error.
+
+    For a `secret` values were hidden already: only messages of the JSON patch library may quote any.
+    """
+    match = _OPERATION.fullmatch(error.problem) if secret and patch.operations is not None else None
+    if match is None:
+        return str(error)
+    operation, words = match.groups()
+    location = _PLACES.match(words)
+    why = location.group() if location else "it cannot be applied"
+    return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"
+
+
+_FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
+_TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
+THE_NAME = "the object that it names"
+_LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+@dataclass(frozen=True, slots=True)
+class PatchJob:
+    """One patch with its target.
+
+    `label` names it in messages, `field` is its place in the functionConfig, `chosen_by` the field with its target.
+    """
+
+    label: str
+    field: str | None
+    patch: ParsedPatch
+    target: Target
+    chosen_by: str
+    keeps_name: bool
+    keeps_kind: bool
+
+
+@dataclass(slots=True)
+class Jobs:
+    """All patches in their order. `sources` are the ids of items that are patches themselves."""
+
+    jobs: list[PatchJob] = field(default_factory=list)
+    modes: Modes = field(default_factory=Modes)
+    list_keys: tuple[ListKeys, ...] = ()
+    sources: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of the field `patches`."""
+
+    patch: str | None
+    path: str | None
+    type: PatchType | None
+    target: dict[str, str | None] | None
+    allows_name: bool
+    allows_kind: bool
+
+
+def read_jobs(resource_list: ResourceList) -> Jobs:
+    """Reads the functionConfig and reports all its errors to the results."""
+    config = resource_list.function_config
+    assert config is not None
+    jobs = Jobs()
+    entries = _plain(_fields(config), jobs)
+    if entries is None:
+        entries = _validate(resource_list, config, jobs)
+    for at, entry in enumerate(entries):
+        jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
+    return jobs
+
+
+def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
+    """The entries if a quick check finds them valid: importing pydantic takes longer than many patches."""
+    order, keys = values.get("listOrder", "document"), values.get("mergeKeys", "multi")
+    patches = values.get("patches")
+    if (
+        values.keys() - _FIELDS
+        or (values.get("apiVersion"), values.get("kind")) != (API_VERSION, "PatchResources")
+        or not isinstance(values.get("metadata", {}), dict)
+        or not isinstance(patches, list)
+    ):
+        return None
+    entries = [_plain_entry(value) for value in patches]
+    valid_entries = [entry for entry in entries if entry is not None]
+    if not valid_entries or len(valid_entries) < len(entries):
+        return None
+    match order, keys:
+        case ("document" | "kubernetes", "multi" | "single"):
+            jobs.modes = Modes(order, keys)
+            return valid_entries
+    return None
+
+
+def _plain_entry(value: Value) -> _Entry | None:
+    if not isinstance(value, dict) or value.keys() - {"patch", "target", "type"}:
+        return None
+    match value.get("patch"), value.get("type"), value.get("target"):
+        case str(patch), ("strategic" | "merge" | "json" | None) as type_, dict() | None as target:
+            texts = {name: text for name, text in (target or {}).items() if isinstance(text, str) and name in _TARGET}
+            if target is None:
+                return _Entry(patch, None, type_, None, False, False)
+            if len(texts) == len(target):
+                return _Entry(patch, None, type_, {**dict.fromkeys(_TARGET), **texts}, False, False)
+    return None
+
+
+def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
+    """The entries as the models read them; reports all problems."""
+    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
+    from krm_merge.krm import validate
+    from krm_merge.policy import list_keys_of
+
+    data = config.get("data")
+    if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":
+        short = validate(resource_list, PatchConfigMapData, _fields(data))
+        models = [PatchModel.model_validate({"patch": short.patch})] if short else []
+        if short:
+            jobs.modes = Modes(short.listOrder, short.mergeKeys)
+    else:
+        model = validate(resource_list, PatchResources, _fields(config))
+        models = model.patches if model else []
+        if model:
+            jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)
+    return [
+        _Entry(
+            model.patch,
+            model.path,
+            model.type,
+            model.target.model_dump() if model.target is not None else None,
+            model.options.allowNameChange,
+            model.options.allowKindChange,
+        )
+        for model in models
+    ]
+
+
+def _fields(node: MappingNode) -> Object:
+    values = to_value(node)
+    assert isinstance(values, dict)
+    return values
+
+
+def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[PatchJob]:
+    """The patches of one entry, each with its target. Reports all problems."""
+    results = resource_list.results
+    try:
+        patches = _patches(resource_list, entry, sources)
+        configured = read_target(entry.target) if entry.target is not None else None
+        if not patches:
+            # P10: a generator of patches may produce none.
+            results.info(f"functionConfig: {label} is empty and skipped", path=label, rule="P10")
+        if configured is not None and len(patches) > 1:
+            # P10: with a target, each patch would apply to all selected resources, whatever object it names.
+            raise PatchError(
+                f"target is for one patch, and this text holds {len(patches)}; make each a separate entry, or leave "
+                "target out where the patches name their objects"
+            )
+        for name, patch in with_labels(patches, label):
+            target = configured or target_of(patch)
+            if target is not None:
+                chosen_by = THE_NAME if configured is None else "its target"
+                yield PatchJob(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
+                continue
+            problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
+            results.error(f"functionConfig: {name}: {problem}", path=label)
+    except (PatchError, ValueError) as error:
+        results.error(f"functionConfig: {label}: {error}", path=label)
+
+
+def with_labels(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
+    """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
+    for number, patch in enumerate(patches, 1):
+        yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
+
+
+def _object(patch: ParsedPatch) -> str:
+    kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    names = [text for text in (kind, name) if isinstance(text, str)]
+    return f" ({' '.join(names)})" if names else ""
+
+
+def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[ParsedPatch]:
+    if (entry.patch is None) == (entry.path is None):
+        raise PatchError("give either patch or path")
+    if entry.patch is not None:
+        return read_patches(entry.patch, entry.type)
+    assert entry.path is not None
+    # In a render, items of subpackages may have the same path: places are relative to the root.
+    path, root = normpath(entry.path), root_package(resource_list)
+    needle = basename(path).encode()
+    candidates = (item for item in resource_list.items if needle in item.slice.data)
+    sources_in_package = [item for item in candidates if place_of(item.annotations, root) == path]
+    if not sources_in_package:
+        raise PatchError(f"path: no item of the package has the file {entry.path}")
+    sources |= {id(item) for item in sources_in_package}
+    return patches_of([_without_bookkeeping(item.value) for item in sources_in_package], entry.type)
+
+
+def _without_bookkeeping(value: Value) -> Object:
+    """A patch that is an item, without the annotations of kpt and of the package."""
+    assert isinstance(value, dict)
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+        return value
+    own_annotations: dict[str, Value] = {
+        name: text for name, text in annotations.items() if not is_bookkeeping(name) and name != _LOCAL_CONFIG
+    }
+    rest = {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**value, "metadata": {**rest, "annotations": own_annotations} if own_annotations else rest}
+
+
+def read_target(fields: Mapping[str, str | None]) -> Target:
+    """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
+    patterns: dict[str, Pattern | None] = {}
+    for name in ("group", "version", "kind", "name", "namespace"):
+        text = fields[name]
+        try:
+            # P8: as in kustomize, an empty field matches everything.
+            patterns[name] = pattern_of(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"target.{name} is {text!r}, {error}") from None
+    labels, annotations = (
+        None if text is None else Selector.parse(text)
+        for text in (fields["labelSelector"], fields["annotationSelector"])
+    )
+    return Target(**patterns, labels=labels, annotations=annotations)
+
+
+def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
+    """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
+
+    Raises PatchError if the result is not a Kubernetes object.
+    """
+    result = after
+    for name in ("apiVersion", "kind"):
+        result = _set(result, name, before) if keeps_kind else result
+        if not isinstance(result.get(name), str):
+            raise PatchError("a text is expected", (name,))
+    metadata_before = _map(before, "metadata", ())
+    metadata = _map(result, "metadata", ())
+    for name in ("name", "namespace"):
+        metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
+        if not _is_text(metadata, name) and _is_text(metadata_before, name):
+            raise PatchError("a text is expected", ("metadata", name))
+    metadata = _with_books(metadata, metadata_before)
+    if metadata is result.get("metadata") or not metadata:
+        return result
+    return {**result, "metadata": metadata}
+
+
+def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
+    """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
+    options_by_field = {}
+    for name in ("apiVersion", "kind") if keeps_kind else ():
+        if _changes(after, before, name):
+            options_by_field[name] = "allowKindChange"
+    metadata, metadata_before = after.get("metadata"), before.get("metadata")
+    if keeps_name and isinstance(metadata, dict) and isinstance(metadata_before, dict):
+        for name in ("name", "namespace"):
+            if _changes(metadata, metadata_before, name):
+                options_by_field[f"metadata.{name}"] = "allowNameChange"
+    return options_by_field
+
+
+def _changes(after: Object, before: Object, name: str) -> bool:
+    return name in after and not (name in before and same(after[name], before[name]))
+
+
+def _with_books(metadata: Object, metadata_before: Object) -> Object:
+    """The metadata with kpt's original bookkeeping annotations.
+
+    P5: without its path kpt would treat the object as new, with another path it would move its file.
+    """
+    annotations = _map(metadata, "annotations", ("metadata",))
+    books = {
+        name: text for name, text in _map(metadata_before, "annotations", ("metadata",)).items() if is_bookkeeping(name)
+    }
+    all_annotations = {
+        name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)
+    } | books
+    if same(all_annotations, annotations):
+        return metadata
+    if not all_annotations and "annotations" not in metadata_before:
+        return {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**metadata, "annotations": all_annotations}
+
+
+def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
+    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
+    content = value.get(name)
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise PatchError("a map is expected", (*path, name))
+    return content
+
+
+def _is_text(metadata: Object, name: str) -> bool:
+    """Whether the field is a text; a namespace may be absent."""
+    return isinstance(metadata.get(name), str) or (name == "namespace" and name not in metadata)
+
+
+def _set(value: Object, name: str, before: Object) -> Object:
+    """The map with the original value of a field."""
+    if name in value and name in before and same(value[name], before[name]):
+        return value
+    if name not in value and name not in before:
+        return value
+    if name in before:
+        return {**value, name: before[name]}
+    return {key: inner for key, inner in value.items() if key != name}
+
+
+_SHOWN = 5
+IS_LIST = "patches do not change objects inside a List; make each item a separate document"
+
+
+@dataclass(slots=True)
+class Tally:
+    """The result of one patch.
+
+    `unstable` says that a second run would change more; `fails_again` is the error of a second run, with its resource.
+    `ignored` are the identity fields that it must not change, with the options that would allow it; `copied` counts
+    nodes.
+    """
+
+    matched: int = 0
+    changed: list[str] = field(default_factory=list)
+    unstable: bool = False
+    fails_again: str = ""
+    ignored: dict[str, str] = field(default_factory=dict)
+    renames: list[Renamed] = field(default_factory=list)
+    copied: int = 0
+
+
+class Patcher:
+    """Applies the patches of a configuration; has a tally for each patch, and the results about single resources."""
+
+    def __init__(self, config: Jobs, definitions: Definitions) -> None:
+        """`definitions` returns the CRDs of the package when one is needed."""
+        self.results = Results()
+        self.tallies = [Tally() for _ in config.jobs]
+        self._config = config
+        self._shapes = Shapes(definitions, config.list_keys)
+        self._targets = Targets([job.target for job in config.jobs])
+        self._copied = CopiedInAll()
+
+    def finish(self) -> list[Tally]:
+        """The tallies."""
+        return self.tallies
+
+    @staticmethod
+    def _kind(item: Resource) -> str:
+        try:
+            return item.kind
+        except ResourceError:
+            return ""  # reported if it has to be read
+
+    def edit(self, item: Resource) -> ItemFate:
+        """Applies the patches that are for a resource, as edits of its text; reports problems."""
+        if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
+            return SAME
+        try:
+            root = item.root
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return SAME
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return SAME
+        if is_list(item):
+            # P4: its objects would be unchanged, and the List would get their fields.
+            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, rule="P4")
+            return SAME
+        before = to_value(root)
+        assert isinstance(before, dict)
+        now, identity = before, TargetNames.of(before)
+        copies = Copies(self._copied)
+        following = 0
+        while (number := self._targets.next(following, identity.name)) is not None:
+            job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
+            if not job.target.selects(now, identity):
+                continue
+            tally.matched += 1
+            try:
+                with hiding_values(partial(_is_secret, item, job, now)):
+                    after = self._apply(job, tally, now, item, copies)
+            except PatchError as error:
+                self._refuse(item, job, error, secret=_is_secret(item, job, now))
+                return SAME
+            if after is None:
+                tally.changed.append(str(item.ref))
+                self.results.info(
+                    f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
+                )
+                return REMOVED
+            if after is not now and not same(after, now):
+                tally.changed.append(str(item.ref))
+                if change := rename_of(str(item.ref), now, after, job.label):
+                    tally.renames.append(change)
+                now, identity = after, TargetNames.of(after)
+        if now is before:
+            return SAME
+        item.change(before, now, self._shapes.of(item).keys_at)
+        return CHANGED
+
+    def _refuse(self, item: Resource, job: PatchJob, error: PatchError, *, secret: bool) -> None:
+        problem = format_problem(error, job.patch, secret=secret)
+        message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
+        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+
+    def _apply(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
+        """The object after one patch, None where the patch removes it."""
+        moved: list[Moved] = []
+        copied = self._copied.nodes
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved, copies)
+        if job.patch.removes:
+            return None
+        if job.keeps_name or job.keeps_kind:
+            tally.ignored |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+        after = _settle(after, now, job)
+        if job.patch.operations is not None and not tally.fails_again:
+            # P6: a pipeline runs the function at every render.
+            try:
+                again = _settle(job.patch.operations.apply(after, copies.afresh()), after, job)
+                tally.unstable = tally.unstable or not same(again, after)
+            except PatchError as error:
+                problem = format_problem(error, job.patch, secret=_is_secret(item, job, after))
+                tally.fails_again = f"{item.ref}: {problem}"
+        tally.copied += self._copied.nodes - copied
+        for move in moved:
+            path = format_path(move.path)
+            why = "elements that the patch does not name come first, the others follow in its order"
+            self.results.info(
+                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
+                resource=item.ref,
+                file=item.file,
+                path=path,
+                rule="P2",
+            )
+        return after
+
+
+def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
+    """Whether messages about a patch of a resource must not show values (M6)."""
+    return is_secret_kind(item.kind) or job.patch.is_secret or next(hidden_in(now), None) is not None
+
+
+def check_copies(parts: Iterable[Sequence[Tally]]) -> None:
+    """Raises KrmMergeError if the parts of a run copy too many nodes together."""
+    CopiedInAll(sum(tally.copied for part in parts for tally in part))
+
+
+def is_list(item: Resource) -> bool:
+    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize split it into its objects."""
+    return item.kind == "List" and item.api_version == "v1"
+
+
+def _settle(after: Object, before: Object, job: PatchJob) -> Object:
+    return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+
+
+def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
+    """Reports the matches and changes of a patch; `tallies` are those of all parts of the package.
+
+    Messages begin with the prefix, and say `where` the resources are.
+    """
+    matched = sum(tally.matched for tally in tallies)
+    changed = [name for tally in tallies for name in tally.changed]
+    if not matched:
+        # P4: report it, since the target may be misspelt.
+        message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
+        results.warning(message, path=job.field, rule="P4")
+        return
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    resources = "1 resource" if matched == 1 else f"{matched} resources"
+    message = f"{prefix}{job.label} matches {resources}, {names}"
+    results.info(message, path=job.field, rule="P4")
+    for name, option in dict(pair for tally in tallies for pair in tally.ignored.items()).items():
+        # P9: kustomize does so without a report.
+        message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
+        results.warning(message, path=job.field, rule="P9")
+    fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
+    if fails or any(tally.unstable for tally in tallies):
+        what = f"fails: {fails}" if fails else "would change more"
+        results.warning(
+            f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
+            "strategic merge patch, or operations that give the same result again",
+            path=job.field,
+            rule="P6",
+        )
+
+
+def patch_resources(resource_list: ResourceList) -> None:
+    """Applies the patches in their order; reports the matches and changes of each."""
+    results = resource_list.results
+    config = read_jobs(resource_list)
+    if results.errors:
+        return
+    Targets([job.target for job in config.jobs]).check(len(resource_list.items))
+    definitions = definitions_of(resource_list.items)
+    parts = edit_items(resource_list, lambda: Patcher(config, definitions))
+    check_copies(parts)
+    if results.errors:
+        return
+    report_renames(
+        resource_list.items, (rename for part in parts for tally in part for rename in tally.renames), results
+    )
+    for at, job in enumerate(config.jobs):
+        report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")

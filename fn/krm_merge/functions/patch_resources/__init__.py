@@ -1,1 +1,0 @@
-"""`kind: PatchResources`: patches the resources of a package."""

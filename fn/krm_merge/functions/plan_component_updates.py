@@ -1,0 +1,310 @@
+"""`kind: PlanComponentUpdates`: plans, draws or simulates updates of components that depend on each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from krm_merge.components.drawing import Drawing
+from krm_merge.components.graph import (
+    BranchNames,
+    Graph,
+    build_graph,
+    component_of,
+    group_label,
+    incomplete_components,
+    with_versions,
+)
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import ComponentKey, PullRequest
+from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, at, items, text
+from krm_merge.components.plan.model import Plan, PlanChoices, Planning
+from krm_merge.components.plan.planner import plan
+from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource
+from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
+from krm_merge.forges.interface import same_repository
+from krm_merge.functions import API_VERSION
+from krm_merge.functions.component_items import ComponentItems, read_items, write_items
+from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate
+from krm_merge.startup import replace
+from krm_merge.text import Value, to_value
+
+
+def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
+    """Reads the functionConfig and reports its problems."""
+    values = to_value(resource_list.function_config)
+    assert isinstance(values, dict)
+    data = values.get("data")
+    if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
+        return validate(resource_list, PlanComponentUpdates, values)
+    short = validate(resource_list, ComponentsConfigMapData, data)
+    if short is None:
+        return None
+    fields = {
+        **short.model_dump(exclude={"function"}),
+        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
+    }
+    return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
+
+
+def choices_of(config: PlanComponentUpdates) -> PlanChoices:
+    """The choices for plans in the functionConfig."""
+    branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
+    return PlanChoices(branches, config.suffix, config.onClosed)
+
+
+def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
+    """The policy for digests in the functionConfig."""
+    digest = config.digest
+    return DigestPolicy(digest.match, digest.multiDigestFile, digest.tag, tuple(digest.files), tuple(digest.exclude))
+
+
+def drawing_of(resource_list: ResourceList) -> Drawing | None:
+    """The graph with groups and planned pull requests, by its functionConfig; reports all problems.
+
+    A graph with circles is drawn without plans; None if the items or the configuration cannot be read.
+    """
+    results, config = resource_list.results, config_of(resource_list)
+    items = read_items(resource_list.items, results)
+    if config is None or results.errors:
+        return None
+    graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
+    report_findings(findings, items, results)
+    if results.errors:
+        return Drawing(graph)
+    return _with_plans(graph, History(items.builds, items.pull_requests, graph.components), choices_of(config))
+
+
+def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
+    plans, _ = plan(graph, history, choices)
+    waiting: dict[ComponentKey, list[str]] = {}
+    for update_plan in plans:
+        for dependant in update_plan.target.dependants:
+            waiting.setdefault(dependant.key, []).append(_label(update_plan))
+    groups: dict[str, set[ComponentKey]] = {}
+    branches = Planning(graph, history, choices).choices.branches
+    for key, component in graph.components.items():
+        for pull_request in history.of_repository(component.repository):
+            if pull_request.state == "open":
+                groups.setdefault(branches.group(pull_request.source_branch), set()).add(key)
+    return Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
+
+
+def _label(update_plan: Plan) -> str:
+    number = f"#{update_plan.pull_request.number} " if update_plan.pull_request is not None else ""
+    until = ", ".join(_short(w.pull_request) for w in update_plan.waiting if w.pull_request is not None)
+    state = f" (draft, waits for {until})" if until else " (draft)" if update_plan.draft else ""
+    return f"{number}{update_plan.branch}{state}"
+
+
+def _short(pull_request: PullRequest) -> str:
+    return f"{same_repository(pull_request.repository).rpartition('/')[2]}#{pull_request.number}"
+
+
+Object = dict[str, Value]
+
+_TEST = "test.appstudio.openshift.io"
+_RELEASE = "release.appstudio.openshift.io"
+_API = "appstudio.redhat.com/v1alpha1"
+_MADE_BY = f"{OWN_GROUP}/simulated"
+_SIMULATION_FOLDER = "simulation"
+
+
+def simulate_components(
+    resource_list: ResourceList,
+    component_items: ComponentItems,
+    graph: Graph,
+    config: PlanComponentUpdates,
+    plans: Sequence[Plan],
+) -> list[Result]:
+    """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
+    history = History(component_items.builds, component_items.pull_requests, graph.components)
+    planning = Planning(graph, history, choices_of(config))
+    simulation, findings = simulate(planning, _world(component_items, plans))
+    _promote(component_items, simulation, history)
+    snapshots = [_snapshot(snapshot, config.applySnapshots) for snapshot in simulation.snapshots]
+    releases = [_release(release, config.applySnapshots) for release in simulation.releases]
+    for kind, values in (("Snapshot", snapshots), ("Release", releases)):
+        existing = [item for item in component_items.others.get(kind, ()) if item.annotations.get(_MADE_BY) == "true"]
+        write_items(resource_list, existing, values, _SIMULATION_FOLDER)
+    return findings
+
+
+def _world(component_items: ComponentItems, planned: Sequence[Plan]) -> World:
+    scenarios: dict[tuple[str, str], list[str]] = {}
+    for item in component_items.others.get("IntegrationTestScenario", ()):
+        scenarios.setdefault(_application(item), []).append(item.name)
+    plans: dict[tuple[str, str], list[str]] = {}
+    for item in component_items.others.get("ReleasePlan", ()):
+        label = text(item.value, "metadata", "labels", f"{_RELEASE}/auto-release")
+        annotation = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
+        if "false" not in (label, annotation):
+            plans.setdefault(_application(item), []).append(item.name)
+    snapshots = component_items.others.get("Snapshot", ())
+    return World(
+        {at_: sorted(names) for at_, names in scenarios.items()},
+        {at_: sorted(names) for at_, names in plans.items()},
+        {item.name for item in snapshots if _has_passed(item)},
+        planned,
+        {(item.namespace, item.name): _parts(item) for item in snapshots},
+    )
+
+
+def _parts(item: Resource) -> list[SnapshotPart]:
+    return [
+        SnapshotPart(
+            text(part, "name"),
+            text(part, "containerImage"),
+            text(part, "source", "git", "url"),
+            text(part, "source", "git", "revision"),
+        )
+        for part in items(item.value, "spec", "components")
+    ]
+
+
+def _application(item: Resource) -> tuple[str, str]:
+    return item.namespace, text(item.value, "spec", "application")
+
+
+def _has_passed(item: Resource) -> bool:
+    conditions = items(item.value, "status", "conditions")
+    return any(
+        text(condition, "type") == "AppStudioTestSucceeded" and text(condition, "status") == "True"
+        for condition in conditions
+    )
+
+
+def _promote(component_items: ComponentItems, simulation: Simulation, history: History) -> None:
+    """R15: the global candidate list is kept in the Components."""
+    for key, image in simulation.candidates.items():
+        item = component_items.resources[key]
+        # Otherwise only the Component itself names the promoted digest.
+        is_built = history.promoted_build(key) is not None
+        if at(item.value, "status", "lastPromotedImage") != image and is_built and not component_items.is_listed(item):
+            item.set("status.lastPromotedImage", image)
+
+
+def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
+    annotations: Object = {_MADE_BY: "true"}
+    labels: Object = {f"{_TEST}/type": snapshot.type}
+    if snapshot.component:
+        labels["appstudio.openshift.io/component"] = snapshot.component
+        labels[f"pac.{_TEST}/event-type"] = "push" if snapshot.pushed else "pull_request"
+    if snapshot.group:
+        labels[f"{_TEST}/pr-group-sha"] = group_label(snapshot.group)
+        annotations[f"{_TEST}/pr-group"] = snapshot.group
+    if snapshot.tests:
+        annotations[f"{OWN_GROUP}/tests"] = ",".join(snapshot.tests)
+    if snapshot.reports:
+        annotations[f"{OWN_GROUP}/reports"] = ",".join(snapshot.reports)
+    if snapshot.blocker:
+        annotations[f"{OWN_GROUP}/held"] = snapshot.blocker
+    if snapshot.type == "group":
+        annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in snapshot.parts])
+    if not applied:
+        # On a cluster it would start tests and releases.
+        annotations[LOCAL_CONFIG] = "true"
+    parts: list[Value] = []
+    for part in snapshot.parts:
+        git: Object = {"url": part.repository, **({"revision": part.revision} if part.revision else {})}
+        parts.append({"name": part.name, "containerImage": part.image, "source": {"git": git}})
+    return _object("Snapshot", snapshot.namespace, snapshot.name, labels, annotations) | {
+        "spec": {"application": snapshot.application, "components": parts}
+    }
+
+
+def _release(release: Release, applied: bool) -> Object:
+    annotations: Object = {_MADE_BY: "true", **({} if applied else {LOCAL_CONFIG: "true"})}
+    labels: Object = {f"{_RELEASE}/automated": "true"}
+    return _object("Release", release.namespace, release.name, labels, annotations) | {
+        "spec": {"snapshot": release.snapshot, "releasePlan": release.plan}
+    }
+
+
+def _object(kind: str, namespace: str, name: str, labels: Object, annotations: Object) -> Object:
+    about: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": _API, "kind": kind, "metadata": {**about, "labels": labels, "annotations": annotations}}
+
+
+_PLANS_FOLDER = "plans"
+
+
+def plan_component_updates(resource_list: ResourceList) -> None:
+    """Checks, configures, plans or simulates, as the mode says; reports every action and every omission."""
+    results = resource_list.results
+    config = config_of(resource_list)
+    if config is None:
+        return
+    items = read_items(resource_list.items, results)
+    if results.errors:
+        return
+    _report_missing(resource_list, items, config)
+    graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
+    report_findings(findings, items, results)
+    if results.errors:
+        return
+    if config.mode != "configure":
+        from krm_merge.functions.component_settings import report_ignored_nudges
+
+        report_ignored_nudges(items, results)
+    if config.mode == "validate":
+        report_findings(incomplete_components(graph, _history(items, graph)), items, results)
+        return
+    if config.mode == "configure":
+        from krm_merge.functions.component_settings import configure
+
+        configure(resource_list, items, graph, config)
+        return
+    plans = _plan_updates(items, graph, config, results)
+    if config.mode == "simulate":
+        report_findings(simulate_components(resource_list, items, graph, config, plans), items, results)
+    policy = digest_policy(config)
+    write_items(
+        resource_list, items.plans, [plan_resource(update_plan, policy) for update_plan in plans], _PLANS_FOLDER
+    )
+
+
+def _report_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
+    """Reports a package without Components, and unknown names in `remove` (C3, C9)."""
+    results = resource_list.results
+    if not items.components:
+        message = (
+            f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
+            "them as separate documents, as `kubectl get component NAME -o yaml` writes them"
+        )
+        results.warning(message, rule="C3")
+    prefix, file = place_of(resource_list)
+    for name in sorted(set(config.removed) - items.names) if config.removed else ():
+        path = f"{prefix}removed"
+        message = f"functionConfig: {path}: no item mentions {name}; correct or remove the name"
+        results.warning(message, path=path, file=file, rule="C9", tags={"component": name})
+
+
+def _plan_updates(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
+    versioned = with_versions(graph)
+    builds = versioned.builds(_history(items, graph))
+    history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
+    plans, findings = plan(versioned.graph, history, choices_of(config))
+    report_findings([*versioned.findings, *findings], items, results, versioned.of)
+    return plans
+
+
+def _history(items: ComponentItems, graph: Graph) -> History:
+    return History(items.builds, items.pull_requests, graph.components)
+
+
+def report_findings(
+    findings: Iterable[Result],
+    items: ComponentItems,
+    results: Results,
+    versions: Mapping[ComponentKey, ComponentKey] | None = None,
+) -> None:
+    """Reports findings, each at its Component; `versions` says which Component some are a version of."""
+    for finding in findings:
+        key = component_of(finding)
+        item = items.resources.get((versions or {}).get(key, key))
+        if item is None:
+            results.add(replace(finding, resource=None))
+        else:
+            results.add(replace(finding, resource=item.ref, file=item.file, file_index=item.index))

@@ -1,1 +1,0 @@
-"""`kind: PlanComponentUpdates`: plans the updates of components that depend on each other."""

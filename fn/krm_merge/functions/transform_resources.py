@@ -1,0 +1,426 @@
+"""`kind: TransformResources`: transforms resources by plugins as edits of their texts (rules T7, T10)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from posixpath import basename, dirname, join
+from typing import TypeAlias
+
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    REMOVED,
+    SAME,
+    Definitions,
+    ItemFate,
+    Renamed,
+    Shapes,
+    definitions_of,
+    edit_items,
+    rename_of,
+    report_renames,
+)
+from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
+from krm_merge.functions.transform_config import Transformation, read_transformation
+from krm_merge.functions.transform_results import (
+    ProtectedChange,
+    TransformReporter,
+    annotations_of,
+    take_protected_changes,
+    with_bookkeeping,
+    without_bookkeeping,
+)
+from krm_merge.krm import (
+    KPTFILE,
+    Identity,
+    Resource,
+    ResourceError,
+    ResourceList,
+    ResourceRef,
+    Result,
+    Results,
+    Severity,
+    flaw_of,
+    identity_of,
+)
+from krm_merge.limits import CopiedInAll
+from krm_merge.merge import Member
+from krm_merge.text import KeysOf, MappingNode, Object, from_value, same, to_value
+from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
+from krm_merge.transform.protocol import equal, pointer_text
+from krm_merge.transform.runner import Runner, RunOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedResource:
+    """A new resource with its tree."""
+
+    created: Created
+    tree: MappingNode
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that proposed it."""
+        return self.created.plugin
+
+    @property
+    def identity(self) -> Identity:
+        """Its identity."""
+        return identity_of(self.tree)
+
+    @property
+    def ref(self) -> ResourceRef:
+        """Its name in results."""
+        return Resource.from_tree(self.tree).ref
+
+    def path_beside(self, place: str | None) -> str:
+        """The file that kpt would give it, in the folder of another resource."""
+        return join(dirname(place or ""), basename(default_place(self.identity)))
+
+
+def add_new(
+    resource_list: ResourceList,
+    created: Iterable[Created],
+    whited_out: Container[ItemKey],
+    runner: Runner,
+    on_conflict: Severity,
+    copied: CopiedInAll,
+) -> None:
+    """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
+    results = resource_list.results
+    strongest = strongest_of(created, runner, on_conflict, results)
+    existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
+    root = root_package(resource_list)
+    free = FreeIndexes(resource_list, root)
+    for new in strongest:
+        if (item := existing.get(new.identity)) is not None:
+            report_existing(new, item, results)
+            continue
+        path = new.path_beside(place_of(new.created.annotations, root))
+        resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
+        report_added(new, path, runner, results, copied)
+    runner.close()
+
+
+def strongest_of(
+    created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results
+) -> list[ProposedResource]:
+    """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
+    unlisted = max(runner.priorities.values(), default=0) + 1
+    strongest: dict[Identity, ProposedResource] = {}
+    # T11: names may repeat, declarations do not.
+    for resource in sorted(
+        created, key=lambda resource: (runner.priorities.get(resource.plugin, unlisted), resource.declared)
+    ):
+        tree = from_value(resource.resource)
+        assert isinstance(tree, MappingNode)
+        new = ProposedResource(resource, tree)
+        winner = strongest.setdefault(new.identity, new)
+        if not equal(winner.created.resource, resource.resource):
+            tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
+            message = f"{new.ref}: {resource.plugin} proposes other contents than {winner.plugin}, which has priority"
+            results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
+    return list(strongest.values())
+
+
+def report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
+    """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
+    tags = {"event": "created", "plugin": new.plugin}
+    message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
+    results.info(message, resource=new.ref, file=path, rule="T7", tags=tags)
+    for plugin, problem in second_run(runner, new.created.resource, copied):
+        tags = {"event": "not-idempotent", "plugin": plugin}
+        message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
+        results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
+
+
+def report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
+    """Reports a resource that the package already has with other contents."""
+    value = item.value
+    assert isinstance(value, dict)
+    if not equal(without_bookkeeping(value), new.created.resource):
+        tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
+        message = f"{new.ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
+        results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
+
+
+def existing_in(
+    items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
+) -> dict[Identity, Resource]:
+    """The resources of these kinds; a whited-out one may be replaced."""
+    by_identity: dict[Identity, Resource] = {}
+    for item in items:
+        try:
+            if item.kind in kinds and key_of(item) not in whited_out:
+                by_identity[item.identity] = item
+        except ResourceError:
+            continue  # reported when it was transformed
+    return by_identity
+
+
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
+"""Identity of a resource in the package: its names, and its place."""
+
+
+def key_of(item: Resource) -> ItemKey:
+    """The key of a resource."""
+    return item.ref, item.file, item.index
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A resource that a plugin wants added, and the one that it is for, with its file and annotations.
+
+    `declared` is the plugin's place in the order of declaration.
+    """
+
+    plugin: str
+    declared: int
+    resource: Object
+    source: ResourceRef
+    file: str | None
+    annotations: dict[str, str]
+
+
+@dataclass(slots=True)
+class TransformSummary:
+    """The summary of many resources.
+
+    `created` and `renamed` are new and renamed resources, `whited_out` are keys. `failures` have plugin and problem,
+    with the resources concerned; `busy` are the plugins that proposed changes. `copied` counts nodes.
+    """
+
+    created: list[Created] = field(default_factory=list)
+    whited_out: set[ItemKey] = field(default_factory=set)
+    failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    renames: list[Renamed] = field(default_factory=list)
+    copied: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedTransform:
+    """The decision about a resource with the value `before`; `protected_changes` are ignored."""
+
+    before: Object
+    outcome: RunOutcome
+    protected_changes: list[ProtectedChange]
+    keys_of: KeysOf
+    reporter: TransformReporter
+
+
+class Transformer:
+    """Runs plugins on resources and applies their settled operations."""
+
+    def __init__(self, transformation: Transformation, definitions: Definitions) -> None:
+        """`definitions` returns the CRDs of the package when one is needed."""
+        self.results = Results()
+        self._choices = transformation.choices
+        self._runner = transformation.runner
+        self._shapes = Shapes(definitions, transformation.choices.list_keys)
+        self._summary = TransformSummary()
+        self._copied = CopiedInAll()
+
+    @property
+    def refuses_whiteouts(self) -> bool:
+        """Whether a whiteout is an error."""
+        return self._choices.whiteout == "error"
+
+    def finish(self) -> TransformSummary:
+        """Ends the plugins' processes."""
+        self._runner.close()
+        self._summary.copied = self._copied.nodes
+        return self._summary
+
+    def decide(self, item: Resource) -> DecidedTransform | None:
+        """Runs the plugins on a resource; None if there is nothing to decide. Reports failures."""
+        try:
+            if item.kind == KPTFILE:
+                return None
+            root, annotations = item.root, item.annotations
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return None
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return None
+        if annotations.get(LOCAL_CONFIG) == "true":
+            # Not applied to a cluster, such as a functionConfig or a whited-out resource.
+            return None
+        before = to_value(root)
+        assert isinstance(before, dict)
+        keys_at = self._shapes.of(item).keys_at
+        visible = without_bookkeeping(before)
+        outcome = self._runner.run(visible, keys_at, self._copied)
+        for failure in outcome.failures:
+            self._fail(failure.plugin, failure.problem, item)
+        if outcome.failures:
+            return None
+        self._summary.busy |= _busy(outcome)
+        reporter = TransformReporter(self.results, item, self._choices.on_conflict)
+        protected_changes = take_protected_changes(outcome.settlement, visible)
+        reporter.bookkeeping(protected_changes, annotations_of(before))
+        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
+        if problem := _flaw(outcome.settlement.value, visible):
+            self._fail(plugins, problem, item)
+            return None
+        for new in outcome.new_resources:
+            resource = without_bookkeeping(new.resource)
+            self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
+        if outcome.whiteouts:
+            self._summary.whited_out.add(key_of(item))
+        elif change := rename_of(str(item.ref), before, outcome.settlement.value, plugins):
+            self._summary.renames.append(change)
+        return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
+
+    def edit(self, item: Resource) -> ItemFate:
+        """Transforms a resource as edits of its text."""
+        decided = self.decide(item)
+        if decided is None:
+            return SAME
+        before, outcome, reporter = decided.before, decided.outcome, decided.reporter
+        if outcome.whiteouts:
+            reporter.whiteouts(outcome.whiteouts, self._choices.whiteout)
+        reporter.losses(outcome.settlement)
+        if outcome.whiteouts:
+            return self._whited_out(item, before)
+        after = outcome.settlement.value
+        if same(after, without_bookkeeping(before)):
+            return SAME
+        self._check_second_run(after, decided)
+        item.change(before, with_bookkeeping(after, before), decided.keys_of)
+        reporter.report_applied(outcome.settlement)
+        return CHANGED
+
+    def _fail(self, plugin: str, problem: str, item: Resource) -> None:
+        self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
+
+    def _whited_out(self, item: Resource, before: Object) -> ItemFate:
+        match self._choices.whiteout:
+            case "drop":
+                return REMOVED
+            case "error":
+                return SAME
+            case "annotate":
+                item.change(before, _annotate(before))
+                return CHANGED
+
+    def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
+        for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
+            decided.reporter.unstable(plugin, problem)
+
+
+def second_run(
+    runner: Runner, after: Object, copied: CopiedInAll, keys_of: KeysOf = lambda _: ()
+) -> Iterator[tuple[str, str]]:
+    """The further changes that plugins would make to their own result, by plugin (T8)."""
+    again = runner.run(after, keys_of, copied)
+    take_protected_changes(again.settlement, after)
+    if again.failures:
+        failure = again.failures[0]
+        yield failure.plugin, f"fails: {failure.problem}"
+    elif again.whiteouts:
+        yield again.whiteouts[0].plugin, "would white it out"
+    elif not same(again.settlement.value, after):
+        changes = dict.fromkeys((done.plugin, done.operation.path) for done in again.settlement.patch)
+        for plugin, path in changes:
+            # Skip containers created only to hold another reported path.
+            if not any(other != path and other[: len(path)] == path for _, other in changes):
+                yield plugin, f"would change {pointer_text(path)} again"
+
+
+def _busy(outcome: RunOutcome) -> set[str]:
+    """The plugins that propose changes."""
+    settlement = outcome.settlement
+    ignored = (change.operation for change in settlement.ignored)
+    agreed = (agreement.operation for agreement in settlement.agreed)
+    plugins = {operation.plugin for operation in (*settlement.operations, *ignored, *agreed)}
+    plugins |= {skip.plugin for skip in settlement.skipped} | {whiteout.plugin for whiteout in outcome.whiteouts}
+    return plugins | {resource.plugin for resource in outcome.new_resources}
+
+
+def _annotate(before: Object) -> Object:
+    metadata = before.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
+
+
+def _flaw(value: Object, before: Object) -> str:
+    """Why a transformed object is not a resource, or ''."""
+    if value is before:
+        return ""
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name), str) or not value[name]:
+            return f"leaves the resource without {name}"
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return "leaves the resource without metadata"
+    if not isinstance(metadata.get("annotations", {}), dict | None):
+        return "leaves the resource without a map in metadata.annotations"
+    metadata_before = before.get("metadata")
+    if (
+        isinstance(metadata_before, dict)
+        and metadata_before.get("name")
+        and not (isinstance(metadata.get("name"), str) and metadata["name"])
+    ):
+        return "leaves the resource without a name"
+    return ""
+
+
+_SHOWN = 5
+
+
+def transform_resources(resource_list: ResourceList) -> None:
+    """Runs the plugins that the functionConfig names; reports every change that is ignored, and why."""
+    transformation = read_transformation(resource_list, PluginDirectory.of_environment())
+    if transformation is None:
+        return
+    results, runner = resource_list.results, transformation.runner
+    check_targets(runner, len(resource_list.items))
+    definitions = definitions_of(resource_list.items)
+    try:
+        summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
+    finally:
+        runner.close()
+    report_failures(summaries, results)
+    copied = CopiedInAll(sum(summary.copied for summary in summaries))
+    created = [resource for summary in summaries for resource in summary.created]
+    if created and not results.errors:
+        whited_out = set().union(*(summary.whited_out for summary in summaries))
+        add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict, copied)
+    if not results.errors:
+        renames = (rename for summary in summaries for rename in summary.renames)
+        report_renames(resource_list.items, renames, results)
+    if not results.errors:
+        report_idle(runner, summaries, results)
+
+
+def check_targets(runner: Runner, resources: int) -> None:
+    """Raises KrmMergeError where comparing so many resources with the targets of inline patches takes too long."""
+    for plugin in runner.plugins:
+        if isinstance(plugin, InlinePlugin):
+            plugin.targets.check(resources)
+
+
+def report_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
+    """One error for each way in which a plugin failed, whatever the number of resources."""
+    failed: dict[tuple[str, str], list[str]] = {}
+    for summary in summaries:
+        for failure, names in summary.failures.items():
+            failed.setdefault(failure, []).extend(names)
+    for (plugin, problem), names in failed.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        message = f"{plugin}: {problem} ({', '.join(names[:_SHOWN])}{more})"
+        results.error(message, rule="T6", tags={"event": "plugin-error", "plugin": plugin})
+
+
+def report_idle(runner: Runner, summaries: Iterable[TransformSummary], results: Results) -> None:
+    """Warns of a plugin that did nothing: its target may be misspelt."""
+    busy = {name for summary in summaries for name in summary.busy}
+    for plugin in runner.plugins:
+        if plugin.name not in busy:
+            tags = {"event": "idle", "plugin": plugin.name}
+            results.info(f"{plugin.name} changes nothing", tags=tags)

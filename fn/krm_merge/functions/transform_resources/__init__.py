@@ -1,1 +1,0 @@
-"""`kind: TransformResources`: runs plugins and settles their conflicts by priorities."""

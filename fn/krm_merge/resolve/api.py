@@ -1,0 +1,268 @@
+"""What the page may ask for, as plain values: reads a session, carries out choices, and saves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Event, Lock
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.merge import Choice
+from krm_merge.report import SIDES, DecisionRecord, SideName, address_of, words_changed, yaml_text
+from krm_merge.resolve.choices import ChoiceJournal, Step
+from krm_merge.resolve.interface import (
+    Answer,
+    ConflictSession,
+    NotSettledError,
+    RefusedChoiceError,
+    Saved,
+    SideLabels,
+    choice_words,
+    what_happened,
+)
+from krm_merge.text import Value
+
+
+class Host(Generic[Step]):
+    """One session, from the first look to the end. `write` writes what is saved, all or nothing, or raises.
+
+    `lock` is for those who serve it from several threads.
+    """
+
+    def __init__(
+        self, session: ConflictSession[Step], journal: ChoiceJournal[Step], write: Callable[[Saved], None]
+    ) -> None:
+        """Takes a session that has the steps that were kept."""
+        self.session = session
+        self.lock = Lock()
+        self.is_saved = False
+        self._kept = journal
+        self._write = write
+
+    def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
+        """Settles conflicts. Raises RefusedChoiceError, PackageError."""
+        answer = self.session.choose(identifiers, choice, *value, always=always)
+        self._kept.add(self.session.steps[-1])
+        return answer
+
+    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
+        """Lets some packages of a group be settled apart from the others. Raises RefusedChoiceError, PackageError."""
+        answer = self.session.set_apart(identifier, patterns)
+        self._kept.add(self.session.steps[-1])
+        return answer
+
+    def undo(self) -> Answer:
+        """Takes the latest step back. Raises RefusedChoiceError, PackageError."""
+        answer = self.session.undo()
+        self._kept.add("undo")
+        return answer
+
+    def redo(self) -> Answer:
+        """Makes an undone step again. Raises RefusedChoiceError, PackageError."""
+        answer = self.session.redo()
+        self._kept.add("redo")
+        return answer
+
+    def save(self) -> Saved:
+        """Writes the merged package and the choices.
+
+        Raises NotSettledError or KrmMergeError, and has written nothing then.
+        """
+        saved = self.session.save()
+        self._write(saved)
+        self.is_saved = True
+        self._kept.remove()
+        return saved
+
+
+Body: TypeAlias = Mapping[str, Any]
+
+OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
+_CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
+_MOST_PACKAGES: Final = 200
+_SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
+
+
+class Reply(NamedTuple):
+    """The status and the value that a request is answered with; after the last one nobody asks any more."""
+
+    status: int
+    value: Mapping[str, Any]
+    is_last: bool = False
+
+
+class Api:
+    """Answers requests about the session of a host. `is_over` is set when the last answer is given."""
+
+    def __init__(self, host: Host[Any], labels: SideLabels) -> None:
+        """Serves this host; the page calls the sides as the labels say."""
+        self._host = host
+        self._labels = labels
+        self.is_over = Event()
+        self._made_at = -1
+        self._made = self._make()
+        self.posts: Mapping[str, Callable[[Body], Reply]] = {
+            "/api/choose": self._choose,
+            "/api/apart": self._set_apart,
+            "/api/undo": self._undo,
+            "/api/redo": self._redo,
+            "/api/save": self._save,
+            "/api/reveal": self._reveal,
+            "/api/close": self._close,
+        }
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all of it is written."""
+        return self._host.is_saved
+
+    def report(self) -> bytes:
+        """`GET /api/report`: the MergeReport of all that is decided now, and its `revision`, as JSON."""
+        return self._now()[0]
+
+    def view(self) -> bytes:
+        """`GET /api/view`: what people read of the same records, as JSON: sentences, names of choices, YAML."""
+        return self._now()[1]
+
+    def _now(self) -> tuple[bytes, bytes]:
+        """Both as they are now; those of the beginning are there before somebody asks."""
+        with self._host.lock:
+            if self._made_at != self._host.session.revision:
+                self._made = self._make()
+            return self._made
+
+    def _make(self) -> tuple[bytes, bytes]:
+        session = self._host.session
+        report = session.report()
+        self._made_at = session.revision
+        view = {
+            **self._wordings(report.records),
+            "notices": [str(result.get("message")) for result in report.results],
+            "labels": {side: getattr(self._labels, side) for side in _SIDES},
+            "policyFile": session.policy_file,
+            **self._state(),
+        }
+        document = {**report.to_value(), "revision": session.revision}
+        return json.dumps(document).encode(), json.dumps(view).encode()
+
+    def context(self, identifier: str) -> Reply:
+        """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
+        with self._host.lock:
+            session = self._host.session
+            try:
+                record, contexts = session.record(identifier), session.contexts(identifier)
+            except RefusedChoiceError as error:
+                return Reply(404, {"error": str(error)})
+        value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
+        for side in SIDES:
+            if side in contexts:
+                context = contexts[side]
+                value[side] = {"lines": list(context.lines), "start": context.start, "stop": context.stop}
+        return Reply(200, value)
+
+    def post(self, path: str, body: Body) -> Reply:
+        """A request that changes something; its path is among `posts`."""
+        revision = body.get("revision")
+        with self._host.lock:
+            if self._host.is_saved and path != "/api/close":
+                return Reply(409, {"error": "this is saved already"})
+            if revision is not None and revision != self._host.session.revision:
+                return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
+            try:
+                return self.posts[path](body)
+            except (RefusedChoiceError, NotSettledError) as error:
+                return Reply(422, {"error": str(error), **self._state()})
+            except KrmMergeError as error:
+                return Reply(500, {"error": str(error), **self._state()})
+
+    def _choose(self, body: Body) -> Reply:
+        identifiers, choice, always = body.get("ids"), body.get("choice"), body.get("always", False)
+        if "revision" not in body:
+            return Reply(400, {"error": "revision is missing"})
+        if not isinstance(identifiers, list) or not all(isinstance(identifier, str) for identifier in identifiers):
+            return Reply(400, {"error": "ids is expected to be a list of texts"})
+        if not isinstance(always, bool):
+            return Reply(400, {"error": "always is expected to be true or false"})
+        if not isinstance(choice, str) or choice not in _CHOICES:
+            return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
+        value = [body["value"]] if "value" in body else []
+        return self._reply_to(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
+
+    def _set_apart(self, body: Body) -> Reply:
+        identifier, packages = body.get("id"), body.get("packages")
+        if "revision" not in body:
+            return Reply(400, {"error": "revision is missing"})
+        if not isinstance(identifier, str) or not isinstance(packages, str):
+            return Reply(400, {"error": "id and packages are expected to be texts"})
+        return self._reply_to(self._host.set_apart(identifier, packages.split()))
+
+    def _undo(self, _: Body) -> Reply:
+        return self._reply_to(self._host.undo())
+
+    def _redo(self, _: Body) -> Reply:
+        return self._reply_to(self._host.redo())
+
+    def _save(self, _: Body) -> Reply:
+        changes = self._host.save().changes
+        return Reply(200, {"saved": True, "files": sorted(changes), **self._state()})
+
+    def _reveal(self, body: Body) -> Reply:
+        """D5: the hidden values of one record, for somebody who asks for just these; nothing keeps them."""
+        identifier = body.get("id")
+        if not isinstance(identifier, str):
+            return Reply(400, {"error": "id is expected to be a text"})
+        values = self._host.session.hidden_values(identifier)
+        if not values:
+            return Reply(422, {"error": "nothing is hidden here"})
+        return Reply(200, {"id": identifier, "values": {side: yaml_text(values[side]) for side in values}})
+
+    def _close(self, _: Body) -> Reply:
+        return Reply(200, {"closed": True, "saved": self._host.is_saved}, is_last=True)
+
+    def _reply_to(self, answer: Answer) -> Reply:
+        records = [record.to_value() for record in answer.records]
+        changed = {"records": records, "removed": list(answer.removed), **self._wordings(answer.records)}
+        return Reply(200, {**self._state(), **changed})
+
+    def _wordings(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
+        """What people read of records: sentences and the names of choices, by number, and YAML; both by id."""
+        words: dict[str, int] = {}
+        numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        texts = {}
+        for record in records:
+            names = tuple((choice, choice_words(record, choice, self._labels)) for choice in record.choices)
+            sentence = what_happened(record, self._labels)
+            words[record.id] = numbers.setdefault((sentence, names), len(numbers))
+            if record.status != "automatic" and (written := _texts(record)):
+                texts[record.id] = written
+        wordings = [{"said": sentence, "choices": dict(names)} for sentence, names in numbers]
+        return {"words": words, "wordings": wordings, "texts": texts, "packages": self._packages(records)}
+
+    def _packages(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
+        """How many packages have a conflict, and the first of them, by id; nothing where there is one package."""
+        packages = {record.id: self._host.session.packages(record.id) for record in records}
+        return {
+            identifier: {"count": len(names), "first": names[:_MOST_PACKAGES]}
+            for identifier, names in packages.items()
+            if names
+        }
+
+    def _state(self) -> dict[str, Any]:
+        session = self._host.session
+        state: dict[str, Any] = {"revision": session.revision, "open": len(session.open)}
+        return state | {"canUndo": session.can_undo, "canRedo": session.can_redo, "canSave": session.can_save}
+
+
+def _texts(record: DecisionRecord) -> dict[str, str]:
+    """The YAML of values that are no plain texts and numbers, by side."""
+    return {side: yaml_text(value) for side, value in record.values.items() if isinstance(value, dict | list)}
+
+
+def _marks(record: DecisionRecord) -> dict[str, list[tuple[str, bool]]]:
+    """The values of the sides in pieces, each with whether the original lacks it."""
+    values = record.values
+    if "original" not in values:
+        return {side: [(yaml_text(values[side]), False)] for side in _SIDES if side in values}
+    before = yaml_text(values["original"])
+    return {side: list(words_changed(before, yaml_text(values[side]))) for side in _SIDES if side in values}

@@ -1,1 +1,0 @@
-"""The page in a browser: a server on this machine for one session."""

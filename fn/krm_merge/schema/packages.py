@@ -1,0 +1,129 @@
+"""The Kptfile and Kustomizations. Sources: kpt's `api/kptfile/v1`, kustomize's `api/types/kustomization.go`."""
+
+from __future__ import annotations
+
+from krm_merge.krm import FieldPath
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.schema.model import (
+    FUNCTIONS,
+    ORDERED,
+    SET,
+    WHOLE,
+    Alternatives,
+    KeyedList,
+    ListKind,
+    is_bookkeeping_path,
+    key_fields,
+    patch_strategy_of,
+)
+from krm_merge.startup import frozen
+
+FUNCTION_LISTS = (("pipeline", "mutators"), ("pipeline", "validators"))
+FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap"))
+
+_KPTFILE_LISTS: dict[FieldPath, ListKind] = {
+    **dict.fromkeys(FUNCTION_LISTS, FUNCTIONS),
+    ("info", "keywords"): SET,
+    ("info", "emails"): SET,
+    ("info", "readinessGates"): KeyedList(("conditionType",)),
+}
+_LOCAL = frozenset((("metadata", "name"), ("metadata", "namespace"), ("inventory",), ("status",)))
+_LOCAL_OF_ROOT = frozenset((("upstream",), ("upstreamLock",)))
+
+
+@frozen
+class KptfileSchema:
+    """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3).
+
+    `fork` is False where both sides are branches of one package: then nothing stays local.
+    """
+
+    root: bool = True
+    fork: bool = True
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5."""
+        if len(path) == 4 and path[:2] in FUNCTION_LISTS:
+            return WHOLE if path[3] in ("selectors", "exclude") else ORDERED
+        return _KPTFILE_LISTS.get(path, ORDERED)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """The ways to run a function, and the ways to configure it (V7)."""
+        return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
+
+    def discriminator(self, path: FieldPath) -> None:
+        """None: a Kptfile has no such field."""
+
+    def is_map(self, path: FieldPath) -> bool:
+        """`info` and `pipeline`, too: each of their fields is of use alone."""
+        return path in (("info",), ("pipeline",))
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """K1 and R6."""
+        if self.fork and (path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT)):
+            return True
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The keys of the lists that have fixed ones."""
+        return key_fields(self.list_kind(path))
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """Keyed lists and sets merge."""
+        return patch_strategy_of(self.list_kind(path))
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key."""
+        return next(iter(self.merge_keys(path)), None)
+
+
+GROUP = "kustomize.config.k8s.io"
+KINDS = ("Kustomization", "Component")
+FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Names of kustomize's file, which may omit apiVersion and kind."""
+
+_KUSTOMIZATION_LISTS: dict[str, ListKind] = {
+    **dict.fromkeys(
+        ("images", "replicas", "configMapGenerator", "secretGenerator", "helmCharts"), KeyedList(("name",))
+    ),
+    **dict.fromkeys(("resources", "components", "bases", "crds"), SET),
+}
+
+
+class KustomizationSchema:
+    """A Kustomization; lists that are not named above are sequences."""
+
+    __slots__ = ()
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Entries known by their name, and paths that are each there once."""
+        if len(path) == 1 and (kind := _KUSTOMIZATION_LISTS.get(str(path[0]))) is not None:
+            return kind
+        return any_object_schema().list_kind(path)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """The alternatives that all objects have."""
+        return any_object_schema().alternatives(path)
+
+    def discriminator(self, path: FieldPath) -> None:
+        """None: a Kustomization has no such field."""
+
+    def is_map(self, path: FieldPath) -> bool:
+        """The maps that all objects have."""
+        return any_object_schema().is_map(path)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """R6."""
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The keys of the lists that have fixed ones."""
+        return key_fields(self.list_kind(path))
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """Keyed lists and sets merge."""
+        return patch_strategy_of(self.list_kind(path))
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key."""
+        return next(iter(self.merge_keys(path)), None)

@@ -1,0 +1,343 @@
+"""`mode: configure`, on resources as Konflux has them: what is written, and that nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from components.observations import run
+from components.settings.resources import (
+    BUNDLE,
+    CATALOG,
+    OP1,
+    OP2,
+    OP2_NUDGES,
+    PIPELINE,
+    RELEASE,
+    REPLACED,
+    REPOSITORY,
+    SCENARIO,
+    expect,
+    replaced,
+)
+
+CEL = """\
+    pipelinesascode.tekton.dev/on-cel-expression: event == "push" && target_branch
+      == "main"
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Items, and the same with what configure makes of them."""
+
+    name: str
+    before: list[str]
+    after: list[str]
+    config: str = ""
+    told: list[str] = field(default_factory=list)
+
+
+DERIVED = "components.krm-merge.dev/derived-nudges"
+
+
+def derived(text: str, names: str) -> str:
+    """A Component, op1 or op2, whose annotation says who is nudged because of the graph alone."""
+    names = f'"{names}"' if "," in names else names
+    if text.startswith(OP1[:20]):
+        return replaced(text, ("has it\n", f"has it\n    {DERIVED}: {names}\n"))
+    return replaced(text, ("namespace: team}", f"namespace: team, annotations: {{{DERIVED}: {names}}}}}"))
+
+
+NUDGES = "{emit: {contexts: false, releasePlans: false, celGuards: false}}"
+NOTHING = "{emit: {buildNudgesRef: false, contexts: false, releasePlans: false, celGuards: false}}"
+OP2_FILES = '"src/***".pathChanged() || ".tekton/op2-push.yaml".pathChanged()'
+ONLY_BUNDLE = """'updatedComponentIs("bundle")'"""
+SCENARIO_AFTER = replaced(
+    SCENARIO,
+    ("# required\n", f"""# required\n  annotations:\n    {REPLACED}: '["application", "group"]'\n"""),
+    (
+        "    - name: application   # everything\n      description: Application testing\n    - name: disabled\n"
+        "      description: kept\n    - name: group\n      description: Groups\n",
+        "    - name: component_bundle\n    - name: group\n      description: Groups\n    - name: disabled\n"
+        "      description: kept\n",
+    ),
+)
+
+CASES = [
+    Case("set", [OP1, OP2, BUNDLE], [OP1, derived(OP2_NUDGES, "bundle"), BUNDLE], NUDGES, ["R1"]),
+    Case(
+        "sorted",
+        [OP1, OP2, CATALOG, BUNDLE],
+        [
+            derived(replaced(OP1, ("    - bundle\n", "    - bundle\n    - catalog\n")), "catalog"),
+            derived(OP2_NUDGES + "  - catalog\n", "bundle,catalog"),
+            CATALOG,
+            BUNDLE,
+        ],
+        NUDGES,
+        ["R1", "R1"],
+    ),
+    Case("nothing", [OP1, OP2, BUNDLE, SCENARIO, RELEASE], [OP1, OP2, BUNDLE, SCENARIO, RELEASE], NOTHING),
+    Case(
+        "R5: deleted, taken out of all lists",
+        [
+            replaced(OP1, ("    - bundle", "    - old\n    - bundle")),
+            OP2.replace("name: op2,", 'name: op2, deletionTimestamp: "2024-01-01T00:00:00Z",'),
+            replaced(BUNDLE, ("    - op1\n", "    - op1\n  depends-on: [op2]\n  depends on:\n    - old\n    - op1\n")),
+        ],
+        [
+            OP1,
+            OP2.replace("name: op2,", 'name: op2, deletionTimestamp: "2024-01-01T00:00:00Z",'),
+            replaced(BUNDLE, ("    - op2   # second\n", ""), ("    - op1\n", "    - op1\n  depends on:\n    - op1\n")),
+        ],
+        "{removed: [old], emit: {contexts: false, releasePlans: false, celGuards: false}}",
+        ["R5"] * 7,
+    ),
+    Case(
+        "C9: unknown, left",
+        [OP1, OP2, replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
+        [OP1, derived(OP2_NUDGES, "bundle"), replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
+        NUDGES,
+        ["C9", "R1"],
+    ),
+    Case(
+        "scenario, release",
+        [OP1, OP2_NUDGES, BUNDLE, SCENARIO, RELEASE],
+        [
+            OP1,
+            OP2_NUDGES,
+            BUNDLE,
+            SCENARIO_AFTER,
+            replaced(
+                RELEASE,
+                (
+                    "spec:\n",
+                    f"  annotations:\n    release.appstudio.openshift.io/auto-release: {ONLY_BUNDLE}\n"
+                    f'    {REPLACED}: "null"\nspec:\n',
+                ),
+            ),
+        ],
+        "{emit: {celGuards: false}}",
+        ["R14", "R16"],
+    ),
+    Case(
+        "repository, pipeline",
+        [OP1, OP2_NUDGES, BUNDLE, REPOSITORY, PIPELINE],
+        [
+            OP1,
+            OP2_NUDGES,
+            BUNDLE,
+            REPOSITORY + "  context: src\n",
+            replaced(
+                PIPELINE,
+                (CEL, f"{CEL}      && ( {OP2_FILES} )\n"),
+            ),
+        ],
+        told=["R12", "R13"],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_written(case: Case) -> None:
+    """R5, R13, R14, C1, C8, C9: exactly this; all other bytes stay, and a second run changes nothing."""
+    answer = expect(case.before, case.config)
+    assert answer.items == case.after
+    assert answer.rules() == case.told
+
+
+# --- build-nudges-ref, NudgeConfig -----------------------------------------------------------------------------------
+
+
+def test_r6_the_last_edge_is_taken_out() -> None:
+    """R6: without dependsOn the derived nudges are removed; a nudge that a person wrote declares an edge."""
+    before = [OP1, OP2, BUNDLE, CATALOG]
+    configured = expect(before, NUDGES).items
+    assert "- catalog" in configured[0]
+    assert "- bundle\n  - catalog" in configured[1]
+    only_bundle = expect([*configured[:3], replaced(CATALOG, ("dependsOn", "notDependsOn"))], NUDGES)
+    assert only_bundle.items[:2] == [OP1, derived(OP2_NUDGES, '"bundle"')]
+    assert only_bundle.rules() == ["R6", "R6"]
+    assert "op1: spec.build-nudges-ref is now bundle" in only_bundle.messages("R6")[0]
+    none = expect([*only_bundle.items[:2], *(replaced(one, ("dependsOn", "no")) for one in before[2:])], NUDGES)
+    assert none.items[:2] == [OP1, OP2]
+    assert none.rules() == ["R6"]
+    assert "op2: spec.build-nudges-ref is now empty" in none.messages("R6")[0]
+
+
+def test_what_follows_from_edges_declares_none() -> None:
+    """C1, R6: neither build-nudges-ref nor a NudgeConfig keeps alive an edge that nothing else declares."""
+    config = "{emit: {nudgeConfig: true}}"
+    before = [OP2, BUNDLE]
+    configured = expect(before, config).items
+    free = [configured[0], replaced(BUNDLE, ("dependsOn", "no")), *configured[2:]]
+    assert run(free, "validate").results == []
+    answer = expect(free, config)
+    assert answer.items[0] == OP2
+    assert answer.items[2].endswith("spec:\n  nudges: []\n")
+    assert DERIVED not in answer.items[2]
+    assert answer.rules() == ["R6", "R6"]
+
+
+def test_nudges_of_a_person_and_of_the_graph() -> None:
+    """R6: who takes a name out of the annotation declares it; what dependsOn still says is derived again."""
+    ours = derived(OP2_NUDGES, "bundle")
+    without = replaced(BUNDLE, ("dependsOn", "no"))
+    assert expect([ours, without], NUDGES).items[0] == OP2
+    assert expect([OP2_NUDGES, without], NUDGES).items[0] == OP2_NUDGES
+    taken_out = replaced(ours, ("  build-nudges-ref:\n  - bundle\n", ""))
+    assert expect([taken_out, BUNDLE], NUDGES).items[0] == ours
+    # Of another application it is no edge.
+    other = replaced(BUNDLE, ("application: app", "application: other"))
+    assert expect([ours, other], NUDGES).items[0] == OP2
+
+
+def test_derived_nudges_of_deleted_ones() -> None:
+    """R5, R6: a deleted Component is taken out of the annotation, too, and nudges nobody."""
+    ours = derived(OP2_NUDGES, "bundle")
+    config = NUDGES.replace("{emit", "{removed: [bundle], emit")
+    answer = expect([ours, BUNDLE], config)
+    assert answer.items[0] == OP2
+    assert answer.rules() == ["R5"]
+    assert expect([ours, BUNDLE], config.replace("[bundle]", "[op2]")).items[0] == OP2
+    made = expect([OP1, OP2, BUNDLE], "{emit: {nudgeConfig: true}}").items[-1]
+    answer = expect([OP1, OP2, BUNDLE, made], "{removed: [op2]}")
+    assert f"{DERIVED}: " in answer.items[-1]
+    assert "op2" not in answer.items[-1]
+
+
+NUDGE_CONFIG = """\
+apiVersion: appstudio.redhat.com/v1beta2
+kind: NudgeConfig
+metadata:
+  name: nudge-config # one for each namespace
+  namespace: team
+spec:
+  nudges:
+    - from: op1
+      to: bundle
+      mode: immediate
+"""
+
+
+MODE = "from: op2\n      to: bundle # gated\n      mode: validated\n      gatingGroup: g"
+
+
+def test_nudge_config() -> None:
+    """C1, C8: an existing one is edited, a missing one is created."""
+    config = "{emit: {nudgeConfig: true, buildNudgesRef: false, contexts: false}}"
+    pair = "      to: bundle\n      mode: immediate\n"
+    answer = expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], config)
+    note = f'  annotations:\n    {DERIVED}: "op2>bundle"\nspec:'
+    expected = replaced(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
+    assert answer.items == [OP1, OP2, BUNDLE, expected]
+    assert answer.rules() == ["R1"]
+    assert "spec.nudges is now op1>bundle, op2>bundle" in answer.messages("R1")[0]
+    # R6: what a person chose for an edge that follows from others stays as long as the edge.
+    chosen = expected.replace("from: op2\n      to: bundle\n      mode: immediate", MODE)
+    assert expect([OP1, OP2, BUNDLE, chosen], config).items[3] == chosen
+    again = expect([OP1, OP2, replaced(BUNDLE, ("dependsOn", "no")), chosen], config)
+    assert (again.items[3], again.rules()) == (NUDGE_CONFIG, ["R6"])
+    *rest, made = expect([OP1, OP2, BUNDLE], config).items
+    assert rest == [OP1, OP2, BUNDLE]
+    assert f'{DERIVED}: "op1>bundle,op2>bundle"\n' in made
+    assert "nudges:\n  - from: op1\n    to: bundle\n    mode: immediate\n  - from: op2\n" in made
+    assert "apiVersion: appstudio.redhat.com/v1beta2\nkind: NudgeConfig\n" in made
+    assert "namespace: team" in made
+    assert expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], NOTHING).items[-1] == NUDGE_CONFIG
+
+
+# --- What else is expected -----------------------------------------------------------------------------------------
+
+
+def comments_of_entries_stay() -> None:
+    """C8: also of those in a list that gets another."""
+    text = replaced(OP1, ("    - bundle\n", "    -   bundle  # the old one\n"))
+    expected = derived(replaced(text, ("old one\n", "old one\n    - catalog\n")), "catalog")
+    assert expect([text, OP2_NUDGES + "  - catalog\n", BUNDLE, CATALOG]).items[0] == expected
+
+
+def comments_of_nudges_stay() -> None:
+    """C8."""
+    text = NUDGE_CONFIG.replace("from: op1\n", "from: op1 # first\n")
+    config = "{emit: {nudgeConfig: true, buildNudgesRef: false}}"
+    assert "# first" in expect([OP1, OP2, BUNDLE, text], config).items[3]
+
+
+def flow_lists_stay() -> None:
+    """C8: a list on one line stays on one."""
+    text = OP1.replace("dependsOn", "").replace("  componentName: op1\n", "  dependsOn: [gone, op2] # two\n")
+    assert "  dependsOn: [op2] # two\n" in expect([text, OP2], "{removed: [gone]}").items[0]
+
+
+def annotations_too() -> None:
+    """R5."""
+    text = OP2.replace("{name: op2,", "{name: op2, annotations: {components.krm-merge.dev/depends-on: 'gone,op1'},")
+    answer = expect([OP1, text], "{removed: [gone]}")
+    assert "gone" not in answer.items[1]
+    assert "op1" in answer.items[1]
+
+
+def unknown_nudges_stay() -> None:
+    """C9."""
+    text = replaced(OP1, ("    - bundle", "    - ghost\n    - bundle"))
+    assert "ghost" in expect([text, BUNDLE]).items[0]
+
+
+def nudges_of_other_applications_stay() -> None:
+    """C9, R4: ignored is not taken out."""
+    other = replaced(BUNDLE, ("application: app", "application: other"), ("dependsOn", "notDependsOn"))
+    assert expect([OP1, other]).items[0] == OP1
+
+
+def modes_of_nudges_stay() -> None:
+    """C8: what somebody chose for an edge stays."""
+    text = NUDGE_CONFIG.replace("mode: immediate", "mode: validated\n      gatingGroup: g")
+    config = "{emit: {nudgeConfig: true, buildNudgesRef: false}}"
+    assert expect([OP1, BUNDLE, text], config).items[2] == text
+
+
+def the_last_nudge_is_taken_out() -> None:
+    """R5: also of a NudgeConfig."""
+    config = "{removed: [op1], emit: {nudgeConfig: true}}"
+    assert "op1" not in expect([OP1, BUNDLE.replace("dependsOn", "no"), NUDGE_CONFIG], config).items[2]
+
+
+def independent_again() -> None:
+    """R6: an ex-dependency is tested and released as an independent one."""
+    restricted = expect([OP1, OP2, BUNDLE, SCENARIO, RELEASE]).items
+    op1 = OP1.replace("  build-nudges-ref:   # who is nudged\n    - bundle\n", "")
+    free = expect([op1, OP2, BUNDLE.replace("dependsOn", "no"), *restricted[3:]]).items
+    assert "component_op1" in free[3] or "name: application" in free[3]
+    assert 'updatedComponentIs("bundle")\n' not in free[4]
+
+
+def deleted_elsewhere() -> None:
+    """R4, R5: a Component that is deleted in another namespace says nothing of this one."""
+    gone = OP1.replace("namespace: team", 'namespace: other\n  deletionTimestamp: "2024-01-01T00:00:00Z"')
+    answer = expect([gone, BUNDLE])
+    assert answer.items[1] == BUNDLE
+    assert answer.messages("R5") == ["Component other/op1: spec.build-nudges-ref is now empty"]
+
+
+EXPECTED: list[Callable[[], None]] = [
+    comments_of_entries_stay,
+    comments_of_nudges_stay,
+    flow_lists_stay,
+    annotations_too,
+    unknown_nudges_stay,
+    nudges_of_other_applications_stay,
+    modes_of_nudges_stay,
+    the_last_nudge_is_taken_out,
+    independent_again,
+    deleted_elsewhere,
+]
+
+
+@pytest.mark.parametrize("play", EXPECTED)
+def test_expected(play: Callable[[], None]) -> None:
+    """C8, C9, R4 to R6: what each row says of itself."""
+    play()

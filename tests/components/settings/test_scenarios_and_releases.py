@@ -1,0 +1,280 @@
+"""Repositories, IntegrationTestScenarios and ReleasePlans: what they are about."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from components.settings.resources import (
+    ALONE,
+    BUNDLE,
+    OP1,
+    OP2,
+    OP2_NUDGES,
+    PIPELINE,
+    RELEASE,
+    REPLACED,
+    REPOSITORY,
+    SCENARIO,
+    expect,
+    of_mono,
+    releasing,
+    replaced,
+)
+
+# --- Repository, IntegrationTestScenario, ReleasePlan ----------------------------------------------------------------
+
+
+CONTEXTS = [
+    ([("a", "op/a"), ("b", "op/b")], "op", True),
+    ([("a", "op"), ("b", "op/b")], "op", True),
+    ([("a", "./op/"), ("b", "op")], "op", False),
+    ([("a", "x"), ("b", "y")], ".", True),
+    ([("a", "x"), ("b", ".")], ".", True),
+    ([("a", "x")], "x", False),
+]
+
+
+@pytest.mark.parametrize(("contexts", "expected", "told"), CONTEXTS)
+def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, told: bool) -> None:
+    """R13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
+    components = [of_mono(name, context) for name, context in contexts]
+    answer = expect([*components, REPOSITORY])
+    assert answer.items[-1] == (REPOSITORY if expected == "." else f"{REPOSITORY}  context: {expected}\n")
+    assert answer.rules() == ["I7"] * told + ["R13"] * (expected != ".")
+    # A later change of the Component is propagated.
+    changed = expect([*components, REPOSITORY + "  context: before # odd\n"])
+    written = '"."' if expected == "." else expected
+    assert changed.items[-1] == f"{REPOSITORY}  context: {written} # odd\n"
+    assert f"spec.context is now {expected}" in changed.messages("R13")[0]
+
+
+def test_of_another_repository() -> None:
+    answer = expect([OP1, BUNDLE, REPOSITORY])
+    assert answer.items[-1] == REPOSITORY
+
+
+def test_without_edges_nothing_is_restricted() -> None:
+    """R6, R18: independent Components are tested and released as ever."""
+    items = [OP2, ALONE, SCENARIO, RELEASE, PIPELINE.replace("op2", "alone").replace("./src", ".")]
+    assert expect(items, "{emit: {celGuards: false}}").items == items
+
+
+@pytest.mark.parametrize("of", ["other-app", ""])
+def test_scenarios_of_others(of: str) -> None:
+    """R4, R10."""
+    scenario, release = (text.replace("application: app", f"application: {of}") for text in (SCENARIO, RELEASE))
+    assert expect([OP1, OP2_NUDGES, BUNDLE, scenario, release]).items[-2:] == [scenario, release]
+
+
+def test_all_that_is_tested() -> None:
+    """R14, R16 to R18: dependants and independent ones, sorted; a scenario without contexts gets them."""
+    scenario = SCENARIO.partition("  contexts:")[0]
+    answer = expect([ALONE, BUNDLE, OP1, OP2, scenario, RELEASE])
+    names = ("component_alone", "component_bundle", "group")
+    note = f'  annotations:\n    {REPLACED}: "[]"\nspec:'
+    contexts = "  contexts:\n" + "".join(f"  - name: {name}\n" for name in names)
+    assert answer.items[-2] == replaced(scenario, ("spec:", note)) + contexts
+    expected = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
+    assert f"auto-release: '{expected}'\n" in answer.items[-1]
+    (message,) = answer.messages("R14")
+    assert "tests alone, bundle and groups" in message
+
+
+def scenario(*contexts: str, note: str = "") -> str:
+    """A scenario with these contexts, and what is remembered of others."""
+    body = "".join(f"  - name: {name} # of {name}\n" for name in contexts)
+    about = f"  annotations:\n    {REPLACED}: {note}\n" if note else ""
+    return (
+        "apiVersion: appstudio.redhat.com/v1beta2\nkind: IntegrationTestScenario\nmetadata:\n  name: e2e # all\n"
+        f"  namespace: team\n{about}spec:\n  application: app\n" + (f"  contexts:\n{body}" if body else "")
+    )
+
+
+def contexts_of(text: str) -> list[str]:
+    return [one["name"] for one in yaml.safe_load(text)["spec"].get("contexts", [])]
+
+
+# The contexts before and after, of an application where bundle depends on op1 and op2; and what is remembered.
+SCENARIOS = [
+    # General ones.
+    ([], "component_alone component_bundle group", []),
+    (["push"], "component_alone component_bundle group", ["push"]),
+    (["disabled", "component"], "component_alone component_bundle group disabled", ["component"]),
+    (
+        ["component_op1", "pull_request", "component_far", "group"],
+        "component_alone component_bundle group component_far",
+        ["component_op1", "pull_request", "component_far", "group"],
+    ),
+    # Limited ones.
+    (["component_bundle"], "component_bundle", None),
+    (["group"], "group", None),
+    (["override", "disabled"], "override disabled", None),
+    (["component_op1", "component_bundle"], "component_bundle", ["component_op1"]),
+    (["component_bundle", "component_op2", "group"], "component_bundle group", ["component_op2", "group"]),
+    (["component_op1", "component_op2"], "group", ["component_op1", "component_op2"]),
+    (["component_op1", "group"], "group", ["component_op1", "group"]),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "remembered"), SCENARIOS)
+def test_scenarios(before: list[str], after: str, remembered: list[str] | None) -> None:
+    """R14, R6: limited ones only lose contexts of dependencies; without dependencies all get back what they had."""
+    answer = expect([ALONE, BUNDLE, OP1, OP2, scenario(*before)])
+    text = answer.items[-1]
+    assert contexts_of(text) == after.split()
+    annotations = yaml.safe_load(text)["metadata"].get("annotations", {})
+    assert annotations == ({} if remembered is None else {REPLACED: json.dumps(remembered)})
+    remaining = [name for name in after.split() if name in before]
+    assert all(f"- name: {name} # of {name}\n" in text for name in remaining)
+    if remembered is None:
+        assert text == scenario(*before)
+        assert not answer.messages("R14")
+    free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, text])
+    assert sorted(contexts_of(free.items[-1])) == sorted(before)
+    assert REPLACED not in free.items[-1]
+    assert free.rules() == ["R6"] * (remembered is not None)
+
+
+def test_scenarios_that_would_test_nothing() -> None:
+    """R14, C3: without contexts a scenario tests everything; so it keeps group, and this is reported."""
+    answer = expect([BUNDLE, OP1, OP2, scenario("component_op1")])
+    (message,) = answer.messages("R14")
+    assert "does not test op1, which others depend on; it tests groups, since without contexts it would" in message
+
+
+def test_scenarios_of_new_components() -> None:
+    """R14: a Component that comes later is tested by the scenarios that tested all, by no other one."""
+    limited = scenario("component_bundle").replace("e2e", "limited")
+    both = expect([BUNDLE, OP1, OP2, scenario("application"), limited]).items[-2:]
+    answer = expect([ALONE, BUNDLE, OP1, OP2, *both])
+    assert contexts_of(answer.items[-2]) == ["component_alone", "component_bundle", "group"]
+    assert answer.items[-1] == limited
+
+
+def test_scenarios_that_are_edited() -> None:
+    """R14: what a person does to contexts that were replaced stays, as far as no dependency is tested."""
+    components = [ALONE, BUNDLE, OP1, OP2]
+    general = expect([*components, scenario("application")]).items[-1]
+    more = replaced(general, ("- name: group\n", "- name: group\n  - name: override\n  - name: push\n"))
+    answer = expect([*components, more])
+    assert contexts_of(answer.items[-1]) == ["component_alone", "component_bundle", "group", "override"]
+    assert """'["application", "push"]'""" in answer.items[-1]
+    limited = expect([*components, scenario("component_op1", "component_bundle")]).items[-1]
+    text = replaced(limited, ("- name: component_bundle # of component_bundle\n", "- name: component_alone\n"))
+    assert expect([*components, text]).items[-1] == text
+    grouped = expect([*components, scenario("component_op1", "component_bundle", "group")]).items[-1]
+    answer = expect([*components, replaced(grouped, ("  - name: group # of group\n", ""))])
+    assert contexts_of(answer.items[-1]) == ["component_bundle"]
+    # Of what is no dependency any more the context comes back, while others stay away.
+    some = expect([*components, scenario("component_op1", "component_op2")]).items[-1]
+    answer = expect([ALONE, replaced(BUNDLE, ("    - op2   # second\n", "")), OP1, OP2, some])
+    assert contexts_of(answer.items[-1]) == ["component_op2"]
+    assert """'["component_op1"]'""" in answer.items[-1]
+
+
+@pytest.mark.parametrize("note", ["'['", "'7'", "bundle"])
+def test_notes_that_cannot_be_read(note: str) -> None:
+    """R14, R16: they say nothing; nothing more is tested or released than without them."""
+    release = releasing('updatedComponentIs("bundle")', note)
+    answer = expect([BUNDLE, OP1, OP2, scenario("component_bundle", note=note), release])
+    assert contexts_of(answer.items[-2]) == ["component_bundle"]
+    assert expression_of(answer.items[-1]) == 'updatedComponentIs("bundle")'
+
+
+def expression_of(text: str) -> str:
+    annotations = yaml.safe_load(text)["metadata"].get("annotations", {})
+    return str(annotations.get("release.appstudio.openshift.io/auto-release", ""))
+
+
+OURS = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
+RELEASES = [
+    # The expression as it is written in YAML, what becomes of it, and what is remembered.
+    ("", OURS, "null"),
+    (
+        'shouldRelease() && updatedComponentIs("bundle")',
+        f'(shouldRelease() && updatedComponentIs("bundle")) && ({OURS})',
+        json.dumps('shouldRelease() && updatedComponentIs("bundle")'),
+    ),
+    ("'updatedComponentIs(\"op1\")'", f'(updatedComponentIs("op1")) && ({OURS})', '"updatedComponentIs(\\"op1\\")"'),
+    ('"true"', f"(true) && ({OURS})", '"true"'),
+    ("body.a // why", f"(body.a // why\n) && ({OURS})", '"body.a // why"'),
+    ("(a) && (updatedComponentIs('b'))", f"((a) && (updatedComponentIs('b'))) && ({OURS})", None),
+    (OURS, OURS, None),
+    ('"false"', "false", None),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "remembered"), RELEASES)
+def test_releases(before: str, after: str, remembered: str | None) -> None:
+    """R16, R6: what a person wrote holds besides; it comes back, on its line, when nothing depends on anything."""
+    text = releasing(before)
+    answer = expect([ALONE, BUNDLE, OP1, OP2, text])
+    configured = answer.items[-1]
+    assert expression_of(configured) == after
+    note = yaml.safe_load(configured)["metadata"]["annotations"].get(REPLACED)
+    if remembered is not None or note is None:
+        assert note == remembered
+    assert [rule for rule in answer.rules() if rule == "R16"] == ["R16"] * (configured != text or "false" in before)
+    free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, configured])
+    assert free.rules() == ["R6"] * (configured != text)
+    value, wanted = yaml.safe_load(free.items[-1]), yaml.safe_load(text)
+    assert value == wanted
+    assert "# why" in free.items[-1] or not before
+
+
+def test_releases_go_back_as_they_were() -> None:
+    """R6, C8: annotations and all."""
+    for text in (RELEASE, releasing("shouldRelease()"), releasing("'shouldRelease() && updatedComponentIs(\"x\")'")):
+        configured = expect([BUNDLE, OP2, text])
+        free = expect([replaced(BUNDLE, ("dependsOn", "no")), OP2, configured.items[-1]])
+        assert free.items[-1] == text
+
+
+def test_releases_that_are_edited() -> None:
+    """R16: what a person writes after the first run holds, and it is that what comes back."""
+    components = [ALONE, BUNDLE, OP1, OP2]
+    free = [ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2]
+    configured = expect([*components, releasing("shouldRelease()")]).items[-1]
+    inside = replaced(configured, ("(shouldRelease())", '(shouldRelease() && updatedComponentIs("bundle"))'))
+    assert expression_of(expect([*components, inside]).items[-1]) == expression_of(inside)
+    assert expression_of(expect([*free, inside]).items[-1]) == 'shouldRelease() && updatedComponentIs("bundle")'
+    anew = releasing("body.x", json.dumps(json.dumps("shouldRelease()")))
+    assert expression_of(expect([*components, anew]).items[-1]) == f"(body.x) && ({OURS})"
+    assert expression_of(expect([*free, anew]).items[-1]) == "body.x"
+    # Put back by hand, although it looks like ours.
+    like_ours = '(body.x) && (updatedComponentIs("bundle"))'
+    by_hand = releasing(f"'{like_ours}'", f"'{json.dumps(like_ours)}'")
+    assert expression_of(expect([*components, by_hand]).items[-1]) == f"({like_ours}) && ({OURS})"
+    # A Component more.
+    gone = expect([*components[1:], configured]).items[-1]
+    assert expression_of(gone) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
+
+
+def test_releases_that_cannot_be_read() -> None:
+    """R16, C3: they are left, with a warning."""
+    text = releasing("shouldRelease() && )")
+    answer = expect([BUNDLE, OP1, OP2, text])
+    assert answer.items[-1] == text
+    assert answer.rules("warning") == ["R16"]
+
+
+def test_expressions_win_over_labels() -> None:
+    """R16: Konflux looks at the label only where there is no expression."""
+    text = replaced(releasing("shouldRelease()"), ("'true'   # by itself", "'false'"))
+    answer = expect([BUNDLE, OP1, OP2, text])
+    assert expression_of(answer.items[-1]) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
+
+
+@pytest.mark.parametrize("place", ["label", "annotation"])
+def test_releases_that_are_off_stay_off(place: str) -> None:
+    """R16: nobody's "false" becomes a release."""
+    name = "release.appstudio.openshift.io/auto-release"
+    text = replaced(RELEASE, ("'true'   # by itself", "'false' # never"))
+    if place == "annotation":
+        text = replaced(RELEASE, ("spec:\n", f'  annotations: {{{name}: "false"}} # never\nspec:\n'))
+    answer = expect([OP1, OP2_NUDGES, BUNDLE, text])
+    assert answer.items[-1] == text
+    assert answer.rules() == ["R16"]
