@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,9 +33,15 @@ $(STAMP): pyproject.toml constraints-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and containers where kpt and a Docker engine are
-	@echo "Running the tests on all cores: all of them take about ten minutes on two."
-	@$(WITH_PATH) PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
+PYTEST = $(WITH_PATH) PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal
+
+test: $(STAMP) ## Run the tests but for the long ones and those with containers: five minutes on two cores
+	@echo "Running the tests but for the long ones on all cores: about five minutes on two."
+	@$(PYTEST) -m "not long and not docker" $(ARGS)
+
+test-all: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and containers where kpt and a Docker engine are
+	@echo "Running all tests on all cores: about ten minutes on two."
+	@$(PYTEST) $(ARGS)
 
 COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
   tests/resolve/test_session.py tests/test_limits.py

@@ -160,10 +160,34 @@ def needs_prerequisite(item: pytest.Item) -> bool:
     return any(item.get_closest_marker(name) for name in NEVER_SKIPPED_IN_CI)
 
 
+LONG = (
+    "cli/commands/test_compare.py",
+    "cli/commands/test_names_from_git.py",
+    "components/execution/test_examples_on_git.py",
+    "components/execution/test_rest.py",
+    "components/plan/planner/test_lives.py",
+    "e2e/",
+    "fleet/conflicts/test_group_page.py",
+    "fleet/merge/test_working_tree.py",
+    "fleet/publish/test_hosted.py",
+    "fleet/run/",
+    "kills/",
+    "packages/files/journal/test_whole_after_a_failure.py",
+    "packages/merge/test_never_worse_than_git.py",
+    "resolve/page/",
+    "test_docs.py::test_sessions_print",
+    "test_growth.py",
+    "test_patterns.py",
+)
+"""Tests that take more than half of the time of all: programs beside each other, kills, browsers, proportions."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for the image is a docker test, marked or not; first, so that `-m docker` selects it."""
+    """Marks tests that ask for the image, and long ones; first, so that `-m docker` selects them."""
     for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(LONG):
+            item.add_marker("long")
         # A parameter may have the same name: then nobody builds one.
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if "image" in getattr(item, "fixturenames", ()) and "image" not in parameters:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from krm_merge.safe_text import line, lines, without_credentials
 from krm_merge.startup import fresh, frozen, replace
-from krm_merge.text import STEP, Scalar, Value, block_text, from_value, line_text, needs_block
+from krm_merge.text import STEP, Scalar, Value, block_text, flow_text, from_value, line_text, needs_block
 
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack
@@ -174,13 +174,13 @@ def _lines(value: dict[str, Value], pad: str) -> str:
     lines: list[str] = []
     for name, inner in value.items():
         if type(inner) is dict:
-            lines.append(f"{pad}{_scalar(name)}:\n{_lines(inner, f'{pad}  ')}")
+            lines.append(f"{pad}{_key(name)}:\n{_lines(inner, f'{pad}  ')}")
         else:
             assert isinstance(inner, str | int)
             if type(inner) is str and "\n" in inner:
                 lines.append(_lines_of_text(name, inner, len(pad)))
             else:
-                lines.append(f"{pad}{_scalar(name)}: {_scalar(inner)}\n")
+                lines.append(f"{pad}{_key(name)}: {_scalar(inner)}\n")
     return "".join(lines)
 
 
@@ -189,7 +189,14 @@ def _lines_of_text(name: str, text: str, column: int) -> str:
     value = from_value(text)
     assert isinstance(value, Scalar)
     behind = block_text(value, column, STEP, "") if needs_block(value) else f" {line_text(value, column + STEP)}\n"
-    return f"{' ' * column}{_scalar(name)}:{behind}"
+    return f"{' ' * column}{_key(name)}:{behind}"
+
+
+@lru_cache(maxsize=1024)
+def _key(name: str) -> str:
+    node = from_value(name)
+    assert isinstance(node, Scalar)
+    return flow_text(node)
 
 
 @lru_cache(maxsize=1024)
