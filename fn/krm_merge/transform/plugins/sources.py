@@ -157,8 +157,8 @@ class PluginDirectory:
         """
         if self.path is None:
             raise PluginError(
-                f"executable plugins run only where {VARIABLE} names their directory, as it does in the image: put the "
-                "plugin into an image made FROM this one, under /plugins"
+                f"executable plugins run only where {VARIABLE} names their directory: put the plugin under /plugins of "
+                "an image made FROM the one for plugins, whose tag ends in -plugins"
             )
         if not name or name != os.path.basename(name) or name in (".", ".."):
             raise PluginError(
