@@ -1,4 +1,4 @@
-"""The patches of a PatchResources functionConfig, each with its target, and messages for their errors."""
+"""`kind: PatchResources`: patches resources as edits of their texts (rule P5), and reports each patch."""
 
 from __future__ import annotations
 

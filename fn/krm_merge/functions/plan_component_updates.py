@@ -16,13 +16,12 @@ from krm_merge.components.graph import (
     with_versions,
 )
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import ComponentKey, PullRequest
+from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, at, items, text
-from krm_merge.components.plan.model import Plan, PlanChoices, Planning
+from krm_merge.components.plan.model import Plan, PlanChoices, Planning, pull_name
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource
 from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
-from krm_merge.forges.interface import same_repository
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
@@ -93,13 +92,9 @@ def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing
 
 def _label(update_plan: Plan) -> str:
     number = f"#{update_plan.pull_request.number} " if update_plan.pull_request is not None else ""
-    until = ", ".join(_short(w.pull_request) for w in update_plan.waiting if w.pull_request is not None)
+    until = ", ".join(pull_name(w.pull_request) for w in update_plan.waiting if w.pull_request is not None)
     state = f" (draft, waits for {until})" if until else " (draft)" if update_plan.draft else ""
     return f"{number}{update_plan.branch}{state}"
-
-
-def _short(pull_request: PullRequest) -> str:
-    return f"{same_repository(pull_request.repository).rpartition('/')[2]}#{pull_request.number}"
 
 
 Object = dict[str, Value]

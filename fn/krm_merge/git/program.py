@@ -1,4 +1,9 @@
-"""Credentials of git: the token of a forge, and those that somebody wrote into an address."""
+"""Runs the program git with its credentials, and reports its errors (A1): the one place from which git is started.
+
+What a repository says in its settings can start programs. So git is never left to look for a repository around the
+current directory, which may be a package from upstream: each call names one, or none (A1). The settings of calls are in
+the environment, where the processes that git starts find them, too.
+"""
 
 from __future__ import annotations
 

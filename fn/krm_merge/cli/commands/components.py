@@ -239,7 +239,7 @@ def simulate_command(
 @options.output("The file to write, by default stdout.", default=STDOUT)
 def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for."""
-    _check(directory)
+    options.refuse_missing(directory)
     if depth and not focus:
         raise click.UsageError("--depth: it counts from a Component; name one with --focus")
     results = Results()
@@ -287,7 +287,7 @@ def _draw(drawing: Drawing, form: str) -> str:
 def _run(
     directory: Path, config: Path | None, mode: str, *, write: bool, with_diff: bool, quiet: bool, form: str
 ) -> None:
-    _check(directory)
+    options.refuse_missing(directory)
     results = Results()
     with opened_journal(directory) as journal:
         tree = Directory(directory)
@@ -319,8 +319,3 @@ def _with_mode(config: Path | None, mode: str) -> str:
     root = from_value(value)
     assert isinstance(root, MappingNode)
     return written(root)
-
-
-def _check(directory: Path) -> None:
-    if not directory.is_dir():
-        raise PackageError(f"{directory}: there is no such directory")

@@ -1,4 +1,4 @@
-"""Texts of several lines and single choices (rules V6, R4, M3 to M5): asked before anything else decides."""
+"""The order of keys (rule L4), texts of several lines (V6, R4), and choices on single conflicts (M3 to M5)."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ def explanation(resolution: Resolution) -> str:
 
 def _is_in_place(resolution: Resolution, node: Node | None, sides: Sides) -> bool:
     """M5: whether local has what the resolution makes of it, so that it was carried out already."""
-    if resolution.choice == "local" and (resolution.nature != "text" or _texts(sides) is None):
+    if resolution.choice == "local" and (resolution.nature != "text" or texts_of(sides) is None):
         # Anything that local has would do.
         return False
     return same(node, sides.local)
@@ -407,7 +407,7 @@ def _value(resolution: Resolution, sides: Sides) -> Chosen:
     if choice == "original":
         # Of a text, too, all of it: that it was chosen could not be seen line by line later.
         return (sides.original,) if sides.original is not None else None
-    if resolution.nature == "text" and (texts := _texts(sides)) is not None:
+    if resolution.nature == "text" and (texts := texts_of(sides)) is not None:
         text = choose_text(*texts, choice)
         if text is not None:
             return (_text_node(text, sides),)
@@ -428,7 +428,8 @@ def _append(first: SequenceNode, second: SequenceNode) -> SequenceNode:
     return SequenceNode(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
 
 
-def _texts(sides: Sides) -> tuple[str, str, str] | None:
+def texts_of(sides: Sides) -> tuple[str, str, str] | None:
+    """The text of each side, None unless all three are strings."""
     texts = [node.text for node in sides.present if isinstance(node, Scalar) and type(node.canonical) is str]
     return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
 

@@ -22,7 +22,7 @@ from krm_merge.merge.decisions.decision import (
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
 from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
 from krm_merge.merge.values.likeness import are_images, contested_fields, merge_images
-from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped
+from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
 from krm_merge.text import (
@@ -157,7 +157,7 @@ class TreeMerge:
 
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V10: the repository and the version are two values.
-        texts = _texts(sides)
+        texts = texts_of(sides)
         if texts is None or not are_images(path, texts) or (image := merge_images(*texts)) is None:
             return None
         for node in (sides.local, sides.upstream):
@@ -167,7 +167,7 @@ class TreeMerge:
 
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V6: strings of more than one line on all three sides, or JSON.
-        texts = _texts(sides)
+        texts = texts_of(sides)
         if texts is None or not all(_has_lines(text) or text.startswith('{"') for text in texts):
             return None
         if (by_fields := self._by_fields(path, sides, texts)) is not None:
@@ -554,12 +554,6 @@ def _only_removes(original: MappingNode | None, side: MappingNode | None) -> boo
     return True
 
 
-def _texts(sides: Sides) -> tuple[str, str, str] | None:
-    """The text of each side, None unless all three are strings."""
-    texts = [node.text for node in sides.present if isinstance(node, Scalar) and type(node.canonical) is str]
-    return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
-
-
 def _has_lines(text: str) -> bool:
     """Whether a text has more than one line."""
     return "\n" in text.rstrip("\n")
@@ -590,7 +584,7 @@ def _quotes(node: Node | None) -> str:
 
 def _by_lines_of_source(sides: Sides) -> Verdict | None:
     # V6 for a string that is written on several lines, which are one line of its value.
-    node = None if _texts(sides) is None else merge_wrapped(sides.present)
+    node = None if texts_of(sides) is None else merge_wrapped(sides.present)
     return None if node is None else Verdict(node, "V6", "both")
 
 

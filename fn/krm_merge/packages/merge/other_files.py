@@ -293,9 +293,6 @@ def _member(path: str, file: File | None) -> Member | None:
     return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None
 
 
-_Sides = tuple[File | None, File | None, File | None]
-
-
 def merge_other_file(
     path: str, original: File | None, upstream: File | None, local: File | None, policy: Policy
 ) -> MergedFile:
@@ -345,7 +342,7 @@ def merge_other_file(
 
 def _decide(
     path: str,
-    sides: _Sides,
+    sides: FileVersions,
     merged: File | None,
     rule: str,
     message: str,
@@ -365,7 +362,7 @@ def _decide(
 # ---- choices ---------------------------------------------------------------------------------------------------------
 
 
-def _by_resolution(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
+def _by_resolution(path: str, sides: FileVersions, policy: Policy) -> MergedFile | None:
     """The file as somebody chose it, where both sides are as they were then."""
     original, upstream, local = sides
     secret = any(file is not None and is_secret_file(file.data, policy.redactions) for file in sides)
@@ -384,7 +381,7 @@ def _by_resolution(path: str, sides: _Sides, policy: Policy) -> MergedFile | Non
     return None
 
 
-def _fit_of_secret(path: str, sides: _Sides, resolution: Resolution) -> Fit:
+def _fit_of_secret(path: str, sides: FileVersions, resolution: Resolution) -> Fit:
     """M6: the choice is for this place, as long as there is a conflict."""
     original, upstream, local = sides
     is_for_place = resolution.fingerprint == fingerprint("file", path, (), None)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from krm_merge.report.comparison.difference import (
     HEADINGS,
@@ -20,6 +20,7 @@ from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.report.words import flow_text, shorten, yaml_text
 
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
+Entry = TypeVar("Entry", DecisionRecord, Difference)
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -34,14 +35,7 @@ class Line(NamedTuple):
 def changed_lines(records: Iterable[DecisionRecord]) -> Iterator[Line]:
     """What one version has and the other has not; the records are those of a merge that local took no part in."""
     for file, in_file in groupby(records, key=lambda record: record.file):
-        yield harmless_line(file, "heading")
-        for resource, of_resource in groupby(in_file, key=lambda record: record.resource):
-            indent = "  "
-            if resource is not None:
-                yield harmless_line(f"{indent}{resource}")
-                indent += "  "
-            for record in of_resource:
-                yield from _of_record(record, indent)
+        yield from _lines_of_file(file, in_file, _of_record)
 
 
 def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
@@ -102,14 +96,21 @@ def comparison_lines(comparison: Comparison) -> Iterator[Line]:
         yield harmless_line(sentence, "heading")
     for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
         yield Line("")
-        yield harmless_line(file, "heading")
-        for resource, of_resource in groupby(in_file, key=lambda difference: difference.resource):
-            indent = "  "
-            if resource is not None:
-                yield harmless_line(f"{indent}{resource}")
-                indent += "  "
-            for difference in of_resource:
-                yield from _of_difference(difference, indent)
+        yield from _lines_of_file(file, in_file, _of_difference)
+
+
+def _lines_of_file(
+    file: str, entries: Iterable[Entry], lines_of: Callable[[Entry, str], Iterator[Line]]
+) -> Iterator[Line]:
+    """A file, its resources, and the lines of each record or difference, indented below them."""
+    yield harmless_line(file, "heading")
+    for resource, of_resource in groupby(entries, key=lambda entry: entry.resource):
+        indent = "  "
+        if resource is not None:
+            yield harmless_line(f"{indent}{resource}")
+            indent += "  "
+        for entry in of_resource:
+            yield from lines_of(entry, indent)
 
 
 def _of_difference(difference: Difference, indent: str) -> Iterator[Line]:
