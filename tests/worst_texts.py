@@ -33,6 +33,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "cli.help_pages._COMMENT": (Worst("<!-- \n"), Worst("-", "<!--"), Worst("\n", "<!---->")),
     "cli.help_pages._FENCE": (Worst("``"),),
     "cli.help_pages._HEADING": (Worst("#"), Worst("# ")),
+    "functions.pipeline._SETTER": (Worst("${"), Worst("${a}")),
     "cli.help_pages._RULE": (Worst("R1"),),
     "cli.terminal._SEPARATOR": LETTERS,
     "components.repository._COPIED": (Worst("Synthetic-From: "), Worst(" at 0", "Synthetic-From: a")),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
+from krm_merge.functions import read_pipeline
 from krm_merge.krm import Results
 from krm_merge.merge import OnConflict, OnDelete, PackageDecisions, PackageMerger, Policy, Resolutions, Rule
 from krm_merge.packages import (
@@ -126,7 +127,7 @@ class MergeChoices:
 
     def merger_under(self, policy: Policy) -> PackageMerger:
         """The merge under another policy, all else as chosen."""
-        return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
+        return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys, read_pipeline)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.merge.decisions.policy import Nature
-from krm_merge.report.forms.by_suffix import FORMS, render_document
+from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.record import MergeReport
 from report.conflicts import CASES, HEAD, SECRETS, WIDGET, conflicts, merged_case
 

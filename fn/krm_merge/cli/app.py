@@ -17,9 +17,8 @@ from krm_merge import interrupts, standard_output
 from krm_merge.cli.help_pages import COMMANDS
 from krm_merge.cli.output import TYPED, errors_printed, is_json_wanted, print_errors_as_json, say
 from krm_merge.errors import KrmMergeError
-from krm_merge.internal_error import internal_error, let_go
 from krm_merge.packages import RefusedError, collect_notes
-from krm_merge.safe_text import line, lines
+from krm_merge.safe_text import internal_error, let_go, line, lines
 
 REFUSED = 1
 FAILED = 3

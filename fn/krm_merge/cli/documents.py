@@ -106,7 +106,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
         if holds_resources(path) and file.mode != "link"
     }
     try:
-        resource_list = _with_config(config)
+        resource_list = ResourceList.with_config(config)
         before = [resource for file_documents in documents.values() for resource in file_documents.resources]
         resource_list.items[:] = before
         function(resource_list)
@@ -160,17 +160,11 @@ def configure(file: Path, kind: str) -> ResourceList:
         what = " is empty" if root is None else ": this is no map"
         raise PackageError(f"{file}{what}; a {kind} functionConfig is expected")
     try:
-        resource_list = _with_config(text_of(root))
+        resource_list = ResourceList.with_config(text_of(root))
         resource_list.function_config  # noqa: B018 - raises the errors that belong to this file
     except InputError as error:
         raise PackageError(f"{file}: {str(error).removeprefix('stdin: ')}") from None
     return resource_list
-
-
-def _with_config(text: str) -> ResourceList:
-    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n"
-    indented = "".join(f"  {line}" for line in text.splitlines(keepends=True))
-    return ResourceList.parse((head + indented).encode())
 
 
 def _resource(name: str, data: bytes, path: str | None, index: int) -> Resource | None:

@@ -11,6 +11,7 @@ from posixpath import join
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.job import LEFT_ALONE, Settings, TargetConflict, TargetOutcome, TargetState
 from krm_merge.forges.interface import same_repository
+from krm_merge.functions import read_pipeline
 from krm_merge.krm import Identity, covers, parse_path
 from krm_merge.merge import PackageMerger, Policy, Resolution, Resolutions, Rule
 from krm_merge.packages import (
@@ -175,7 +176,9 @@ class Merging:
         campaign = self.settings.campaign
         policy = policy_for(campaign, find_policy(local), name)
         sides = PackageUpdate(local, self._repositories, name, campaign.upstream.ref)
-        return sides.merge(PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys))
+        return sides.merge(
+            PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys, read_pipeline=read_pipeline)
+        )
 
     def outcome(self, target: str, merged: Sequence[TargetPackage], *, with_body: bool = False) -> TargetOutcome:
         """What became of a target; `with_body` writes the text of a pull request."""

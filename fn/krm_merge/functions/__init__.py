@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from krm_merge import krm
 from krm_merge.krm import Function, ResourceList
 from krm_merge.safe_text import quoted
 from krm_merge.text import MappingNode, key_text
 
-__all__ = ["dispatch", "process"]
+if TYPE_CHECKING:
+    from krm_merge.merge import Document, Member, Pipeline
+
+__all__ = ["dispatch", "process", "read_pipeline"]
 
 API_VERSION = "fn.kpt.dev/v1alpha1"
 # Modules by kind, each with a function of its name: only the one that runs is imported.
@@ -62,3 +67,13 @@ def _text(node: MappingNode, field: str) -> str:
 def process(data: bytes) -> krm.ProgramOutcome:
     """Runs the function that the functionConfig names on the bytes of a ResourceList."""
     return krm.process(dispatch, data)
+
+
+def read_pipeline(kptfiles: Sequence[Member], documents: Sequence[Document]) -> Pipeline | None:
+    """The known functions of a package's pipelines (R14); None where there are none."""
+    if not any(kptfile.root.get("pipeline") for kptfile in kptfiles):
+        # Most merges, the merge driver's among them, do not pay for this import.
+        return None
+    from krm_merge.functions.pipeline import declared_pipeline
+
+    return declared_pipeline(kptfiles, documents)

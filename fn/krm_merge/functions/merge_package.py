@@ -10,6 +10,7 @@ from functools import partial
 from posixpath import join
 from typing import TYPE_CHECKING
 
+from krm_merge.functions import read_pipeline
 from krm_merge.functions.merge_sides import (
     FORMS,
     MergeSettings,
@@ -191,7 +192,7 @@ def merge_package(resource_list: ResourceList) -> None:
     package, policy = _read_policies(resource_list, settings)
     if policy is None:
         return
-    merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys)
+    merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys, read_pipeline=read_pipeline)
     if sides.has_whole_packages and not sides.local.others:
         # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")

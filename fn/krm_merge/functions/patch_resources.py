@@ -246,8 +246,9 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     # In a render, items of subpackages may have the same path: places are relative to the root.
     path, root = normpath(entry.path), root_package(resource_list)
     needle = basename(path).encode()
-    candidates = (item for item in resource_list.items if needle in item.slice.data)
-    sources_in_package = [item for item in candidates if place_of(item.annotations, root) == path]
+    # A resource of a directory has no bytes, and no annotation that names its file.
+    candidates = (item for item in resource_list.items if needle in item.slice.data or not item.slice.data)
+    sources_in_package = [item for item in candidates if (place_of(item.annotations, root) or item.file) == path]
     if not sources_in_package:
         raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in sources_in_package}

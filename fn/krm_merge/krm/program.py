@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, BinaryIO, TextIO, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.internal_error import internal_error, let_go
 from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.safe_text import line
+from krm_merge.safe_text import internal_error, let_go, line
 from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:

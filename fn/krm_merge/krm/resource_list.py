@@ -43,6 +43,13 @@ class ResourceList:
             raise InputError("stdin: the ResourceList has no field items; give items: [] for an empty package")
         return result
 
+    @classmethod
+    def with_config(cls, text: str) -> ResourceList:
+        """A list without items, with the functionConfig in a YAML text. Raises InputError."""
+        head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n"
+        indented = "".join(f"  {line}" for line in text.splitlines(keepends=True))
+        return cls.parse((head + indented).encode())
+
     def _check_type(self) -> None:
         kind, version = self._field("kind"), self._field("apiVersion")
         if kind != "ResourceList":

@@ -20,10 +20,17 @@ from krm_merge.text import Value
 Labels: TypeAlias = Mapping[str, str]
 
 
+class ExpressionMatch(Protocol):
+    """What a regular expression matched."""
+
+    def groups(self) -> tuple[str | None, ...]:
+        """The texts of its groups."""
+
+
 class Expression(Protocol):
     """A regular expression."""
 
-    def fullmatch(self, text: str, /) -> object | None:
+    def fullmatch(self, text: str, /) -> ExpressionMatch | None:
         """Something where it matches the text as a whole, None where it does not."""
 
 

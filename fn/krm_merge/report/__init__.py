@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from krm_merge.report.comparison.difference import Comparison as Comparison
     from krm_merge.report.comparison.difference import VersionName as VersionName
     from krm_merge.report.comparison.lines import ComparedVersion as ComparedVersion
-    from krm_merge.report.forms.by_suffix import FORMS as FORMS
-    from krm_merge.report.forms.by_suffix import as_json as as_json
-    from krm_merge.report.forms.by_suffix import render_document as render_document
+    from krm_merge.report.forms import FORMS as FORMS
+    from krm_merge.report.forms import as_json as as_json
+    from krm_merge.report.forms import render_document as render_document
     from krm_merge.report.forms.html import Html as Html
     from krm_merge.report.forms.html import card as card
     from krm_merge.report.forms.html import page as page
@@ -56,7 +56,7 @@ __getattr__, __dir__ = lazy_interface(
         "comparison.comparing": "Compared compare count_line_causes",
         "comparison.difference": "Comparison VersionName",
         "comparison.lines": "ComparedVersion",
-        "forms.by_suffix": "FORMS as_json render_document",
+        "forms": "FORMS as_json render_document",
         "forms.html": "Html card page tag",
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Style changed_lines comparison_lines",

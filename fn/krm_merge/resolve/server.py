@@ -16,8 +16,8 @@ from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from krm_merge.internal_error import internal_error
 from krm_merge.resolve.api import Api, Reply
+from krm_merge.safe_text import internal_error
 
 LONGEST_BODY: Final = 1_000_000
 """Bytes."""

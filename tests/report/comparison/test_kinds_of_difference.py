@@ -12,7 +12,7 @@ import pytest
 from checkout import ROOT
 from krm_merge.packages.files.tree import File
 from krm_merge.report.comparison.difference import HEADINGS
-from krm_merge.report.forms.by_suffix import FORMS, as_json, render_document
+from krm_merge.report.forms import FORMS, as_json, render_document
 from krm_merge.report.forms.terminal import comparison_lines
 from report.comparison.packages import Package, followed
 

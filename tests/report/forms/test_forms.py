@@ -14,7 +14,7 @@ import pytest
 
 from checkout import ROOT
 from krm_merge import merge_packages
-from krm_merge.report.forms.by_suffix import FORMS, render_document
+from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.forms.html import html, tag
 from krm_merge.report.reading import contexts_of
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide

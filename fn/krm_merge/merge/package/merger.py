@@ -36,6 +36,7 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
+    from krm_merge.merge.package.made import Pipeline, ReadPipeline
     from krm_merge.merge.package.narrow import Document
     from krm_merge.merge.package.renames import Triple
     from krm_merge.merge.package.resources import Matched
@@ -183,12 +184,14 @@ class PackageMerger:
     """Merges three versions of a package under one policy.
 
     `of_branches` is for two branches of one package, as git merges them: then nothing of a Kptfile stays local (K1).
+    `read_pipeline` reads what functions local declares, whose changes are not local's (R14).
     """
 
     policy: Policy
     smart: bool = False
     of_branches: bool = False
     list_keys: tuple[ListKeys, ...] = ()
+    read_pipeline: ReadPipeline | None = None
 
     def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> PackageOutcomes:
         """Decides what becomes of every resource; nothing is written."""
@@ -209,16 +212,18 @@ class PackageMerger:
         # The least important first: the last definition of a type counts.
         schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
         paths = [side.paths for side in sides if side.paths is not None]
-        matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
+        pipeline = None if self.read_pipeline is None else self.read_pipeline(kptfiles_of_sides[2], documents[2])
+        files = Paths(*paths) if len(paths) == len(sides) else None
+        matched = match_resources(*narrow(*documents), folders, files, pipeline)
 
         def again(outcome: ResourceOutcome, policy: Policy) -> ResourceOutcome:
             merger = self._under(policy)
             if outcome.member.is_kptfile:
                 return merger._kptfile(outcome)
             members = outcome.original, outcome.upstream, outcome.local
-            return merger._resource(schemas.of(_nearest(members)), members, matched.likely_renames)
+            return merger._resource(schemas.of(_nearest(members)), members, matched.likely_renames, pipeline)
 
-        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of), again)
+        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of, pipeline), again)
 
     def _under(self, policy: Policy) -> PackageMerger:
         return replace(self, policy=policy)
@@ -239,7 +244,7 @@ class PackageMerger:
         return outcomes
 
     def _resources(
-        self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema]
+        self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema], pipeline: Pipeline | None
     ) -> list[ResourceOutcome]:
         outcomes = []
         for members in matched.triples:
@@ -253,13 +258,20 @@ class PackageMerger:
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
                 outcomes.append(ResourceOutcome("kept", before, theirs, ours, []))
             else:
-                outcomes.append(self._resource(schema, members, matched.likely_renames))
+                outcomes.append(self._resource(schema, members, matched.likely_renames, pipeline))
         return outcomes
 
-    def _resource(self, schema: Schema, members: Triple, likely_renames: dict[int, Member]) -> ResourceOutcome:
+    def _resource(
+        self, schema: Schema, members: Triple, likely_renames: dict[int, Member], pipeline: Pipeline | None
+    ) -> ResourceOutcome:
         local = members[2]
         # R6: upstream as kpt would fetch it.
         original, upstream = (with_attribution(member, local) for member in members[:2])
+        if pipeline is not None and original is not None and local is not None:
+            # Hardly any package that was not rendered pays for this import.
+            from krm_merge.merge.package.made import with_made
+
+            original, upstream = with_made(original, upstream, local, pipeline, schema)
         outcome = self._existence(schema, original, upstream, local)
         new = likely_renames.get(id(members[0]))
         if new is not None and (outcome.decisions or (upstream is None and local is None)):

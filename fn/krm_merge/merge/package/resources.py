@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from posixpath import dirname
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from krm_merge.krm import KPTFILE, Resource, identity_of
 from krm_merge.merge.decisions.decision import MERGE_POLICY, UPSTREAM_IDENTIFIER, Decision, Member, ResourceOutcome
@@ -30,7 +30,10 @@ from krm_merge.schema import (
     crd_schemas,
 )
 from krm_merge.startup import frozen, pattern, replace
-from krm_merge.text import MappingNode, Scalar, TextError, best_pairs, key_text, resolved
+from krm_merge.text import MappingNode, Scalar, TextError, best_pairs, from_value, key_text, resolved
+
+if TYPE_CHECKING:
+    from krm_merge.merge.package.made import Pipeline
 
 BLUEPRINT = "cnrm.cloud.google.com/blueprint"
 """The annotation in which kpt notes its commands."""
@@ -240,12 +243,13 @@ def match_resources(
     local: Sequence[Member],
     folders: Folders,
     paths: Paths | None = None,
+    pipeline: Pipeline | None = None,
 ) -> Matched:
     """Original, upstream and local of each resource, in local's order, then upstream's (R1).
 
     A resource is matched within its package. Where a side has an identity in more than one place, it is matched within
-    one file; files that a side moved as a whole are followed, and so are renames. `paths` are the files of each side,
-    by default those of the members.
+    one file; files that a side moved as a whole are followed, and so are renames, local's `pipeline` included. `paths`
+    are the files of each side, by default those of the members.
     """
     paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
     moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
@@ -271,11 +275,12 @@ def match_resources(
             sides[at].setdefault(identity_of(member, at), []).append(member)
     identities = sides[0].keys() | sides[1].keys()
     local_identities = {identity_of(member, 2) for member in local} & identities
+    rendered = {} if pipeline is None else _rendered_identities(original, pipeline, folders)
     for member in local:
         identity = identity_of(member, 2)
         if identity not in local_identities and not _is_nameless(member):
             # A resource that has the name itself is it, whatever another one's note says.
-            noted = _upstream_identity(member, folders, identities)
+            noted = rendered.get(identity) or _upstream_identity(member, folders, identities)
             identity = identity if noted in local_identities else noted
         sides[2].setdefault(identity, []).append(member)
     triples: list[Triple] = []
@@ -341,6 +346,19 @@ def _identity(member: Member, folders: Folders) -> PlacedIdentity:
     identity = member.identity
     name = identity.name or f"{member.generate_name}*"
     return (folders.of(member.place), identity.group, identity.kind, identity.namespace, name)
+
+
+def _rendered_identities(
+    original: Iterable[Member], pipeline: Pipeline, folders: Folders
+) -> dict[PlacedIdentity, PlacedIdentity]:
+    """The original's identities by those that functions give its resources (R14)."""
+    identities = {}
+    for member in original:
+        if not _is_nameless(member) and (value := pipeline.rendered(member)) is not None:
+            root = from_value(value)
+            assert isinstance(root, MappingNode)
+            identities[_identity(replace(member, identity=identity_of(root)), folders)] = _identity(member, folders)
+    return identities
 
 
 def _upstream_identity(member: Member, folders: Folders, identities: set[PlacedIdentity]) -> PlacedIdentity:

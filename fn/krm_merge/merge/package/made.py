@@ -1,0 +1,194 @@
+"""What the functions of a package write is nobody's edit (rule R14).
+
+The versions that local is compared with get the fields that local has from its functions. So such a field is never a
+conflict, and keeps no resource that upstream deleted; where upstream changed it, upstream's value is taken, and the
+next render writes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Protocol, TypeAlias
+
+from krm_merge.krm import Resource, ResourceError
+from krm_merge.merge.decisions.decision import Member
+from krm_merge.merge.package.narrow import Document
+from krm_merge.merge.values.texts import merge_order
+from krm_merge.schema import Schema
+from krm_merge.startup import replace
+from krm_merge.text import MappingNode, Object, TextError, Value, same, to_value
+
+
+class Pipeline(Protocol):
+    """The functions that a package and those inside it declare, as far as it is known what they do."""
+
+    def rendered(self, member: Member) -> Object | None:
+        """The value of a resource after the functions of its package and those around it; None if none is known."""
+        ...
+
+
+ReadPipeline: TypeAlias = Callable[[Sequence[Member], Sequence[Document]], "Pipeline | None"]
+"""Reads the pipelines of Kptfiles, whose functions may be configured by resources. None where nothing is declared."""
+
+
+def with_made(
+    original: Member, upstream: Member | None, local: Member, pipeline: Pipeline, schema: Schema
+) -> tuple[Member, Member | None]:
+    """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
+    before, now = _value(original), _value(local)
+    if same(before, now) or (rendered := pipeline.rendered(original)) is None:
+        return original, upstream
+    made = _Agreed(schema).value((before, rendered, now))
+    if _is_same(made, before):
+        return original, upstream
+    theirs = upstream
+    if upstream is not None:
+        theirs = _edited(upstream, _Carried(schema).value((_value(upstream), before, made)), schema)
+    return _edited(original, made, schema), theirs
+
+
+def _value(member: Member) -> Object:
+    value = to_value(member.root)
+    assert isinstance(value, dict)
+    return value
+
+
+def _edited(member: Member, value: _Place, schema: Schema) -> Member:
+    """The resource with another value; what is the same keeps its text."""
+    assert isinstance(value, dict)
+    resource = Resource.from_tree(member.root)
+    try:
+        resource.change(_value(member), value, schema.merge_keys)
+        root = resource.merged()
+    except (TextError, ResourceError):
+        return member
+    assert isinstance(root, MappingNode)
+    return replace(member, root=root)
+
+
+class _Absent(Enum):
+    """A version lacks the field or element."""
+
+    ABSENT = 0
+
+
+class _Undecided(Enum):
+    """The fields or elements decide."""
+
+    UNDECIDED = 0
+
+
+_ABSENT, _UNDECIDED = _Absent.ABSENT, _Undecided.UNDECIDED
+_Place: TypeAlias = "Value | _Absent"
+_Three: TypeAlias = tuple[_Place, _Place, _Place]
+_Elements: TypeAlias = Mapping[Hashable, Value]
+
+
+def _is_same(first: _Place, second: _Place) -> bool:
+    if isinstance(first, _Absent) or isinstance(second, _Absent):
+        return first is second
+    return same(first, second)
+
+
+class _Walk:
+    """Three values merged field by field; where nothing else is decided, the first stays."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def value(self, versions: _Three, path: tuple[str, ...] = ()) -> _Place:
+        """The merged value."""
+        if (decided := self.decide(*versions)) is not _UNDECIDED:
+            return decided
+        values = [value for value in versions if not isinstance(value, _Absent)]
+        merged: Value
+        if all(isinstance(value, dict) for value in values):
+            merged = self._fields(versions, path)
+        elif all(isinstance(value, list) for value in values):
+            keys = self._schema.merge_keys(path)
+            elements = [found for value in versions if (found := _by_key(value, keys)) is not None]
+            if len(elements) < len(versions):
+                return versions[0]
+            merged = self._list(elements, path)
+        else:
+            return versions[0]
+        return merged if merged or versions[0] is not _ABSENT else _ABSENT
+
+    def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
+        """The value at a place."""
+        raise NotImplementedError
+
+    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
+        """The order of the elements with these keys."""
+        raise NotImplementedError
+
+    def _fields(self, versions: _Three, path: tuple[str, ...]) -> Object:
+        maps = [value if isinstance(value, dict) else {} for value in versions]
+        merged: Object = {}
+        for name in dict.fromkeys(name for fields in maps for name in fields):
+            field = self.value(_three(maps, name), (*path, name))
+            if not isinstance(field, _Absent):
+                merged[name] = field
+        return merged
+
+    def _list(self, lists: Sequence[_Elements], path: tuple[str, ...]) -> list[Value]:
+        merged: dict[Hashable, Value] = {}
+        for key in dict.fromkeys(key for elements in lists for key in elements):
+            element = self.value(_three(lists, key), path)
+            if not isinstance(element, _Absent):
+                merged[key] = element
+        first, second, third = lists
+        return [merged[key] for key in self.order(first, second, third, set(merged))]
+
+
+def _three(versions: Sequence[Mapping[Any, Value]], key: Hashable) -> _Three:
+    first, second, third = (version.get(key, _ABSENT) for version in versions)
+    return first, second, third
+
+
+class _Agreed(_Walk):
+    """Of original, its rendering and local: the original with what was rendered, as far as local has it.
+
+    Elsewhere local edited the value, or was not rendered since.
+    """
+
+    def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
+        """What functions leave alone, or what local agrees with."""
+        if _is_same(first, second):
+            return first
+        return second if _is_same(second, third) else _UNDECIDED
+
+    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
+        """As rendered."""
+        return merge_order([*first], [*second], [*first], keys).keys
+
+
+class _Carried(_Walk):
+    """Of upstream, original and the original as rendered: upstream with the same changes, where it has none itself."""
+
+    def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
+        """What functions leave alone, or what upstream left alone."""
+        if _is_same(second, third):
+            return first
+        return third if _is_same(first, second) else _UNDECIDED
+
+    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
+        """Upstream's, with the elements that functions added."""
+        return merge_order([*second], [*third], [*first], keys).keys
+
+
+def _by_key(value: _Place, fields: Sequence[str]) -> dict[Hashable, Value] | None:
+    """The elements of a list by their keys, those without fields by their values; None where that is ambiguous."""
+    elements: dict[Hashable, Value] = {}
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, dict) and fields:
+            key: Hashable = tuple(str(item.get(field)) for field in fields)
+        elif isinstance(item, dict | list):
+            return None
+        else:
+            key = type(item), item
+        if key in elements:
+            return None
+        elements[key] = item
+    return elements

@@ -1,0 +1,259 @@
+"""R14: what the functions of a package write is nobody's edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+import yaml
+
+from krm_merge import MergedPackage, merge_packages
+from krm_merge.functions import process
+
+RECORDINGS = sorted(Path("testdata/catalog").glob("*.yaml"))
+ORIGINAL = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25 # the server
+"""
+PATCHES = """\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: PatchResources
+metadata:
+  name: patches
+  annotations:
+    config.kubernetes.io/local-config: "true"
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 5
+      template:
+        spec:
+          containers:
+          - name: proxy
+            image: proxy:1
+"""
+RENDERED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 5
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25 # the server
+      - name: proxy
+        image: proxy:1
+"""
+
+
+def kptfile(*mutators: dict[str, Any]) -> str:
+    """A Kptfile with these functions."""
+    pipeline = {"pipeline": {"mutators": [*mutators]}} if mutators else {}
+    return yaml.safe_dump({"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": {"name": "web"}, **pipeline})
+
+
+def merge(
+    original: str, upstream: str | None, local: str, *mutators: dict[str, Any], **files: str
+) -> tuple[str | None, MergedPackage]:
+    """What becomes of `web.yaml` in a package whose local version declares functions; `files` are local's own."""
+    sides = [
+        {"Kptfile": kptfile(*functions).encode()} | ({} if text is None else {"web.yaml": text.encode()})
+        for functions, text in (((), original), ((), upstream), (mutators, local))
+    ]
+    sides[2] |= {f"{name}.yaml": text.encode() for name, text in files.items()}
+    merged = merge_packages(*sides)
+    data = merged.files.get("web.yaml")
+    return None if data is None else data.decode(), merged
+
+
+PATCHING = {"image": "krm-merge", "configPath": "patches.yaml"}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_deletions_of_rendered_resources_take_effect(recording: Path) -> None:
+    # kpt #1438: what was only rendered kept each of them alive.
+    case = yaml.safe_load(recording.read_text())
+    config = {"config": yaml.safe_dump(case["config"])} if case["config"] else {}
+    text, merged = merge(
+        case["resources"], None, case["rendered"], {"image": case["image"], "configPath": "config.yaml"}, **config
+    )
+    assert not merged.has_conflicts
+    assert text is None
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_rendered_resources_take_the_changes_of_upstream(recording: Path) -> None:
+    case = yaml.safe_load(recording.read_text())
+    config = {"config": yaml.safe_dump(case["config"])} if case["config"] else {}
+    changed = "\n---\n".join(f"{text.strip()}\nchanged: upstream" for text in case["resources"].split("\n---\n"))
+    text, merged = merge(
+        case["resources"], changed, case["rendered"], {"image": case["image"], "configPath": "config.yaml"}, **config
+    )
+    assert not merged.has_conflicts
+    expected = [{**value, "changed": "upstream"} for value in yaml.safe_load_all(case["rendered"])]
+    key = str
+    assert text is not None
+    assert sorted(yaml.safe_load_all(text), key=key) == sorted(expected, key=key)
+
+
+@pytest.mark.parametrize("kind", ["PatchResources", "TransformResources"])
+def test_values_that_a_function_writes_are_upstreams(kind: str) -> None:
+    operations = [{"op": "replace", "path": "/spec/replicas", "value": 5}]
+    transformation = {
+        "apiVersion": "fn.kpt.dev/v1alpha1",
+        "kind": "TransformResources",
+        "metadata": {"name": "patches"},
+        "plugins": [{"name": "scale", "patches": [{"ops": operations}]}],
+    }
+    config = PATCHES if kind == "PatchResources" else yaml.safe_dump(transformation)
+    local = RENDERED if kind == "PatchResources" else ORIGINAL.replace("replicas: 1", "replicas: 5")
+    upstream = ORIGINAL.replace("replicas: 1", "replicas: 2").replace("1.25", "1.27")
+    text, merged = merge(ORIGINAL, upstream, local, PATCHING, patches=config)
+    assert not merged.has_conflicts
+    assert text == local.replace("replicas: 5", "replicas: 2").replace("1.25", "1.27")
+
+
+def test_the_file_of_a_patch_belongs_to_the_function() -> None:
+    config = dedent("""\
+        apiVersion: fn.kpt.dev/v1alpha1
+        kind: PatchResources
+        metadata: {name: patches}
+        patches:
+        - path: scale.yaml
+    """)
+    scale = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n"
+    local = ORIGINAL.replace("replicas: 1", "replicas: 5")
+    text, merged = merge(
+        ORIGINAL, ORIGINAL.replace("replicas: 1", "replicas: 2"), local, PATCHING, patches=config, scale=scale
+    )
+    assert not merged.has_conflicts
+    assert text == ORIGINAL.replace("replicas: 1", "replicas: 2")
+
+
+def test_a_declared_value_that_local_changed_by_hand_is_an_edit() -> None:
+    local = RENDERED.replace("replicas: 5", "replicas: 7")
+    text, merged = merge(ORIGINAL, ORIGINAL.replace("replicas: 1", "replicas: 2"), local, PATCHING, patches=PATCHES)
+    (conflict,) = [record for record in merged.records if record.status != "automatic"]
+    assert conflict.path == "spec.replicas"
+    assert [conflict.values[side] for side in ("original", "upstream", "local")] == [1, 2, 7]
+    assert text == local.replace("replicas: 7", "replicas: 2")
+    _, merged = merge(ORIGINAL, None, local, PATCHING, patches=PATCHES)
+    assert merged.has_conflicts
+
+
+def test_a_package_that_was_not_rendered_merges_as_it_is() -> None:
+    upstream = ORIGINAL.replace("replicas: 1", "replicas: 2")
+    text, merged = merge(ORIGINAL, upstream, ORIGINAL, PATCHING, patches=PATCHES)
+    assert (text, merged.has_conflicts) == (upstream, False)
+
+
+def test_an_edit_beside_rendered_fields_keeps_the_resource() -> None:
+    local = RENDERED.replace("proxy:1", "proxy:2")
+    _, merged = merge(ORIGINAL, None, local, PATCHING, patches=PATCHES)
+    assert merged.has_conflicts
+
+
+def test_only_selected_resources_are_rendered() -> None:
+    upstream = ORIGINAL.replace("replicas: 1", "replicas: 2")
+    for choice, has_conflicts in (
+        ({"selectors": [{"kind": "Service"}]}, True),
+        ({"selectors": [{"kind": "Service"}, {"kind": "Deployment", "name": "web"}]}, False),
+        ({"selectors": [{"labels": {"app": "web"}}]}, True),
+        ({"exclude": [{"name": "other"}]}, False),
+        ({"exclude": [{"apiVersion": "apps/v1"}]}, True),
+    ):
+        _, merged = merge(ORIGINAL, upstream, RENDERED, {**PATCHING, **choice}, patches=PATCHES)
+        assert merged.has_conflicts is has_conflicts, choice
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        {"image": "example.com/unknown:v1", "configMap": {"replicas": "5"}},
+        {"image": "krm-merge", "configPath": "missing.yaml"},
+        {"image": "gcr.io/kpt-fn/set-namespace:v1"},
+        {"image": "gcr.io/kpt-fn/apply-setters:v1", "configMap": {"a": "${b}"}},
+    ],
+)
+def test_functions_of_which_nothing_is_known_change_nothing(function: dict[str, Any]) -> None:
+    _, merged = merge(ORIGINAL, None, RENDERED, function)
+    assert merged.has_conflicts
+
+
+def test_no_program_runs_for_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = tmp_path / "plugin"
+    plugin.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    plugin.chmod(0o755)
+    monkeypatch.setenv("KRM_MERGE_PLUGIN_DIR", str(tmp_path))
+    config = {
+        "apiVersion": "fn.kpt.dev/v1alpha1",
+        "kind": "TransformResources",
+        "metadata": {"name": "patches"},
+        "plugins": [{"name": "plugin", "exec": {"file": "plugin"}}],
+    }
+    _, merged = merge(ORIGINAL, None, RENDERED, PATCHING, patches=yaml.safe_dump(config))
+    assert merged.has_conflicts
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_package_renders_what_is_inside_it_after_its_subpackages() -> None:
+    first = {"image": "gcr.io/kpt-fn/set-namespace:v1", "configMap": {"namespace": "inner"}}
+    second = {"image": "gcr.io/kpt-fn/set-namespace:v1", "configMap": {"namespace": "outer"}}
+    sides = [
+        {"Kptfile": kptfile(), "sub/Kptfile": kptfile(), "sub/web.yaml": ORIGINAL},
+        {"Kptfile": kptfile(), "sub/Kptfile": kptfile()},
+        {
+            "Kptfile": kptfile(second),
+            "sub/Kptfile": kptfile(first),
+            "sub/web.yaml": ORIGINAL.replace("name: web\nspec", "name: web\n  namespace: outer\nspec"),
+        },
+    ]
+    merged = merge_packages(*({path: text.encode() for path, text in side.items()} for side in sides))
+    assert not merged.has_conflicts
+    assert "sub/web.yaml" not in merged.files
+
+
+def test_the_function_knows_the_pipeline_too() -> None:
+    def item(text: str, path: str) -> dict[str, Any]:
+        value: dict[str, Any] = yaml.safe_load(text)
+        value["metadata"].setdefault("annotations", {})["internal.config.kubernetes.io/path"] = path
+        return value
+
+    original = [item(kptfile(), "Kptfile"), item(ORIGINAL, "web.yaml")]
+    resource_list = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "functionConfig": {
+            "apiVersion": "fn.kpt.dev/v1alpha1",
+            "kind": "MergePackage",
+            "metadata": {"name": "merge"},
+            "original": yaml.safe_dump_all(original),
+            "upstream": yaml.safe_dump_all([item(kptfile(), "Kptfile"), item(PATCHES, "other.yaml")]),
+        },
+        "items": [
+            item(kptfile(PATCHING), "Kptfile"),
+            item(PATCHES, "patches.yaml"),
+            item(RENDERED, "web.yaml"),
+        ],
+    }
+    outcome = process(yaml.safe_dump(resource_list).encode())
+    results = yaml.safe_load(outcome.output)
+    assert "Deployment" not in [value["kind"] for value in results["items"]]
+    assert not [r for r in results.get("results", ()) if r["severity"] != "info"]
