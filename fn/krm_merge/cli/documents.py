@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
-from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemEditor, ItemFate, Summary, edits_of
-from krm_merge.functions.transform_results import without_bookkeeping
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    REMOVED,
+    SAME,
+    ItemEditor,
+    ItemFate,
+    Summary,
+    edits_of,
+    without_bookkeeping,
+)
 from krm_merge.krm import (
     Function,
     InputError,
@@ -22,14 +31,13 @@ from krm_merge.packages import Changes, File, PackageError, Tree, holds_resource
 from krm_merge.text import (
     MappingNode,
     TextError,
-    from_value,
     in_lines_of,
     is_empty,
     joined,
     read,
     split_documents,
     text_of,
-    written,
+    yaml_of,
 )
 
 
@@ -65,21 +73,11 @@ class Documents:
     def edit(self, editor: ItemEditor[object]) -> bytes:
         """The file after the edits of its resources, one by one."""
         fates = ((editor.edit(resource), resource) for resource in self.resources)
-        return self._with(
+        return self.with_edits(
             (fate, _text(resource, editor.results) if fate == CHANGED else b"") for fate, resource in fates
         )
 
-    def edited_by_parts(
-        self, editor: Callable[[], ItemEditor[Summary]], results: Results
-    ) -> tuple[bytes, list[Summary]]:
-        """The file after the edits of its resources, made on all processors; and the summaries of the parts, in order.
-
-        The results of the editors are added to those given.
-        """
-        edits = edits_of(self.resources, editor, results, _text)
-        return self._with(edits.items), edits.summaries
-
-    def _with(self, edits: Iterable[tuple[ItemFate, bytes]]) -> bytes:
+    def with_edits(self, edits: Iterable[tuple[ItemFate, bytes]]) -> bytes:
         """The file with these edits of its resources, in order."""
         out, edit = [], iter(edits)
         for data, resource in zip(self._texts, self._all, strict=True):
@@ -95,16 +93,51 @@ def _text(resource: Resource, results: Results) -> bytes:
     return text.encode()
 
 
+def documents_of(directory: Path, tree: Tree) -> dict[str, Documents]:
+    """The documents of the files of a package that hold resources, by path. Raises PackageError."""
+    return {
+        path: Documents(str(directory / path), file, path)
+        for path, file in tree.items()
+        if holds_resources(path) and file.mode != "link"
+    }
+
+
+def edited_by_parts(
+    files: Mapping[str, Documents], editor: Callable[[], ItemEditor[Summary]], results: Results
+) -> tuple[dict[str, bytes], list[Summary]]:
+    """The files after the edits of their resources, made on all processors; and the summaries of the parts, in order.
+
+    The results of the editors are added to those given.
+    """
+    edits = edits_of([item for documents in files.values() for item in documents.resources], editor, results, _text)
+    items = iter(edits.items)
+    data = {path: documents.with_edits(islice(items, len(documents.resources))) for path, documents in files.items()}
+    return data, edits.summaries
+
+
+def changes_of(files: Mapping[str, bytes], tree: Tree) -> dict[str, File | None]:
+    """The changes of files that have new bytes; one without resources is removed."""
+    return {
+        path: File(data, tree[path].mode) if data.strip() else None
+        for path, data in files.items()
+        if data != tree[path].data
+    }
+
+
+def resources_after(directory: Path, documents: Mapping[str, Documents], changes: Changes) -> list[Resource]:
+    """The resources of a package as they will be written (P9)."""
+    written = {path: file for path, file in changes.items() if file is not None}
+    unchanged = {path: file_documents for path, file_documents in documents.items() if path not in changes}
+    after = unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
+    return [resource for file_documents in after.values() for resource in file_documents.resources]
+
+
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
     """The changes of a package's files when a function runs on its resources, with this functionConfig as YAML.
 
     The results are added to those given; where one is an error, nothing changes. Raises PackageError.
     """
-    documents = {
-        path: Documents(str(directory / path), file, path)
-        for path, file in tree.items()
-        if holds_resources(path) and file.mode != "link"
-    }
+    documents = documents_of(directory, tree)
     try:
         resource_list = ResourceList.with_config(config)
         before = [resource for file_documents in documents.values() for resource in file_documents.resources]
@@ -118,11 +151,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
         return {}
     survivors = {id(item) for item in resource_list.items}
     after = {path: file_documents.rest(survivors, results) for path, file_documents in documents.items()}
-    changes: dict[str, File | None] = {
-        path: File(data, tree[path].mode) if data.strip() else None
-        for path, data in after.items()
-        if data != tree[path].data
-    }
+    changes = changes_of(after, tree)
     earlier = {id(item) for item in before}
     for item in (item for item in resource_list.items if id(item) not in earlier):
         _add(item, tree, changes)
@@ -135,9 +164,7 @@ def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
     assert path is not None
     value = item.value
     assert isinstance(value, dict)
-    root = from_value(without_bookkeeping(value))
-    assert isinstance(root, MappingNode)
-    changes[path] = with_document(changes.get(path, tree.get(path)), written(root))
+    changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(value)))
 
 
 def with_document(file: File | None, text: str) -> File:

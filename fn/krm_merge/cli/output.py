@@ -102,6 +102,20 @@ def opened_journal(package: Path) -> Iterator[Journal]:
         yield journal
 
 
+def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool, form: str) -> None:
+    """The results and changes of a run over a directory; exits with 1 where it was refused, so nothing was written."""
+    refused = bool(results.errors)
+    changes = {} if refused else changes
+    if form == "json":
+        click.echo(changes_as_json(tree, changes, results))
+    else:
+        show_results(results, quiet=quiet)
+        if not quiet:
+            say("refused; nothing was written" if refused else summary(tree, changes, results))
+    if refused:
+        sys.exit(1)
+
+
 def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: str = "") -> None:
     """The results on stderr, each on a line: errors, warnings, then the rest, each by file.
 

@@ -36,8 +36,8 @@ from krm_merge.components.konflux.related_resources import (
 )
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
+from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, root_package
-from krm_merge.functions.transform_results import without_bookkeeping
 from krm_merge.krm import (
     INDEX,
     LEGACY_INDEX,

@@ -1,8 +1,8 @@
-"""Edits the items of a list one by one, on all processors, and checks the identities that were changed (P7, P9)."""
+"""Edits the items of a list one by one, on all processors, and keeps or checks their identities (P5, P7, P9)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -21,9 +21,9 @@ from krm_merge.krm import (
     report_rewriting,
 )
 from krm_merge.merge import CRD, ListKeys, Member, Schemas
-from krm_merge.patch import SchemaShape
-from krm_merge.schema import KeyedList, Reference, WithListKeys, references_in
-from krm_merge.text import MappingNode, TextError, Value
+from krm_merge.patch import PatchError, SchemaShape
+from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
+from krm_merge.text import MappingNode, Object, TextError, Value, same
 
 ItemFate: TypeAlias = Literal["same", "changed", "removed"]
 SAME: Final = "same"
@@ -149,11 +149,16 @@ class Shapes:
         return shape
 
 
+def may_hold(item: Resource, text: bytes) -> bool:
+    """Whether a look inside may find this text, seen without parsing where the item has bytes of its own."""
+    return not item.slice.data or text in item.slice.data
+
+
 def definitions_of(items: Sequence[Resource]) -> Definitions:
     """Returns a reader of the CRDs among items; items without the kind's name are not parsed."""
 
     def definitions() -> Iterator[MappingNode]:
-        return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)
+        return (item.root for item in items if may_hold(item, CRD.encode()) and item.kind == CRD)
 
     return definitions
 
@@ -275,3 +280,103 @@ def _identity_of(item: Resource) -> Identity | None:
         return item.identity
     except ResourceError:
         return None
+
+
+def without_bookkeeping(value: Object, others: Collection[str] = ()) -> Object:
+    """An object without kpt's annotations (P5, T1), and without these `others`."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+        return value
+    visible: Object = {n: text for n, text in annotations.items() if not is_bookkeeping(n) and n not in others}
+    if len(visible) == len(annotations):
+        return value
+    visible_metadata = {name: visible if name == "annotations" else inner for name, inner in metadata.items()}
+    if not visible:
+        del visible_metadata["annotations"]
+    return {**value, "metadata": visible_metadata}
+
+
+def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
+    """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
+
+    Raises PatchError if the result is not a Kubernetes object.
+    """
+    result = after
+    for name in ("apiVersion", "kind"):
+        result = _set(result, name, before) if keeps_kind else result
+        if not isinstance(result.get(name), str):
+            raise PatchError("a text is expected", (name,))
+    metadata_before = _map(before, "metadata", ())
+    metadata = _map(result, "metadata", ())
+    for name in ("name", "namespace"):
+        metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
+        if not _is_text(metadata, name) and _is_text(metadata_before, name):
+            raise PatchError("a text is expected", ("metadata", name))
+    metadata = _with_books(metadata, metadata_before)
+    if metadata is result.get("metadata") or not metadata:
+        return result
+    return {**result, "metadata": metadata}
+
+
+def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
+    """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
+    options_by_field = {}
+    for name in ("apiVersion", "kind") if keeps_kind else ():
+        if _changes(after, before, name):
+            options_by_field[name] = "allowKindChange"
+    metadata, metadata_before = after.get("metadata"), before.get("metadata")
+    if keeps_name and isinstance(metadata, dict) and isinstance(metadata_before, dict):
+        for name in ("name", "namespace"):
+            if _changes(metadata, metadata_before, name):
+                options_by_field[f"metadata.{name}"] = "allowNameChange"
+    return options_by_field
+
+
+def _changes(after: Object, before: Object, name: str) -> bool:
+    return name in after and not (name in before and same(after[name], before[name]))
+
+
+def _with_books(metadata: Object, metadata_before: Object) -> Object:
+    """The metadata with kpt's original bookkeeping annotations.
+
+    P5: without its path kpt would treat the object as new, with another path it would move its file.
+    """
+    annotations = _map(metadata, "annotations", ("metadata",))
+    books = {
+        name: text for name, text in _map(metadata_before, "annotations", ("metadata",)).items() if is_bookkeeping(name)
+    }
+    all_annotations = {
+        name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)
+    } | books
+    if same(all_annotations, annotations):
+        return metadata
+    if not all_annotations and "annotations" not in metadata_before:
+        return {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**metadata, "annotations": all_annotations}
+
+
+def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
+    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
+    content = value.get(name)
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise PatchError("a map is expected", (*path, name))
+    return content
+
+
+def _is_text(metadata: Object, name: str) -> bool:
+    """Whether the field is a text; a namespace may be absent."""
+    return isinstance(metadata.get(name), str) or (name == "namespace" and name not in metadata)
+
+
+def _set(value: Object, name: str, before: Object) -> Object:
+    """The map with the original value of a field."""
+    if name in value and name in before and same(value[name], before[name]):
+        return value
+    if name not in value and name not in before:
+        return value
+    if name in before:
+        return {**value, name: before[name]}
+    return {key: inner for key, inner in value.items() if key != name}

@@ -19,17 +19,25 @@ from krm_merge.functions.edit_items import (
     Shapes,
     definitions_of,
     edit_items,
+    kept_fields,
+    may_hold,
     rename_of,
     report_renames,
+    with_identity,
+    without_bookkeeping,
 )
 from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm import (
+    KPTFILE,
+    Identity,
     Pattern,
     Resource,
     ResourceError,
     ResourceList,
+    Result,
     Results,
     Selector,
+    Severity,
     Target,
     TargetNames,
     Targets,
@@ -41,9 +49,20 @@ from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.merge import ListKeys
 from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.model import hiding_values, same
-from krm_merge.patch.patches import Modes, ParsedPatch, PatchType, patches_of, read_patches, target_of
-from krm_merge.schema import hidden_in, is_bookkeeping, is_secret_kind
-from krm_merge.text import MappingNode, Object, Value, to_value
+from krm_merge.patch.patches import (
+    Modes,
+    ParsedPatch,
+    PatchType,
+    patch_between,
+    patches_of,
+    read_patches,
+    smallest_patch,
+    target_of,
+    with_names,
+)
+from krm_merge.patch.strategic.elements import PATCH
+from krm_merge.schema import hidden_in, is_secret_kind
+from krm_merge.text import MappingNode, Object, Value, to_value, yaml_of
 
 _OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
 _OTHER_VALUE = " is not equal to tested value "
@@ -246,27 +265,19 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     # In a render, items of subpackages may have the same path: places are relative to the root.
     path, root = normpath(entry.path), root_package(resource_list)
     needle = basename(path).encode()
-    # A resource of a directory has no bytes, and no annotation that names its file.
-    candidates = (item for item in resource_list.items if needle in item.slice.data or not item.slice.data)
+    candidates = (item for item in resource_list.items if may_hold(item, needle))
     sources_in_package = [item for item in candidates if (place_of(item.annotations, root) or item.file) == path]
     if not sources_in_package:
         raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in sources_in_package}
-    return patches_of([_without_bookkeeping(item.value) for item in sources_in_package], entry.type)
+    return patches_of([_patch_in(item) for item in sources_in_package], entry.type)
 
 
-def _without_bookkeeping(value: Value) -> Object:
+def _patch_in(item: Resource) -> Object:
     """A patch that is an item, without the annotations of kpt and of the package."""
+    value = item.value
     assert isinstance(value, dict)
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
-        return value
-    own_annotations: dict[str, Value] = {
-        name: text for name, text in annotations.items() if not is_bookkeeping(name) and name != _LOCAL_CONFIG
-    }
-    rest = {name: inner for name, inner in metadata.items() if name != "annotations"}
-    return {**value, "metadata": {**rest, "annotations": own_annotations} if own_annotations else rest}
+    return without_bookkeeping(value, (_LOCAL_CONFIG,))
 
 
 def read_target(fields: Mapping[str, str | None]) -> Target:
@@ -284,91 +295,6 @@ def read_target(fields: Mapping[str, str | None]) -> Target:
         for text in (fields["labelSelector"], fields["annotationSelector"])
     )
     return Target(**patterns, labels=labels, annotations=annotations)
-
-
-def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
-    """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
-
-    Raises PatchError if the result is not a Kubernetes object.
-    """
-    result = after
-    for name in ("apiVersion", "kind"):
-        result = _set(result, name, before) if keeps_kind else result
-        if not isinstance(result.get(name), str):
-            raise PatchError("a text is expected", (name,))
-    metadata_before = _map(before, "metadata", ())
-    metadata = _map(result, "metadata", ())
-    for name in ("name", "namespace"):
-        metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
-        if not _is_text(metadata, name) and _is_text(metadata_before, name):
-            raise PatchError("a text is expected", ("metadata", name))
-    metadata = _with_books(metadata, metadata_before)
-    if metadata is result.get("metadata") or not metadata:
-        return result
-    return {**result, "metadata": metadata}
-
-
-def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
-    """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
-    options_by_field = {}
-    for name in ("apiVersion", "kind") if keeps_kind else ():
-        if _changes(after, before, name):
-            options_by_field[name] = "allowKindChange"
-    metadata, metadata_before = after.get("metadata"), before.get("metadata")
-    if keeps_name and isinstance(metadata, dict) and isinstance(metadata_before, dict):
-        for name in ("name", "namespace"):
-            if _changes(metadata, metadata_before, name):
-                options_by_field[f"metadata.{name}"] = "allowNameChange"
-    return options_by_field
-
-
-def _changes(after: Object, before: Object, name: str) -> bool:
-    return name in after and not (name in before and same(after[name], before[name]))
-
-
-def _with_books(metadata: Object, metadata_before: Object) -> Object:
-    """The metadata with kpt's original bookkeeping annotations.
-
-    P5: without its path kpt would treat the object as new, with another path it would move its file.
-    """
-    annotations = _map(metadata, "annotations", ("metadata",))
-    books = {
-        name: text for name, text in _map(metadata_before, "annotations", ("metadata",)).items() if is_bookkeeping(name)
-    }
-    all_annotations = {
-        name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)
-    } | books
-    if same(all_annotations, annotations):
-        return metadata
-    if not all_annotations and "annotations" not in metadata_before:
-        return {name: inner for name, inner in metadata.items() if name != "annotations"}
-    return {**metadata, "annotations": all_annotations}
-
-
-def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
-    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
-    content = value.get(name)
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise PatchError("a map is expected", (*path, name))
-    return content
-
-
-def _is_text(metadata: Object, name: str) -> bool:
-    """Whether the field is a text; a namespace may be absent."""
-    return isinstance(metadata.get(name), str) or (name == "namespace" and name not in metadata)
-
-
-def _set(value: Object, name: str, before: Object) -> Object:
-    """The map with the original value of a field."""
-    if name in value and name in before and same(value[name], before[name]):
-        return value
-    if name not in value and name not in before:
-        return value
-    if name in before:
-        return {**value, name: before[name]}
-    return {key: inner for key, inner in value.items() if key != name}
 
 
 _SHOWN = 5
@@ -520,17 +446,24 @@ def _settle(after: Object, before: Object, job: PatchJob) -> Object:
     return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
 
 
-def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
+def report(
+    results: Results,
+    job: PatchJob,
+    tallies: list[Tally],
+    prefix: str = "",
+    where: str = "the package",
+    missing: Severity = "warning",
+) -> None:
     """Reports the matches and changes of a patch; `tallies` are those of all parts of the package.
 
-    Messages begin with the prefix, and say `where` the resources are.
+    Messages begin with the prefix, and say `where` the resources are; `missing` is the severity of no match.
     """
     matched = sum(tally.matched for tally in tallies)
     changed = [name for tally in tallies for name in tally.changed]
     if not matched:
         # P4: report it, since the target may be misspelt.
         message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
-        results.warning(message, path=job.field, rule="P4")
+        results.add(Result(missing, message, path=job.field, rule="P4"))
         return
     more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
     names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
@@ -569,3 +502,98 @@ def patch_resources(resource_list: ResourceList) -> None:
     )
     for at, job in enumerate(config.jobs):
         report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")
+
+
+# ---- made from two versions ------------------------------------------------------------------------------------------
+
+_ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\.^$*+?()[]{}|"})
+
+
+def patches_between(
+    before: Sequence[Resource],
+    after: Sequence[Resource],
+    definitions: Definitions,
+    results: Results,
+    type_: PatchType | None = None,
+    modes: Modes = Modes(),  # noqa: B008 - a value
+) -> list[Object]:
+    """The entries of `patches` that make the resources of a package what they are in another version of it.
+
+    Each is the smallest patch of its resource, or that of the type; a second run of them changes nothing. Kptfiles are
+    left alone. Reports what no patch can do, as errors what differs between resources that no target tells apart.
+    `definitions` returns the CRDs of the package.
+    """
+    shapes = Shapes(definitions)
+    holders, modified = _by_identity(before), _by_identity(after)
+    named_alike: dict[str, list[Object]] = {}
+    for item in before:
+        named_alike.setdefault(item.name, []).append(_visible(item))
+    patches: list[Object] = []
+    for identity, originals in holders.items():
+        versions = modified.pop(identity, [])
+        first = originals[0]
+        old, new = ([_visible(item) for item in side] for side in (originals, versions))
+        if len(old) == len(new) and all(map(same, old, new)):
+            continue
+        if len(old) > 1 or len(new) > 1:
+            files = " and ".join(dict.fromkeys(str(item.file) for item in (*originals, *versions)))
+            message = f"{first.ref} is there several times, in {files}; no patch can tell them apart"
+            results.error(message, resource=first.ref, file=first.file, rule="P9")
+            continue
+        if new:
+            shape = shapes.of(first)
+            try:
+                patch = (
+                    smallest_patch(old[0], new[0], shape, is_known=shape.is_known, modes=modes)
+                    if type_ is None
+                    else patch_between(old[0], new[0], shape, type_, modes)
+                )
+            except PatchError as error:
+                results.error(f"{first.ref}: {error}", resource=first.ref, file=first.file)
+                continue
+            assert patch is not None
+        else:
+            patch = ParsedPatch("strategic", {PATCH: "delete"})
+        changes_kind = any(old[0].get(name) != version.get(name) for version in new for name in ("apiVersion", "kind"))
+        patches.append(_declaration(patch, old[0], named_alike[first.name], changes_kind=changes_kind))
+    for item in (item for items in modified.values() for item in items):
+        message = f"{item.ref} is new; patches add no resources, so copy {item.file}"
+        results.warning(message, resource=item.ref, file=item.file, rule="P4")
+    return patches
+
+
+def patch_document(patches: Sequence[Value], name: str = "patches") -> Object:
+    """The functionConfig with these entries, which nobody applies to a cluster."""
+    metadata: Object = {"name": name, "annotations": {_LOCAL_CONFIG: "true"}}
+    return {"apiVersion": API_VERSION, "kind": "PatchResources", "metadata": metadata, "patches": [*patches]}
+
+
+def _by_identity(items: Sequence[Resource]) -> dict[Identity, list[Resource]]:
+    resources: dict[Identity, list[Resource]] = {}
+    for item in items:
+        if item.kind != KPTFILE:
+            resources.setdefault(item.identity, []).append(item)
+    return resources
+
+
+def _visible(item: Resource) -> Object:
+    value = item.value
+    assert isinstance(value, dict)
+    return without_bookkeeping(value)
+
+
+def _declaration(patch: ParsedPatch, original: Object, named_alike: Sequence[Object], *, changes_kind: bool) -> Object:
+    """The entry of a patch; it has a target where the patch cannot name its object, or others had its name, too."""
+    body = with_names(patch.body, original)
+    declaration: Object = {}
+    target = target_of(ParsedPatch("merge", body)) if body is not patch.body else None
+    if target is None or sum(target.selects(value) for value in named_alike) > 1:
+        names = TargetNames.of(original)
+        fields = {"group": names.group, "kind": names.kind, "name": names.name, "namespace": names.namespace}
+        declaration["target"] = {name: text.translate(_ESCAPED) or "^$" for name, text in fields.items()}
+    declaration["patch"] = yaml_of(body if patch.operations is None else [*patch.operations.operations])
+    if patch.type == "merge":
+        declaration["type"] = patch.type
+    if changes_kind:
+        declaration["options"] = {"allowKindChange": True}
+    return declaration

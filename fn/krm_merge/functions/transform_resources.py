@@ -19,6 +19,7 @@ from krm_merge.functions.edit_items import (
     edit_items,
     rename_of,
     report_renames,
+    without_bookkeeping,
 )
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
 from krm_merge.functions.transform_config import Transformation, read_transformation
@@ -28,7 +29,6 @@ from krm_merge.functions.transform_results import (
     annotations_of,
     take_protected_changes,
     with_bookkeeping,
-    without_bookkeeping,
 )
 from krm_merge.krm import (
     KPTFILE,

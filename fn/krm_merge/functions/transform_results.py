@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.transform_config import WhiteoutAction
 from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path
 from krm_merge.safe_text import REDACTED
@@ -28,19 +29,6 @@ class ProtectedChange:
     operation: PluginOperation
     annotation: str
     whole: bool
-
-
-def without_bookkeeping(value: Object) -> Object:
-    """A resource as plugins see it: without kpt's annotations (T1)."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or not any(map(is_bookkeeping, annotations)):
-        return value
-    visible: Object = {name: text for name, text in annotations.items() if not is_bookkeeping(name)}
-    visible_metadata = {name: visible if name == "annotations" else inner for name, inner in metadata.items()}
-    if not visible:
-        del visible_metadata["annotations"]
-    return {**value, "metadata": visible_metadata}
 
 
 def with_bookkeeping(after: Object, before: Object) -> Object:

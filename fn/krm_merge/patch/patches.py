@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Target
 from krm_merge.limits import Copies
-from krm_merge.patch.json_patch import JsonPatch, apply_merge, without_nulls
+from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, without_nulls
 from krm_merge.patch.model import PatchError, Shape
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.elements import PATCH, ListOrder, MergeKeys, Moved, first_directive, is_directive
 from krm_merge.schema import hidden_in
-from krm_merge.text import Object, TextError, Value, read_all, to_value
+from krm_merge.text import Object, TextError, Value, read_all, same, to_value
 
 PatchType: TypeAlias = Literal["strategic", "merge", "json"]
 
@@ -137,6 +138,60 @@ def _written_directive(operations: list[Value]) -> FieldPath | None:
             if (place := first_directive(operation.get("value"), (number, "value"))) is not None:
                 return place
     return None
+
+
+def patch_between(original: Object, modified: Object, schema: Shape, type_: PatchType, modes: Modes) -> ParsedPatch:
+    """The patch of this type that makes `modified` of `original`; a second run of it changes nothing (P6).
+
+    Raises PatchError where none leads there.
+    """
+    # A run of patches makes none.
+    from krm_merge.patch.strategic.create import create, create_short
+
+    if type_ == "json":
+        return ParsedPatch(type_, {}, JsonPatch([*create_json(original, modified, repeatable=True)]))
+    if type_ == "merge":
+        patch = ParsedPatch(type_, create_merge(original, modified))
+    elif modes.list_order == "document":
+        patch = ParsedPatch(type_, create_short(original, modified, schema, merge_keys=modes.merge_keys))
+    else:
+        body = create(original, modified, schema, list_order=modes.list_order, merge_keys=modes.merge_keys)
+        patch = ParsedPatch(type_, body)
+    if any(not same(patch.apply(before, schema, modes), modified) for before in (original, modified)):
+        raise PatchError(f"no {type_} patch leads there: it cannot set a field to null; make one of the type json")
+    return patch
+
+
+def smallest_patch(
+    original: Object, modified: Object, schema: Shape, *, is_known: bool, modes: Modes
+) -> ParsedPatch | None:
+    """The patch that makes `modified` of `original`; a second run of it changes nothing. None where they are equal.
+
+    It is a strategic merge patch if the schema of the type `is_known`, else a JSON merge patch, and a JSON patch
+    where no other leads there.
+    """
+    if same(original, modified):
+        return None
+    types: tuple[PatchType, ...] = ("strategic", "merge") if is_known else ("merge",)
+    for type_ in types:
+        with suppress(PatchError):
+            return patch_between(original, modified, schema, type_, modes)
+    return patch_between(original, modified, schema, "json", modes)
+
+
+def with_names(patch: Object, document: Object) -> Object:
+    """A strategic or merge patch that names the object that it is for, so that it can be declared as it is.
+
+    One that changes a name or kind, or is empty, and one for an object without a name stays as it is.
+    """
+    metadata, change = document.get("metadata"), patch.get("metadata", {})
+    if not patch or named_by(ParsedPatch("merge", patch)) or target_of(ParsedPatch("merge", document)) is None:
+        return patch
+    if not isinstance(metadata, dict) or not isinstance(change, dict):
+        return patch
+    names: Object = {field: metadata[field] for field in ("name", "namespace") if field in metadata}
+    head: Object = {field: document[field] for field in ("apiVersion", "kind")}
+    return {**head, "metadata": {**names, **change}, **{name: patch[name] for name in patch if name != "metadata"}}
 
 
 def target_of(patch: ParsedPatch) -> Target | None:

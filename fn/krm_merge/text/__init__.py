@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from krm_merge.text.document import text_of as text_of
     from krm_merge.text.document import without_separators as without_separators
     from krm_merge.text.document import written as written
+    from krm_merge.text.document import yaml_of as yaml_of
     from krm_merge.text.editing.change import MOST_COMPARED as MOST_COMPARED
     from krm_merge.text.editing.change import THRESHOLD as THRESHOLD
     from krm_merge.text.editing.change import Change as Change
@@ -120,7 +121,8 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "cut": "Cut Slice cut_items has_open_end",
-        "document": "Rendered document_of document_text rendered separator_of text_of without_separators written",
+        "document": "Rendered document_of document_text rendered separator_of text_of without_separators written "
+        "yaml_of",
         "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs text_likeness",
         "editing.editor": "Editor",
         "editing.render": "longest_rising",

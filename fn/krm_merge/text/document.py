@@ -19,7 +19,7 @@ from krm_merge.text.reading.layout import (
     is_block_scalar,
     source_of,
 )
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, TextError, value_of
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, TextError, Value, from_value, value_of
 from krm_merge.text.reading.reader import check, read, read_all
 from krm_merge.text.reading.scalars import Canonical
 
@@ -173,6 +173,15 @@ def written(root: MappingNode, sequence_indent: int | None = 0) -> str:
     """A mapping without source text, as a document in block style."""
     emitter = Emitter(Editor(root), Indents(sequence=sequence_indent))
     return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
+
+
+def yaml_of(value: Value) -> str:
+    """A plain value as a document in block style."""
+    root = from_value(value)
+    emitter = Emitter(Editor(root), Indents(sequence=0))
+    if isinstance(root, MappingNode | SequenceNode) and value:
+        return emitter.block(root, 0, "\n")
+    return f"{emitter.flow(root)}\n"
 
 
 def _head_of_document(text: str, start: int) -> int:

@@ -13,7 +13,7 @@ from krm_merge.cli import forges as local_pull_requests
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, with_places
-from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
+from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome, show_results
 from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, focus, mermaid, page, svg
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
@@ -34,7 +34,7 @@ from krm_merge.git.program import GitError
 from krm_merge.krm import ResourceList, Results
 from krm_merge.packages import Directory, File, PackageError, holds_resources, note, read_file, reason, write_file
 from krm_merge.safe_text import bare_address
-from krm_merge.text import MappingNode, from_value, read, to_value, written
+from krm_merge.text import read, to_value, yaml_of
 
 STDOUT = Path("-")
 
@@ -116,9 +116,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
             repository, forge = places.of(url)
             for pull_request in observe_pull_requests(bare_address(url), repository, forge):
                 name = pull_request_name(pull_request)
-                root = from_value(pull_request_resource(pull_request, name, namespace))
-                assert isinstance(root, MappingNode)
-                items[name] = written(root)
+                items[name] = yaml_of(pull_request_resource(pull_request, name, namespace))
         except (GitError, ForgeError) as error:
             about = "" if str(error).startswith(f"{address}: ") else f"{address}: "
             raise PackageError(f"{about}{error}") from None
@@ -296,15 +294,7 @@ def _run(
             show_diff(tree, changes)
         if write and not results.errors:
             journal.commit(changes, tree)
-    refused = bool(results.errors)
-    if form == "json":
-        click.echo(changes_as_json(tree, changes, results))
-    else:
-        show_results(results, quiet=quiet)
-        if not quiet:
-            say("refused; nothing was written" if refused else summary(tree, changes, results))
-    if refused:
-        sys.exit(1)
+    show_outcome(tree, changes, results, quiet=quiet, form=form)
 
 
 def _with_mode(config: Path | None, mode: str) -> str:
@@ -316,6 +306,4 @@ def _with_mode(config: Path | None, mode: str) -> str:
         value = {**value, "data": {**data, "mode": mode}}
     else:
         value = {**value, "mode": mode}
-    root = from_value(value)
-    assert isinstance(root, MappingNode)
-    return written(root)
+    return yaml_of(value)

@@ -1,31 +1,45 @@
-"""`krm-merge patch apply` and `krm-merge patch create`."""
+"""`krm-merge patch apply`, `krm-merge patch run` and `krm-merge patch create`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
 
-from krm_merge.cli.documents import Documents
+from krm_merge.cli import options as common
+from krm_merge.cli.documents import (
+    Documents,
+    changes_of,
+    configure,
+    documents_of,
+    edited_by_parts,
+    resources_after,
+)
 from krm_merge.cli.options import options_as, output, quiet
-from krm_merge.cli.output import show_diff, show_results
-from krm_merge.functions.edit_items import report_renames
+from krm_merge.cli.output import opened_journal, show_diff, show_outcome, show_results
+from krm_merge.functions.edit_items import Definitions, report_renames
 from krm_merge.functions.patch_resources import (
     IS_LIST,
     THE_NAME,
     Jobs,
     Patcher,
     PatchJob,
+    Tally,
     check_copies,
     is_list,
+    patch_document,
+    patches_between,
+    read_jobs,
     report,
     with_labels,
 )
-from krm_merge.krm import Results, Target, Targets, identity_of
+from krm_merge.krm import Resource, Results, Target, Targets, identity_of
 from krm_merge.merge import CRD, Member, Schemas
-from krm_merge.packages import File, PackageError, RefusedError, read_file, write_file
+from krm_merge.packages import Changes, Directory, File, PackageError, RefusedError, read_file, write_file
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -36,11 +50,13 @@ from krm_merge.patch import (
     create_merge_three_way,
     create_three_way,
 )
-from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
+from krm_merge.patch.json_patch import create_json
+from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of, with_names
 from krm_merge.safe_text import quoted
-from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read_all, to_value, written
+from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read_all, to_value, yaml_of
 
 _STDIO = Path("-")
+_RUN = "the patches of a package run with: krm-merge patch run DIR --config FILE, where FILE is a PatchResources"
 
 _list_order = click.option(
     "--list-order",
@@ -57,6 +73,7 @@ _merge_keys = click.option(
     help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
 )
 _file = click.Path(path_type=Path, allow_dash=True)
+_allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn of a patch that matches nothing.")
 
 
 @click.group("patch")
@@ -73,6 +90,7 @@ class ApplyOptions:
     allow_kind_change: bool
     list_order: ListOrder
     merge_keys: MergeKeys
+    allow_missing: bool
     with_diff: bool
     quiet: bool
 
@@ -90,6 +108,7 @@ class ApplyOptions:
 @click.option("--allow-kind-change", is_flag=True, help="Let the patch change apiVersion and kind.")
 @_list_order
 @_merge_keys
+@_allow_missing
 @output("The file to write, by default stdout.", default=_STDIO)
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
@@ -102,8 +121,10 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     resource in FILE. Comments, order and style of all else stay, and so do names and kinds, unless an option lets the
     patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
-    The exit code is 1 where a patch cannot be applied; then nothing is written.
+    The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
     """
+    if (directory := next((place for place in (file, patch) if place.is_dir()), None)) is not None:
+        raise PackageError(f"{directory} is a directory; {_RUN}")
     if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
         raise click.UsageError("only one file can be -, and --in-place cannot be combined with -o or -")
     before = _read(file)
@@ -113,32 +134,108 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if wrong.errors:
         show_results(wrong, quiet=options.quiet)
         sys.exit(1)
-    documents = Documents(_name_of(file), before)
+    name = _name_of(file)
+    documents = Documents(name, before)
+    for job in jobs:
+        if job.patch.body.get("kind") == "PatchResources" and not any(map(job.target.selects, _values(documents))):
+            raise RefusedError(f"{job.label} is a PatchResources; {_RUN}")
     Targets([job.target for job in jobs]).check(len(documents.resources), f"{_name_of(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
-    data, parts = documents.edited_by_parts(lambda: Patcher(config, documents.definitions), results)
-    check_copies(parts)
-    after = File(data, before.mode)
-    tallies = [list(of_job) for of_job in zip(*parts, strict=True)]
+    data, tallies = _patched(config, {name: documents}, results)
     if any(map(is_list, documents.resources)) and not all(any(tally.matched for tally in of_job) for of_job in tallies):
         # What it is for may be in there.
-        raise RefusedError(f"{_name_of(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
-    if changes := [change for of_job in tallies for tally in of_job for change in tally.renames]:
-        # P9: as what is written has them.
-        report_renames(Documents(_name_of(file), after, _name_of(file)).resources, changes, results)
-    for job, of_job in zip(jobs, tallies, strict=True):
-        report(results, job, of_job, where=_name_of(file))
+        raise RefusedError(f"{name} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
+    after = File(data[name], before.mode)
+    _report(config, tallies, Documents(name, after, name).resources, results, name, options.allow_missing)
     show_results(results, quiet=options.quiet)
     if results.errors:
         sys.exit(1)
     if options.with_diff:
-        name = file.name if file != _STDIO else _name_of(file)
-        show_diff({name: before}, {name: after} if after.data != before.data else {})
+        shown = file.name if file != _STDIO else name
+        show_diff({shown: before}, {shown: after} if after.data != before.data else {})
     if in_place or target != _STDIO:
         write_file(file if in_place else target, after, before if in_place else None)
     elif not options.with_diff:
         sys.stdout.buffer.write(after.data)
         sys.stdout.buffer.flush()
+
+
+def _values(documents: Documents) -> Iterator[Object]:
+    return (value for item in documents.resources if isinstance(value := item.value, dict))
+
+
+def _items(files: Mapping[str, Documents]) -> list[Resource]:
+    return [item for documents in files.values() for item in documents.resources]
+
+
+def _definitions(files: Mapping[str, Documents]) -> Definitions:
+    return lambda: chain.from_iterable(documents.definitions() for documents in files.values())
+
+
+def _patched(
+    config: Jobs, files: Mapping[str, Documents], results: Results
+) -> tuple[dict[str, bytes], list[list[Tally]]]:
+    """The files after all patches, and the tallies of each patch. Raises KrmMergeError if they copy too much."""
+    data, parts = edited_by_parts(files, lambda: Patcher(config, _definitions(files)), results)
+    check_copies(parts)
+    return data, [list(tallies) for tallies in zip(*parts, strict=True)]
+
+
+def _report(
+    config: Jobs,
+    tallies: Sequence[list[Tally]],
+    after: Sequence[Resource],
+    results: Results,
+    where: str,
+    allow_missing: bool,
+    prefix: str = "",
+) -> None:
+    """Reports each patch, and the identities that the resources have after them (P4, P9)."""
+    report_renames(after, (change for of_job in tallies for tally in of_job for change in tally.renames), results)
+    for job, of_job in zip(config.jobs, tallies, strict=True):
+        report(results, job, of_job, prefix, where, "warning" if allow_missing else "error")
+
+
+@patch_command.command("run")
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--config",
+    "config_file",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The PatchResources functionConfig with the patches.",
+)
+@_allow_missing
+@common.show_diff
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
+@quiet
+@common.form
+def run_command(
+    directory: Path, config_file: Path, allow_missing: bool, with_diff: bool, dry_run: bool, quiet: bool, form: str
+) -> None:
+    """Apply the patches of a PatchResources to the resources in DIR, as a pipeline does.
+
+    The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
+    """
+    common.refuse_missing(directory)
+    with opened_journal(directory) as journal:
+        tree = Directory(directory)
+        files = documents_of(directory, tree)
+        changes: Changes = {}
+        resource_list = configure(config_file, "PatchResources")
+        resource_list.items[:] = _items(files)
+        config, results = read_jobs(resource_list), resource_list.results
+        if not results.errors:
+            Targets([job.target for job in config.jobs]).check(len(resource_list.items), f"{config_file}: ")
+            data, tallies = _patched(config, files, results)
+            changes = {} if results.errors else changes_of(data, tree)
+            after = resources_after(directory, files, changes)
+            _report(config, tallies, after, results, str(directory), allow_missing, f"{config_file}: ")
+        if with_diff and form == "text" and not results.errors:
+            show_diff(tree, changes)
+        if not dry_run and not results.errors:
+            journal.commit(changes, tree)
+    show_outcome(tree, changes, results, quiet=quiet, form=form)
 
 
 def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob]:
@@ -179,17 +276,25 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
 @click.option(
     "--type",
     "type_",
-    type=click.Choice(["strategic", "merge"]),
-    default="strategic",
-    show_default=True,
-    help="A strategic merge patch, or a JSON merge patch (RFC 7386).",
+    type=click.Choice(["strategic", "merge", "json"]),
+    help="A strategic merge patch (the default for an object), a JSON merge patch (RFC 7386), or a JSON patch (RFC "
+    "6902). By default, for directories, the smallest for each object.",
 )
 @_list_order
 @_merge_keys
 def create_command(
-    old: Path, new: Path, live: Path | None, overwrite: bool, type_: str, list_order: ListOrder, merge_keys: MergeKeys
+    old: Path,
+    new: Path,
+    live: Path | None,
+    overwrite: bool,
+    type_: PatchType | None,
+    list_order: ListOrder,
+    merge_keys: MergeKeys,
 ) -> None:
     """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
+
+    The patch names its object, unless it changes a name. Of two directories it is a PatchResources with a patch for
+    each resource that differs, for `krm-merge patch run` and for pipelines.
 
     CustomResourceDefinitions beside the object, in one of the files, define how lists of custom resources merge.
     They are needed to apply the patch, too.
@@ -198,6 +303,11 @@ def create_command(
     object has stays.
     """
     places = [place for place in (old, new, live) if place is not None]
+    if any(place.is_dir() for place in places):
+        _create_document(old, new, live, type_, Modes(list_order, merge_keys))
+        return
+    if live is not None and type_ == "json":
+        raise click.UsageError("--live makes patches of the types strategic and merge only")
     if places.count(_STDIO) > 1:
         raise click.UsageError("only one file can be -")
     objects: dict[Path, Object] = {}
@@ -212,6 +322,9 @@ def create_command(
     assert isinstance(root, MappingNode)
     schema = SchemaShape(Schemas(lambda: definitions).of(Member("", identity_of(root), root, "")))
     try:
+        if type_ == "json":
+            click.echo(yaml_of([*create_json(original, modified)]), nl=False)
+            return
         if type_ == "merge":
             patch = (
                 create_merge(original, modified)
@@ -232,7 +345,20 @@ def create_command(
             )
     except PatchError as error:
         raise RefusedError(f"{_name_of(live or new)}: {error}") from None
-    click.echo(_as_yaml(patch), nl=False)
+    click.echo(yaml_of(with_names(patch, objects[live or old])), nl=False)
+
+
+def _create_document(old: Path, new: Path, live: Path | None, type_: PatchType | None, modes: Modes) -> None:
+    """Prints the patches that make the resources of one directory those of another."""
+    if live is not None or not (old.is_dir() and new.is_dir()):
+        raise click.UsageError("give two files or two directories; --live is for files")
+    results = Results()
+    before, after = (documents_of(directory, Directory(directory)) for directory in (old, new))
+    patches = patches_between(_items(before), _items(after), _definitions(before), results, type_, modes)
+    show_results(results, quiet=False)
+    if results.errors:
+        sys.exit(1)
+    click.echo(yaml_of(patch_document(patches)), nl=False)
 
 
 def _read(place: Path) -> File:
@@ -273,11 +399,3 @@ def _text_at(value: Value, path: str) -> str | None:
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, str) else None
-
-
-def _as_yaml(patch: Object) -> str:
-    if not patch:
-        return "{}\n"
-    root = from_value(patch)
-    assert isinstance(root, MappingNode)
-    return written(root)

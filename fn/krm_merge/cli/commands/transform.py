@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,8 +16,15 @@ from click.core import ParameterSource
 
 from krm_merge import interrupts
 from krm_merge.cli import options as common
-from krm_merge.cli.documents import Documents, configure, with_document
-from krm_merge.cli.output import changes_as_json, opened_journal, say, show_diff, show_results, summary
+from krm_merge.cli.documents import (
+    Documents,
+    changes_of,
+    configure,
+    documents_of,
+    resources_after,
+    with_document,
+)
+from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome
 from krm_merge.functions.edit_items import report_renames
 from krm_merge.functions.transform_config import (
     Transformation,
@@ -51,7 +57,6 @@ from krm_merge.packages import (
     Journal,
     PackageError,
     Tree,
-    holds_resources,
     is_kptfile,
     read_file,
     reason,
@@ -358,7 +363,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         tree = Directory(directory)
         changes: Changes = {}
         if run is not None:
-            documents = _documents(directory, tree)
+            documents = documents_of(directory, tree)
             check_targets(run.runner, sum(len(file_documents.resources) for file_documents in documents.values()))
             with _running(run, documents, results) as transformer:
                 if options.transform_dir is None:
@@ -370,7 +375,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
             if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
                 if transformed.renames and not results.errors:
-                    report_renames(_resources_after(directory, documents, changes), transformed.renames, results)
+                    report_renames(resources_after(directory, documents, changes), transformed.renames, results)
             else:
                 patches.add_new(new)
                 if not results.errors:
@@ -381,15 +386,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
                 show_diff(tree, changes)
             if not options.dry_run and not results.errors:
                 journal.commit(changes, tree)
-    refused = bool(results.errors)
-    if options.form == "json":
-        click.echo(changes_as_json(tree, {} if refused else changes, results))
-    else:
-        show_results(results, quiet=options.quiet)
-        if not options.quiet:
-            say("refused; nothing was written" if refused else summary(tree, changes, results))
-    if refused:
-        sys.exit(1)
+    show_outcome(tree, changes, results, quiet=options.quiet, form=options.form)
 
 
 @transform_command.command("list-plugins")
@@ -487,14 +484,6 @@ def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     return options
 
 
-def _documents(directory: Path, tree: Tree) -> dict[str, Documents]:
-    return {
-        path: Documents(str(directory / path), file, path)
-        for path, file in tree.items()
-        if holds_resources(path) and file.mode != "link"
-    }
-
-
 @contextmanager
 def _running(run: Transformation, documents: dict[str, Documents], results: Results) -> Iterator[Transformer]:
     """Ends the plugins after all, and reports what they did."""
@@ -534,21 +523,9 @@ def _new(
     return added
 
 
-def _resources_after(directory: Path, documents: dict[str, Documents], changes: Changes) -> list[Resource]:
-    """The resources of the package as they will be written (P9)."""
-    written = {path: file for path, file in changes.items() if file is not None}
-    unchanged = {path: file_documents for path, file_documents in documents.items() if path not in changes}
-    after = unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
-    return [resource for file_documents in after.values() for resource in file_documents.resources]
-
-
 def _changes(edited: dict[str, bytes], added: dict[str, list[ProposedResource]], tree: Tree) -> Changes:
     """The changes of the files; one whose resources are all dropped is removed."""
-    changes: dict[str, File | None] = {
-        path: File(data, tree[path].mode) if data.strip() else None
-        for path, data in edited.items()
-        if data != tree[path].data
-    }
+    changes = changes_of(edited, tree)
     for path, new in added.items():
         there = changes.get(path, tree.get(path))
         for resource in new:

@@ -6,6 +6,7 @@ Source: what k8s.io/apimachinery/pkg/util/strategicpatch does (CreateTwoWayMerge
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from krm_merge.krm import FieldPath
@@ -43,6 +44,33 @@ def create(
     if list_order == "document":
         _check(apply(original, patch, schema, merge_keys=merge_keys), modified)
     return patch
+
+
+def create_short(original: Object, modified: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:
+    """The patch of `create` in the order `document`, without the orders that the patch's own lists imply (P2).
+
+    Raises PatchError.
+    """
+    patch = create(original, modified, schema, merge_keys=merge_keys)
+    orders = list(_orders(patch))
+    without = [(holder, name, holder.pop(name)) for holder, name in orders]
+    if same(apply(original, patch, schema, merge_keys=merge_keys), modified):
+        return patch
+    for holder, name, order in without:
+        holder[name] = order
+    for holder, name, order in without:
+        del holder[name]
+        if not same(apply(original, patch, schema, merge_keys=merge_keys), modified):
+            holder[name] = order
+    return patch
+
+
+def _orders(value: Value) -> Iterator[tuple[Object, str]]:
+    """The maps of a patch that hold a `$setElementOrder`, each with its key."""
+    if isinstance(value, dict):
+        yield from ((value, name) for name in value if name.startswith(SET_ELEMENT_ORDER))
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _orders(inner)
 
 
 def create_three_way(

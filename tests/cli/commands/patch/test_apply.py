@@ -136,9 +136,28 @@ def test_a_difference(place: Place) -> None:
 
 
 def test_a_patch_that_matches_nothing(place: Place) -> None:
-    out, err = place.run("apply", "web.yaml", "-", stdin=IMAGE.replace("name: web}", "name: web2}", 1), code=0)
-    assert out == WEB
-    assert err == "warning stdin matches nothing in web.yaml; check the object that it names\n"
+    """One of many is an error, too: a name may be misspelt."""
+    other = IMAGE.replace("name: web}", "name: web2}", 1)
+    says = "stdin matches nothing in web.yaml; check the object that it names\n"
+    assert place.run("apply", "web.yaml", "-", stdin=other, code=1)[1] == f"error   {says}"
+    assert place.run("apply", "web.yaml", "-", "--allow-missing", stdin=other) == (WEB, f"warning {says}")
+    _, err = place.run("apply", "web.yaml", "-", "--in-place", stdin=f"{IMAGE}---\n{other}", code=1)
+    assert (
+        err
+        == "error   stdin document 2 (Deployment web2) matches nothing in web.yaml; check the object that it names\n"
+    )
+    assert place.read("web.yaml") == WEB
+
+
+def test_what_is_for_a_package_says_how_it_runs(place: Place) -> None:
+    declared = "apiVersion: fn.kpt.dev/v1alpha1\nkind: PatchResources\nmetadata: {name: p}\npatches: [{patch: '{}'}]\n"
+    place.write(**{"patches.yaml": declared})
+    for arguments, code in ((("web.yaml", "patches.yaml"), 1), ((".", "patch.yaml"), 3)):
+        _, err = place.run("apply", *arguments, code=code)
+        assert "krm-merge patch run DIR --config FILE" in err
+    # A PatchResources may be what a patch is for.
+    place.write(**{"web.yaml": declared, "patch.yaml": declared.replace("patches:", "x:")})
+    assert "x:" in place.run("apply", "web.yaml", "patch.yaml")[0]
 
 
 def test_modes(place: Place) -> None:
@@ -345,7 +364,10 @@ def test_bytes_that_are_no_text(place: Place) -> None:
         ("apply", "web.yaml", "patch.yaml", "--merge-keys", "all"),
         ("create", "-", "-"),
         ("create", "web.yaml"),
-        ("create", "web.yaml", "web.yaml", "--type", "json"),
+        ("create", "web.yaml", "web.yaml", "--type", "json", "--live", "web.yaml"),
+        ("create", "web.yaml", "."),
+        ("create", ".", ".", "--live", "web.yaml"),
+        ("run", "."),
         ("make", "web.yaml"),
     ],
 )
@@ -354,6 +376,6 @@ def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
     assert place.read("web.yaml") == WEB
 
 
-@pytest.mark.parametrize("command", ["apply", "create"])
+@pytest.mark.parametrize("command", ["apply", "create", "run"])
 def test_help(place: Place, command: str) -> None:
     assert f"krm-merge patch {command} [OPTIONS]" in place.run(command, "--help")[0]
