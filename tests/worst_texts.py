@@ -319,9 +319,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.forms.markdown._SPECIAL": LETTERS,
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),
     "report.forms.html._INVISIBLE": LETTERS,
-    "report.words._WORD": LETTERS,
+    "report.record._WORD": LETTERS,
     "report.forms.terminal._CONTROL": LETTERS,
-    "report.words._NOT_IN_ANCHORS": LETTERS,
+    "report.record._NOT_IN_ANCHORS": LETTERS,
     "text.cut._DOUBTFUL": (
         *(
             Worst(f"- {opened}")
@@ -404,13 +404,13 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst('a"='),
     ),
     "merge.package.resources._OF_KPT": (Worst("kpt-pkg"), Worst("-fn", "kpt"), Worst("kpt")),
-    "packages.merge.origin._BLUEPRINT": (
+    "packages.merge.side._BLUEPRINT": (
         Worst("cnrm.cloud.google.com/blueprint:"),
         Worst(" ", "cnrm.cloud.google.com/blueprint:"),
         Worst("a", "cnrm.cloud.google.com/blueprint: "),
     ),
-    "packages.merge.origin._LAYOUT": (Worst(" "), Worst("|0"), Worst("0", "|"), Worst(" ", "|0"), Worst("\"'")),
-    "packages.merge.origin._LINES_OF_NOTES": (
+    "packages.merge.side._LAYOUT": (Worst(" "), Worst("|0"), Worst("0", "|"), Worst(" ", "|0"), Worst("\"'")),
+    "packages.merge.side._LINES_OF_NOTES": (
         Worst(" "),
         Worst("annotations:"),
         Worst(" ", "annotations:"),

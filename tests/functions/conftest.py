@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 
 
 @pytest.fixture
 def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
-    monkeypatch.setattr(parallel, "_processors", lambda: 3)
+    monkeypatch.setattr(program, "_processors", lambda: 3)

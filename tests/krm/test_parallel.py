@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from krm_merge.krm import parallel
-from krm_merge.krm.parallel import in_parallel
+from krm_merge.krm import program
+from krm_merge.krm.program import in_parallel
 
 HERE = os.getpid()
 Part = tuple[int, list[int]]
@@ -19,8 +19,8 @@ Part = tuple[int, list[int]]
 def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
-    monkeypatch.setattr(parallel, "_processors", lambda: 4)
-    monkeypatch.setattr(parallel, "WORTH_IT", 2)
+    monkeypatch.setattr(program, "_processors", lambda: 4)
+    monkeypatch.setattr(program, "WORTH_IT", 2)
 
 
 def doubled(part: Sequence[int]) -> Part:
@@ -43,7 +43,7 @@ def test_parts_are_all_items_in_their_order(count: int, processes: int) -> None:
 
 
 def test_few_items_are_done_here() -> None:
-    assert in_parallel(doubled, range(parallel.WORTH_IT)) == [(HERE, [2 * n for n in range(parallel.WORTH_IT)])]
+    assert in_parallel(doubled, range(program.WORTH_IT)) == [(HERE, [2 * n for n in range(program.WORTH_IT)])]
 
 
 def dies(part: Sequence[int]) -> Part:

@@ -35,6 +35,7 @@ _SHARED_MODULES = {
     "schema": "reference",
     "status": "check",
     "update": "merge",
+    "why": "declare",
 }
 """The modules of commands that share one; each other command has a module of its name."""
 

@@ -107,6 +107,8 @@ GROUPS = {
         "compare": "Show what kpt would lose in the update of a package.",
         "resolve": "Settle conflicts, on a page or in the terminal.",
         "status": "Show which packages are outdated, changed or in conflict.",
+        "declare": "Make patches of the package's pipeline of local changes.",
+        "why": "Say where values come from: upstream, a commit, a function.",
         "policy": "Show, check and prune the conflict policy of a package.",
         "fleet": "Update many packages that follow one upstream.",
         "config": "Write the functionConfig for an update with kpt fn eval.",
@@ -147,14 +149,12 @@ def overview(width: int | None = None) -> str:
     topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
         *textwrap.wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", columns),
-        "",
-        *_wrap("Usage: krm-merge COMMAND [OPTIONS]", 7, columns),
+        *_wrap("Usage: krm-merge COMMAND [OPTIONS]  (COMMAND --help lists the options)", 7, columns),
         *_wrap("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
     ]
     for title, rows in GROUPS.items():
         lines += ["", f"{title}:", *_table(rows, columns)]
     lines += ["", "Functions, by the kind of the functionConfig:", *_table(FUNCTIONS, columns), ""]
-    lines += _wrap("krm-merge COMMAND --help lists the options of a command.", 2, columns)
     lines += _wrap(topics, 2, columns)
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,8 @@ from krm_merge.safe_text import quoted
 from krm_merge.text import MappingNode, key_text
 
 if TYPE_CHECKING:
-    from krm_merge.merge import Document, Member, Pipeline
+    from krm_merge.functions.pipeline import DeclaredPipeline
+    from krm_merge.merge import Document, Member
 
 __all__ = ["dispatch", "process", "read_pipeline"]
 
@@ -69,7 +70,7 @@ def process(data: bytes) -> krm.ProgramOutcome:
     return krm.process(dispatch, data)
 
 
-def read_pipeline(kptfiles: Sequence[Member], documents: Sequence[Document]) -> Pipeline | None:
+def read_pipeline(kptfiles: Sequence[Member], documents: Sequence[Document]) -> DeclaredPipeline | None:
     """The known functions of a package's pipelines (R14); None where there are none."""
     if not any(kptfile.root.get("pipeline") for kptfile in kptfiles):
         # Most merges, the merge driver's among them, do not pay for this import.

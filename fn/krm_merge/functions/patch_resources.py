@@ -460,6 +460,9 @@ def report(
     """
     matched = sum(tally.matched for tally in tallies)
     changed = [name for tally in tallies for name in tally.changed]
+    if not matched and job.patch.body.get(PATCH) == "delete":
+        results.info(f"{prefix}{job.label} has nothing to delete in {where}", path=job.field, rule="P4")
+        return
     if not matched:
         # P4: report it, since the target may be misspelt.
         message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"

@@ -8,7 +8,7 @@ all. Source: kptdev/krm-functions-catalog 76fe3817f, `functions/go`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from posixpath import dirname, join, normpath
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import API_VERSION
-from krm_merge.functions.edit_items import Definitions, ItemEditor
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Definitions, ItemEditor, ItemFate
 from krm_merge.krm import KPTFILE, Resource, ResourceList, Step, pattern_of
 from krm_merge.merge import CRD, CommentReader, Document, Member, functions_at, image_repository, read_functions
 from krm_merge.schema import references_in
@@ -37,8 +37,8 @@ from krm_merge.text import (
     written,
 )
 
-ResourceEdit: TypeAlias = Callable[[Resource], None]
-"""Edits the text of a resource."""
+ResourceEdit: TypeAlias = Callable[[Resource], ItemFate]
+"""Edits the text of a resource, and says what became of it."""
 
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _DEPENDS_ON = "config.kubernetes.io/depends-on"
@@ -61,13 +61,14 @@ def _texts(value: Value) -> dict[str, str]:
 def _of_value(change: Callable[[Object], None]) -> ResourceEdit:
     """The edit of a resource by a change of its value, which is the change's own."""
 
-    def edit(item: Resource) -> None:
+    def edit(item: Resource) -> ItemFate:
         before = to_value(item.root)
         after = copied(before)
         assert isinstance(before, dict)
         assert isinstance(after, dict)
         change(after)
         item.change(before, after)
+        return CHANGED
 
     return edit
 
@@ -333,7 +334,7 @@ def _apply_setters(settings: Object) -> ResourceEdit | None:
     return partial(_write_setters, setters=_texts(settings))
 
 
-def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> None:
+def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> ItemFate:
     comments = CommentReader()
 
     def visit(node: Node) -> None:
@@ -364,6 +365,7 @@ def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> None:
 
     if _COMMENT in item.source:
         visit(resolved(item.root))
+    return CHANGED
 
 
 def _substituted(text: str, value: str, setters: Mapping[str, str]) -> str | None:
@@ -397,8 +399,9 @@ _MUTATORS = ("pipeline", "mutators")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A function of a pipeline: the edits that it makes, and the resources that it is for."""
+    """A function of a pipeline by its name: the edits that it makes, and the resources that it is for."""
 
+    name: str
     edit: ResourceEdit
     selectors: Sequence[Object] = ()
     exclude: Sequence[Object] = ()
@@ -432,29 +435,42 @@ class DeclaredPipeline:
         self._values: dict[MappingNode, Object | None] = {}
 
     def rendered(self, member: Member) -> Object | None:
-        """The value of a resource after all functions for it; None where there are none, or one of them fails."""
+        """The value of a resource after all functions for it, empty where they remove it.
+
+        None where there are none, or one of them fails.
+        """
         # A resource is asked for twice: to match it, and to compare it.
         if member.root not in self._values:
             self._values[member.root] = self._rendered(member)
         return self._values[member.root]
 
     def _rendered(self, member: Member) -> Object | None:
-        item = Resource.from_tree(member.root, member.place)
-        edited = False
         try:
-            for function in self._around(member.place):
-                value = to_value(item.root)
-                assert isinstance(value, dict)
-                if not function.is_for(value):
-                    continue
-                function.edit(item)
-                if item.is_changed:
-                    edited, item = True, Resource.from_tree(item.merged(), member.place)
+            values = [value for _, value in self.steps(member)]
         except (KrmMergeError, ValueError):
             # The render reports it.
             return None
-        value = to_value(item.root)
-        return value if edited and isinstance(value, dict) else None
+        return values[-1] if values else None
+
+    def steps(self, member: Member) -> Iterator[tuple[str, Object]]:
+        """The value of a resource after each function that changes it, by the function's name; empty where it goes.
+
+        Raises KrmMergeError and ValueError where a function fails.
+        """
+        item = Resource.from_tree(member.root, member.place)
+        for function in self._around(member.place):
+            value = to_value(item.root)
+            assert isinstance(value, dict)
+            if not function.is_for(value):
+                continue
+            if function.edit(item) == REMOVED:
+                yield function.name, {}
+                return
+            if item.is_changed:
+                item = Resource.from_tree(item.merged(), member.place)
+                value = to_value(item.root)
+                assert isinstance(value, dict)
+                yield function.name, value
 
     def _around(self, place: str) -> Iterator[DeclaredFunction]:
         """The functions for a file; kpt renders a package before the one around it."""
@@ -483,9 +499,10 @@ def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Docu
             continue
         config = _config(fields, folder, documents)
         name = image_repository(function.image).rpartition("/")[2]
-        edit = _own_edit(config, folder, documents) or catalog_edit(name, config)
+        edit = own_edit(config, folder, documents) or catalog_edit(name, config)
         if edit is not None:
-            yield DeclaredFunction(edit, _maps(fields.get("selectors")), _maps(fields.get("exclude")))
+            selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
+            yield DeclaredFunction(function.name or name, edit, selectors, exclude)
 
 
 def _maps(value: Value) -> list[Object]:
@@ -509,20 +526,21 @@ def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
     return [member for member in members if member is not None and member.place == path]
 
 
-def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
-    """The edits of a function of our own; None for others, and where programs take part."""
+def own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
+    """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
     if config.get("apiVersion") != API_VERSION:
         return None
     root = from_value(config)
     assert isinstance(root, MappingNode)
     resource_list = ResourceList.with_config(written(root))
-    resource_list.items[:] = [
-        Resource.from_tree(member.root, member.place[len(folder) :].lstrip("/"))
+    sources = {
+        place: [Resource.from_tree(member.root, normpath(path)) for member in _members_at(place, documents)]
         for path in _paths(config)
-        for member in _members_at(normpath(join(folder, path)), documents)
-    ]
+        for place in [normpath(join(folder, path))]
+    }
+    resource_list.items[:] = [item for items in sources.values() for item in items]
     editor = _editor(config, resource_list, partial(_definitions, documents))
-    return None if editor is None or resource_list.results.errors else partial(_edit, editor)
+    return None if editor is None or resource_list.results.errors else partial(_edit, editor, frozenset(sources))
 
 
 def _editor(config: Object, resource_list: ResourceList, definitions: Definitions) -> ItemEditor[object] | None:
@@ -530,7 +548,10 @@ def _editor(config: Object, resource_list: ResourceList, definitions: Definition
         case "PatchResources":
             from krm_merge.functions.patch_resources import Patcher, read_jobs
 
-            return Patcher(read_jobs(resource_list), definitions)
+            jobs = read_jobs(resource_list)
+            # They are known by their files here.
+            jobs.sources.clear()
+            return Patcher(jobs, definitions)
         case "TransformResources" if all("patches" in plugin for plugin in _maps(config.get("plugins"))):
             from krm_merge.functions.transform_config import read_transformation
             from krm_merge.functions.transform_resources import Transformer
@@ -542,9 +563,9 @@ def _editor(config: Object, resource_list: ResourceList, definitions: Definition
             return None
 
 
-def _edit(editor: ItemEditor[object], item: Resource) -> None:
-    if item.kind != KPTFILE:
-        editor.edit(item)
+def _edit(editor: ItemEditor[object], sources: Container[str | None], item: Resource) -> ItemFate:
+    # Patches are no resources of the package.
+    return SAME if item.kind == KPTFILE or item.file in sources else editor.edit(item)
 
 
 def _paths(config: Object) -> Iterator[str]:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from krm_merge.krm.identity import flaw_of as flaw_of
     from krm_merge.krm.identity import generate_name_of as generate_name_of
     from krm_merge.krm.identity import identity_of as identity_of
-    from krm_merge.krm.parallel import in_parallel as in_parallel
     from krm_merge.krm.program import Docs as Docs
     from krm_merge.krm.program import Function as Function
     from krm_merge.krm.program import ProgramOutcome, process, run
+    from krm_merge.krm.program import in_parallel as in_parallel
     from krm_merge.krm.resource import ID_ANNOTATIONS as ID_ANNOTATIONS
     from krm_merge.krm.resource import INDEX as INDEX
     from krm_merge.krm.resource import LEGACY_INDEX as LEGACY_INDEX
@@ -69,8 +69,7 @@ __getattr__, __dir__ = lazy_interface(
     {
         "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
         "format_path generate_name_of identity_of parse_path",
-        "parallel": "in_parallel",
-        "program": "Docs Function ProgramOutcome process run",
+        "program": "Docs Function ProgramOutcome in_parallel process run",
         "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource "
         "ResourceError report_rewriting",
         "resource_list": "InputError ResourceList",

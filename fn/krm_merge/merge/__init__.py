@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.lines.three_way import OF_FILE as OF_FILE
     from krm_merge.merge.lines.three_way import CommentReader as CommentReader
     from krm_merge.merge.lines.three_way import MergedText as MergedText
+    from krm_merge.merge.lines.three_way import comments_in as comments_in
     from krm_merge.merge.package.made import Pipeline as Pipeline
     from krm_merge.merge.package.made import ReadPipeline as ReadPipeline
     from krm_merge.merge.package.merger import ListKeys as ListKeys
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.package.resources import Schemas as Schemas
     from krm_merge.merge.package.resources import attribute as attribute
     from krm_merge.merge.package.resources import attribution as attribution
+    from krm_merge.merge.package.resources import definitions_in as definitions_in
     from krm_merge.merge.package.resources import match_resources as match_resources
     from krm_merge.merge.package.resources import with_attribution as with_attribution
     from krm_merge.merge.values.likeness import image_repository as image_repository
@@ -89,14 +91,14 @@ __getattr__, __dir__ = lazy_interface(
         "Resolution Resolutions Rule content_of file_content fingerprint is_of_place without_positions",
         "decisions.report": "report report_files shorten",
         "lines.diff": "matching_blocks",
-        "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE",
+        "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
         "package.made": "Pipeline ReadPipeline",
         "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move "
         "merge_document merge_embedded reaches",
         "package.narrow": "Document",
         "package.renames": "Triple",
         "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas attribute attribution "
-        "match_resources with_attribution",
+        "definitions_in match_resources with_attribution",
         "values.likeness": "image_repository leaves_of",
         "values.pipeline": "PipelineFunction functions_at read_functions",
         "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",

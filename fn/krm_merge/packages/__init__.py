@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import newer_versions as newer_versions
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
+    from krm_merge.packages.kptfile import upstream_of as upstream_of
     from krm_merge.packages.kptfile_model import Kptfile as Kptfile
     from krm_merge.packages.merge.moved import Moves as Moves
     from krm_merge.packages.merge.moved import Relocated as Relocated
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.other_files import marked_changes as marked_changes
     from krm_merge.packages.merge.side import CommonTree as CommonTree
     from krm_merge.packages.merge.side import PackageVersion as PackageVersion
+    from krm_merge.packages.merge.side import config_paths as config_paths
     from krm_merge.packages.merge.side import path_of as path_of
     from krm_merge.packages.merge.side import read_graph as read_graph
     from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
@@ -91,11 +93,11 @@ __getattr__, __dir__ = lazy_interface(
         "git_cache": "CachedRepository GitCache",
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
-        "newer_versions remove_function same_major",
+        "newer_versions remove_function same_major upstream_of",
         "kptfile_model": "Kptfile",
         "merge.moved": "Moves Relocated follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
-        "merge.side": "CommonTree PackageVersion path_of read_graph",
+        "merge.side": "CommonTree PackageVersion config_paths path_of read_graph",
         "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",

@@ -207,48 +207,51 @@ def merge_function_config(original: Tree, upstream: Tree, choices: dict[str, str
     return written(root).encode()
 
 
-def add_function(package: Tree, config: bytes, image: str) -> Changes:
-    """The changes that run the merge at every render: the functionConfig as a file, and a function that comes first.
+def add_function(
+    package: Tree, config: bytes, image: str, path: str = CONFIG_FILE, *, comes_last: bool = False
+) -> Changes:
+    """The changes that run a function at every render: its functionConfig as a file, and its place in the pipeline.
 
-    Raises PackageError where the Kptfile cannot be read.
+    It comes first unless it `comes_last`. Raises PackageError where the Kptfile cannot be read.
     """
-    changes = dict(remove_function(package))
+    changes = dict(remove_function(package, path))
     kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
-    function = from_value({"image": image, "configPath": CONFIG_FILE})
+    function = from_value({"image": image, "configPath": path})
     pipeline = kptfile.root.get("pipeline")
     mutators = pipeline.get("mutators") if isinstance(pipeline, MappingNode) else None
     try:
         if isinstance(mutators, SequenceNode):
-            kptfile.editor.insert(mutators, function, None, NO_COMMENTS)
+            last = mutators.items[-1] if comes_last and mutators.items else None
+            kptfile.editor.insert(mutators, function, last, NO_COMMENTS)
         elif mutators is None or mutators.canonical == ("null",):
-            kptfile.set("pipeline.mutators", [{"image": image, "configPath": CONFIG_FILE}])
+            kptfile.set("pipeline.mutators", [{"image": image, "configPath": path}])
         else:
             raise KeyError("pipeline.mutators is no list")
     except KeyError as error:
         raise PackageError(f"{KPTFILE}: {error.args[0]}; nothing was changed") from None
-    return {**changes, CONFIG_FILE: File(config), KPTFILE: _kptfile_of(kptfile, package)}
+    return {**changes, path: File(config), KPTFILE: _kptfile_of(kptfile, package)}
 
 
-def remove_function(package: Tree) -> Changes:
+def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
     """The changes that take it out again, whatever image runs it; none where it is not declared.
 
     Raises PackageError.
     """
     kptfile = _kptfile(package[KPTFILE])
     changes: dict[str, File | None] = {}
-    for path in FUNCTION_LISTS:
+    for _, field in FUNCTION_LISTS:
         functions = kptfile.root.get("pipeline")
-        functions = functions.get(path[1]) if isinstance(functions, MappingNode) else None
+        functions = functions.get(field) if isinstance(functions, MappingNode) else None
         if not isinstance(functions, SequenceNode):
             continue
         for node in functions.items:
             config = node.get("configPath") if isinstance(node, MappingNode) else None
-            if config is not None and config.canonical == CONFIG_FILE:
+            if config is not None and config.canonical == path:
                 kptfile.editor.remove(functions, node)
     if kptfile.is_changed:
         changes[KPTFILE] = _kptfile_of(kptfile, package)
-    if CONFIG_FILE in package:
-        changes[CONFIG_FILE] = None
+    if path in package:
+        changes[path] = None
     return changes
 
 

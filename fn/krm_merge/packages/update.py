@@ -12,7 +12,7 @@ from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Subtree, Tree, is_kptfile, refuse_repositories
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
-from krm_merge.packages.merge.origin import attribution_in, with_origin
+from krm_merge.packages.merge.side import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
 from krm_merge.safe_text import quoted
 from krm_merge.startup import replace

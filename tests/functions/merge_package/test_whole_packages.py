@@ -10,7 +10,7 @@ from benchmarks.shapes import SHAPES, package
 
 from kptfiles import resource_list
 from krm_merge.functions import process
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 from krm_merge.text.reading.nodes import MappingNode, to_value
 from krm_merge.text.reading.reader import read
 
@@ -198,10 +198,10 @@ def test_all_processors_give_what_one_gives(shape: str, refused: bool, monkeypat
     data = "".join(package(replace(SHAPES[shape], percent=100, conflict=True), 16)).encode()
     if refused:
         data += b"  onConflict: fail\n"
-    monkeypatch.setattr(parallel, "_processors", lambda: 3)
+    monkeypatch.setattr(program, "_processors", lambda: 3)
     outcomes = []
     for worth_it in (10**9, 2):
-        monkeypatch.setattr(parallel, "WORTH_IT", worth_it)
+        monkeypatch.setattr(program, "WORTH_IT", worth_it)
         outcomes.append(process(data))
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].exit_code == int(refused), outcomes[0].message

@@ -11,7 +11,7 @@ import pytest
 from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, NAMED_PATCH, Done, config_of, patched, refused
 from functions.streams import HEAD, OTHER, SERVICE, Value, as_item, config_map, many
 from krm_merge.functions import process
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
@@ -100,9 +100,9 @@ MANY = config_of(
 def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, extra: Value | None) -> None:
     config = {**MANY, "patches": [*MANY["patches"], *([extra] if extra else [])]}
     items = many(450, DEPLOYMENT, SERVICE, OTHER)
-    monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
+    monkeypatch.setattr(program, "WORTH_IT", 10**9)
     alone = Done(items, config)
-    monkeypatch.setattr(parallel, "WORTH_IT", 100)
+    monkeypatch.setattr(program, "WORTH_IT", 100)
     assert Done(items, config).output == alone.output
     assert alone.exit_code == (extra is not None)
 
@@ -120,7 +120,7 @@ def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         return edit(patcher, item)
 
     monkeypatch.setattr(Patcher, "edit", dying)
-    monkeypatch.setattr(parallel, "WORTH_IT", 10)
+    monkeypatch.setattr(program, "WORTH_IT", 10)
     assert Done(items, MANY).output == alone.output
 
 

@@ -21,7 +21,7 @@ from functions.transform_resources.plugins import (
     sets,
     transformed,
 )
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 from krm_merge.transform import Response
 
 # ---- new resources (T7) ----------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_a_whiteout_makes_room_for_what_replaces_it(
     monkeypatch: pytest.MonkeyPatch, points: Points, action: str
 ) -> None:
     """The new resource may have the names of the old one; other existing resources are kept."""
-    monkeypatch.setattr(parallel, "WORTH_IT", 2)
+    monkeypatch.setattr(program, "WORTH_IT", 2)
     new = (created("old", data={"n": "1"}), created("other", data={"n": "1"}))
     answer = Response(is_whiteout=True, new_resources=new)
     plugin = points.add("a", lambda resource, _: answer if resource["metadata"]["name"] == "old" else Response())

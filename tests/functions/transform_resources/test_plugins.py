@@ -35,7 +35,7 @@ from functions.transform_resources.plugins import (
     transformed,
 )
 from krm_merge.functions import process
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response
 from transform.plugins.programs import set_clock
 
@@ -379,9 +379,9 @@ def test_several_processes_give_what_one_gives(
     ]
     config = config_of(*plugins, priorities=["b"], whiteout={"action": action})
     items = many(500, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
-    monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
+    monkeypatch.setattr(program, "WORTH_IT", 10**9)
     alone = Done(items, config)
-    monkeypatch.setattr(parallel, "WORTH_IT", 100)
+    monkeypatch.setattr(program, "WORTH_IT", 100)
     assert Done(items, config).output == alone.output
     assert alone.exit_code == fails
     if not fails:
@@ -394,7 +394,7 @@ def test_programs_in_several_processes(monkeypatch: pytest.MonkeyPatch, programs
     plugin = programs.add("p", f"echo $$ >> {programs.notes}", f"echo '{answer}'")
     items = many(12, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
     alone = Done(items, config_of(plugin))
-    monkeypatch.setattr(parallel, "WORTH_IT", 4)
+    monkeypatch.setattr(program, "WORTH_IT", 4)
     assert Done(items, config_of(plugin)).output == alone.output
     assert all(item["metadata"]["labels"]["x"] == "y" for item in alone.items)
     wait_until(lambda: not any(map(is_there, programs.notes.read_text().split())))

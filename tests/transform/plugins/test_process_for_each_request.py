@@ -129,14 +129,14 @@ def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Pro
 IN_PARALLEL: Final = """
 import signal, sys
 from pathlib import Path
-from krm_merge.krm import parallel
+from krm_merge.krm import program
 from krm_merge.transform.plugins.process import Executable
 
 signal.signal(int(sys.argv[2]), signal.SIG_DFL)
-parallel.WORTH_IT = 1
-parallel._processors = lambda: int(sys.argv[3])
+program.WORTH_IT = 1
+program._processors = lambda: int(sys.argv[3])
 work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
-parallel.in_parallel(work, range(2))
+program.in_parallel(work, range(2))
 """
 
 

@@ -24,7 +24,10 @@ class Pipeline(Protocol):
     """The functions that a package and those inside it declare, as far as it is known what they do."""
 
     def rendered(self, member: Member) -> Object | None:
-        """The value of a resource after the functions of its package and those around it; None if none is known."""
+        """The value of a resource after the functions of its package and those around it, empty if they remove it.
+
+        None where none is known.
+        """
         ...
 
 
@@ -37,7 +40,7 @@ def with_made(
 ) -> tuple[Member, Member | None]:
     """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
     before, now = _value(original), _value(local)
-    if same(before, now) or (rendered := pipeline.rendered(original)) is None:
+    if same(before, now) or not (rendered := pipeline.rendered(original)):
         return original, upstream
     made = _Agreed(schema).value((before, rendered, now))
     if _is_same(made, before):

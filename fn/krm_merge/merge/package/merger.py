@@ -267,6 +267,9 @@ class PackageMerger:
         local = members[2]
         # R6: upstream as kpt would fetch it.
         original, upstream = (with_attribution(member, local) for member in members[:2])
+        if pipeline is not None and original is not None and local is None and pipeline.rendered(original) == {}:
+            # R14: a function removes it at every render.
+            return ResourceOutcome("kept", original, upstream, local, [])
         if pipeline is not None and original is not None and local is not None:
             # Hardly any package that was not rendered pays for this import.
             from krm_merge.merge.package.made import with_made

@@ -354,7 +354,7 @@ def _rendered_identities(
     """The original's identities by those that functions give its resources (R14)."""
     identities = {}
     for member in original:
-        if not _is_nameless(member) and (value := pipeline.rendered(member)) is not None:
+        if not _is_nameless(member) and (value := pipeline.rendered(member)):
             root = from_value(value)
             assert isinstance(root, MappingNode)
             identities[_identity(replace(member, identity=identity_of(root)), folders)] = _identity(member, folders)

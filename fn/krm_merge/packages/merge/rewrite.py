@@ -19,8 +19,7 @@ from krm_merge.merge import (
     report,
 )
 from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
-from krm_merge.packages.merge.origin import Notes
-from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.packages.merge.side import Notes, PackageVersion
 from krm_merge.schema import Redaction
 from krm_merge.text import (
     BOM_BYTES,

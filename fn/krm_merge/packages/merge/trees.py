@@ -25,7 +25,6 @@ from krm_merge.merge import (
 )
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
 from krm_merge.packages.merge.moved import Followed, Moves, follow
-from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import (
     FileVersions,
     MergedFile,
@@ -35,7 +34,7 @@ from krm_merge.packages.merge.other_files import (
     with_line_ends,
 )
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import PackageVersion, config_paths, read_graph
+from krm_merge.packages.merge.side import PackageVersion, config_paths, notes_for, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact

@@ -1,4 +1,4 @@
-"""What the program does: sides and settings in, one `Outcome` out. Nothing else puts a merge of files together.
+"""Merges of files: sides and settings in, one `Outcome` out. Nothing else puts one together.
 
 `merge_sides` merges what `MergeSides` and `PackageUpdate` hold as `MergeChoices` say; `merge_packages` is for Python.
 The edges are the file of rules, which is read, and the repositories of an update.

@@ -1,0 +1,211 @@
+"""`krm-merge declare`: local changes as patches of the package's pipeline; `krm-merge why`: where values come from."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import click
+
+from krm_merge.cli import options as common
+from krm_merge.cli.commands.merge import refuse_uncommitted
+from krm_merge.cli.commands.settings import IMAGE
+from krm_merge.cli.output import errors_as_json, opened_journal, say, show_diff, show_results, summary
+from krm_merge.cli.terminal import fit, width_of
+from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
+from krm_merge.merge import shorten
+from krm_merge.packages import Directory, GitRepositories, KptfileText, PackageError, Tree
+from krm_merge.safe_text import line
+from krm_merge.text import Value
+from krm_merge.usecases import FieldOrigin, ValueSource, declare, field_origins, line_history, undeclare
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareOptions:
+    """Options of what is declared, and where."""
+
+    resources: tuple[str, ...]
+    path: str
+    image: str
+    undo: bool
+    dry_run: bool
+    diff: bool
+    allow_dirty: bool
+    quiet: bool
+
+
+_HELP = """Make patches of the package's own pipeline of what was changed locally in PKG.
+
+Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
+upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
+never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
+first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
+stay as they are.
+
+\b
+Example:  krm-merge declare web --dry-run --diff
+          krm-merge declare web && kpt fn render web
+"""
+
+
+@click.command("declare", help=_HELP)
+@click.argument("package", metavar="PKG", default=".", type=click.Path(path_type=Path))
+@click.option(
+    "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
+)
+@click.option("--patch", "path", default="patches.yaml", show_default=True, help="The file of the patches in PKG.")
+@click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
+@click.option("--undo", is_flag=True, help="Make local edits again of what the file declares, and take both out.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
+@click.option("--diff", is_flag=True, help="Print the difference.")
+@click.option("--allow-dirty", is_flag=True, help="Also in a package with changes that are not committed.")
+@common.quiet
+@common.options_as(DeclareOptions)
+def declare_command(package: Path, options: DeclareOptions) -> None:
+    """Runs the command."""
+    if options.undo and options.resources:
+        raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
+    if not package.is_dir():
+        raise PackageError(f"{package}: there is no such directory")
+    with opened_journal(package) as journal:
+        local = Directory(package)
+        if KPTFILE not in local:
+            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+        if not (options.dry_run or options.allow_dirty):
+            refuse_uncommitted(package)
+        if options.undo:
+            done = undeclare(local, options.path)
+        else:
+            original = _fetched(local, package)
+            done = declare(local, original, options.path, options.image, partial(_selects, options.resources))
+        if options.diff:
+            show_diff(local, done.changes)
+        show_results(done.results, quiet=options.quiet)
+        if done.results.errors:
+            raise click.exceptions.Exit(1)
+        if not options.dry_run:
+            journal.commit(done.changes, local)
+    if options.quiet:
+        return
+    if not done.resources:
+        chosen = "the resources of --resource have" if options.resources else "resources of upstream have"
+        say("nothing is declared" if options.undo else f"{chosen} no local changes", on_stdout=True)
+        return
+    names = ", ".join(done.resources[:_SHOWN])
+    more = f" and {len(done.resources) - _SHOWN} more" if len(done.resources) > _SHOWN else ""
+    did = "edits of the files again, of" if options.undo else "declared in"
+    say(f"{did} {options.path}: {names}{more}", on_stdout=True)
+    numbers = summary(local, done.changes, done.results)
+    say(f"{numbers}; nothing was changed: --dry-run" if options.dry_run else numbers, on_stdout=True)
+    if not options.dry_run:
+        say(f"next: kpt fn render {shlex.quote(str(package))}", on_stdout=True)
+
+
+def _fetched(local: Tree, package: Path) -> Tree:
+    """The upstream version that a package was fetched from. Raises PackageError."""
+    lock = KptfileText(local[KPTFILE].data, str(package / KPTFILE)).lock
+    if lock is None:
+        raise PackageError(f"{package / KPTFILE} has no upstreamLock; packages that `kpt pkg get` fetched have one")
+    return GitRepositories().tree(lock.repository, lock.directory, lock.commit)
+
+
+def _selects(names: tuple[str, ...], identity: Identity) -> bool:
+    return not names or identity.name in names or f"{identity.kind}/{identity.name}" in names
+
+
+_WHY_HELP = """Say where the values of the package in PKG come from.
+
+That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
+choice in the MergePolicy.
+
+PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
+upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
+
+\b
+Example:  krm-merge why web
+          krm-merge why web deployment.yaml:spec.replicas
+"""
+
+
+@click.command("why", help=_WHY_HELP)
+@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.argument("place", metavar="[PLACE]", default="")
+@common.form
+def why_command(package: Path, place: str, form: str) -> None:
+    """Runs the command."""
+    with errors_as_json(form, str(package)):
+        if not package.is_dir():
+            raise PackageError(f"{package}: there is no such directory")
+        local = Directory(package)
+        file, colon, field = place.partition(":")
+        if file and file not in local:
+            raise PackageError(f"{package / file}: there is no such file")
+        try:
+            below = parse_path(field) if colon else ()
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
+        original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
+        found = field_origins(local, original, line_history(package), lambda path: not file or path == file)
+        origins = [origin for origin in found if covers(below, origin.path)]
+        if not origins and place:
+            raise PackageError(f"{package / file}: no resource in it has a field {field}")
+    if form == "json":
+        fields: list[Value] = [origin.to_value() for origin in origins]
+        click.echo(json.dumps({"package": str(package), "fields": fields}, indent=2))
+        return
+    version = kptfile.lock.ref if kptfile is not None and kptfile.lock is not None else ""
+    _show_origins(origins if place else [o for o in origins if o.source != "upstream"], version)
+    if not place:
+        counts = Counter(origin.source for origin in origins)
+        numbers = ", ".join(f"{counts[source]} {words}" for source, words in _COUNTED.items() if counts[source])
+        say(f"{len(origins)} fields: {numbers}" if origins else "no fields", on_stdout=True)
+
+
+_COUNTED: Final[Mapping[ValueSource, str]] = {
+    "upstream": "from upstream",
+    "local": "edited locally",
+    "function": "made by functions",
+    "choice": "chosen in conflicts",
+}
+
+
+def _show_origins(origins: Sequence[FieldOrigin], version: str) -> None:
+    width = width_of(sys.stdout)
+    for heading, group in groupby(origins, lambda origin: f"{origin.file}: {origin.resource}"):
+        click.secho(line(heading), bold=True)
+        fields = [(f"{format_path(o.path)} = {_shown(o.value)}", _explanation(o, version)) for o in group]
+        if len(fields) > 1 and len({explanation for _, explanation in fields}) == 1:
+            # Most often a resource that was added.
+            fields = [(f"{len(fields)} fields", fields[0][1])]
+        for field, explanation in fields:
+            click.echo(fit(line(f"  {field}: {explanation}"), width, 6))
+
+
+def _shown(value: Value) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False))
+
+
+def _explanation(origin: FieldOrigin, version: str) -> str:
+    commit = origin.commit
+    if origin.source == "function":
+        return f"made by {origin.by}"
+    if origin.source == "upstream":
+        since = commit.version if commit is not None else ""
+        return f"upstream {version}" + (f", since {since}" if since and since != version else "")
+    why = f"chosen in {origin.by}" if origin.source == "choice" else "local"
+    if commit is None:
+        return f"{why}, not committed"
+    day = datetime.fromtimestamp(commit.time, UTC).date().isoformat()
+    return f"{why}: {day}, {commit.author}, '{commit.subject}' ({commit.id[:7]})"

@@ -1,0 +1,291 @@
+"""What local changed in its resources becomes patches of its own pipeline (D2), and edits of the files again.
+
+Whatever is declared renders to the same values as before: that is proved on the new package before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from posixpath import dirname, join, normpath
+
+from krm_merge.functions import read_pipeline
+from krm_merge.functions.edit_items import REMOVED, without_bookkeeping
+from krm_merge.functions.patch_resources import patch_document, patches_between
+from krm_merge.functions.pipeline import own_edit
+from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
+from krm_merge.merge import CRD, Folders, Member, Policy, Schemas, comments_in, match_resources
+from krm_merge.packages import (
+    Changed,
+    Changes,
+    File,
+    PackageError,
+    PackageVersion,
+    Tree,
+    add_function,
+    config_paths,
+    is_kptfile,
+    remove_function,
+    upstream_of,
+)
+from krm_merge.schema import is_bookkeeping
+from krm_merge.text import (
+    NO_COMMENTS,
+    MappingNode,
+    Object,
+    SequenceNode,
+    Value,
+    from_value,
+    joined,
+    read,
+    same,
+    to_value,
+    yaml_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredEdits:
+    """What becomes of the files, and of how many resources edits are declared, or are edits again."""
+
+    changes: Changes = field(default_factory=dict)
+    resources: Sequence[str] = ()
+    results: Results = field(default_factory=Results)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edited:
+    """A resource that local changed or deleted, with its values after the functions: upstream's and local's."""
+
+    original: Member
+    local: Member | None
+    before: Object
+    after: Object
+
+
+class _Package:
+    """A version of a package with what its own functions make of its resources."""
+
+    def __init__(self, name: str, tree: Tree) -> None:
+        version = PackageVersion(name, tree)
+        self.tree = tree
+        self.kptfiles = version.kptfiles()
+        self.documents = version.resources(Folders((), Policy()))
+        self.texts = version.documents
+        self.pipeline = read_pipeline(self.kptfiles, self.documents)
+        self.members = [member for document in self.documents if (member := document.member()) is not None]
+
+    def rendered(self, member: Member) -> Object:
+        """The value of a resource after the functions, empty where one removes it."""
+        value = None if self.pipeline is None else self.pipeline.rendered(member)
+        return without_bookkeeping(_value(member) if value is None else value)
+
+    def definitions(self) -> Iterator[MappingNode]:
+        """The CustomResourceDefinitions."""
+        return (member.root for member in self.members if member.identity.kind == CRD)
+
+
+def declare(
+    local: Tree, original: Tree, path: str, image: str, is_chosen: Callable[[Identity], bool] = lambda _: True
+) -> DeclaredEdits:
+    """Declares what local changed in the chosen resources in the PatchResources at a path, run by an image.
+
+    The resources have upstream's text then, but for comments of local. What no patch can say stays an edit, with a
+    warning. Raises PackageError where the package would not render to what it is.
+    """
+    ours, theirs = _Package("local", local), _Package("original", original)
+    results = Results()
+    edited = [edit for edit in _edits(ours, theirs, results) if is_chosen(edit.original.identity)]
+    patches = patches_between(
+        [_rendered_resource(edit.before, edit.original) for edit in edited],
+        [_rendered_resource(edit.after, edit.local) for edit in edited if edit.local is not None],
+        ours.definitions,
+        results,
+    )
+    if not patches or results.errors:
+        return DeclaredEdits(results=results)
+    config = _with_patches(ours, path, patches)
+    returned = {edit.local: _returned(edit.original, edit.local) for edit in edited if edit.local is not None}
+    for member, text in returned.items():
+        if lost := [comment for comment in comments_in(member.text) if comment not in text]:
+            message = f"{_name(member)}: {', '.join(lost)} has no place beside upstream's values; write it in {path}"
+            results.warning(message, file=member.place, rule="V8")
+    changes = {**_with_documents(ours, returned, original), **_declared(local, path, config, image)}
+    declared = _Package("declared", Changed(local, changes))
+    expected = {edit.local: edit.after for edit in edited if edit.local is not None}
+    _prove(ours, declared, expected, path)
+    for edit in edited:
+        if edit.local is None and declared.rendered(edit.original):
+            raise PackageError(f"{_name(edit.original)}: a patch that removes it does not; nothing was changed")
+    return DeclaredEdits(changes, [_name(edit.original) for edit in edited], results)
+
+
+def undeclare(local: Tree, path: str) -> DeclaredEdits:
+    """Makes edits of the files again what the PatchResources at a path declares. Raises PackageError."""
+    ours = _Package("local", local)
+    config = _declared_config(ours, path)
+    edit = None if config is None else own_edit(_value(config), "", ours.documents)
+    if edit is None:
+        raise PackageError(f"{path}: no PatchResources that can be read; name the file of a declaration with --patch")
+    texts: dict[Member, str | None] = {}
+    for member in ours.members:
+        resource = Resource.from_tree(member.root, member.place)
+        fate = edit(resource)
+        if fate == REMOVED or resource.is_changed:
+            texts[member] = None if fate == REMOVED else resource.text()
+    changes = {**_with_documents(ours, texts, {}), **remove_function(local, path)}
+    edited = _Package("edited", Changed(local, changes))
+    _prove(ours, edited, {}, path)
+    return DeclaredEdits(changes, [_name(member) for member in texts])
+
+
+def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edited]:
+    """What local changed in resources of upstream, and of which a patch can say it; reports the rest."""
+    configs = {
+        normpath(join(dirname(file), path))
+        for file in filter(is_kptfile, ours.tree)
+        for path in config_paths(ours.tree[file].data)
+    }
+    nested = _followed_elsewhere(ours.tree)
+    known = [member for member in theirs.members if not member.place.startswith(nested)]
+    here = [member for member in ours.members if not member.place.startswith(nested)]
+    times = _times(map(_name, here))
+    for original, _, local in match_resources(known, known, here, Folders((), Policy()), None, ours.pipeline).triples:
+        if original is None or (local or original).place in configs:
+            # Functions are configured before patches run.
+            continue
+        before, after = ours.rendered(original), {} if local is None else ours.rendered(local)
+        if not before or same(before, after):
+            continue
+        if local is not None and (_identity(before) != _identity(after) or times[_name(local)] > 1):
+            why = "renamed here" if times[_name(local)] == 1 else "there several times"
+            message = f"{_name(local)}: {why}; it stays an edit of {local.place}"
+            results.warning(message, file=local.place, rule="P9")
+            continue
+        yield _Edited(original, local, before, after)
+
+
+def _followed_elsewhere(tree: Tree) -> tuple[str, ...]:
+    """The folders of packages inside that follow an upstream of their own."""
+    inside = (path for path in tree if is_kptfile(path) and path != KPTFILE)
+    return tuple(f"{dirname(path)}/" for path in inside if upstream_of(tree[path].data) is not None)
+
+
+def _times(names: Iterable[str]) -> Mapping[str, int]:
+    times: dict[str, int] = {}
+    for name in names:
+        times[name] = times.get(name, 0) + 1
+    return times
+
+
+def _name(member: Member) -> str:
+    return str(Resource.from_tree(member.root).ref)
+
+
+def _value(member: Member) -> Object:
+    value = to_value(member.root)
+    assert isinstance(value, dict)
+    return value
+
+
+def _identity(value: Object) -> Identity:
+    root = from_value(value)
+    assert isinstance(root, MappingNode)
+    return identity_of(root)
+
+
+def _rendered_resource(value: Object, member: Member) -> Resource:
+    root = from_value(value)
+    assert isinstance(root, MappingNode)
+    return Resource.from_tree(root, member.place, member.index)
+
+
+def _returned(original: Member, local: Member) -> str:
+    """Upstream's text of a resource; where local has comments or notes of its own, local's with upstream's values."""
+    annotations = _annotations(local)
+    notes: Object = {name: text for name, text in annotations.items() if is_bookkeeping(name)}
+    if not notes and not set(comments_in(local.text)) - set(comments_in(original.text)):
+        return original.text
+    value = _value(original)
+    if notes:
+        metadata = value["metadata"]
+        assert isinstance(metadata, dict)
+        value = {**value, "metadata": {**metadata, "annotations": {**_annotations(original), **notes}}}
+    resource = Resource.from_tree(local.root)
+    schema = Schemas(lambda: ()).of(local)
+    resource.change(_value(local), value, schema.merge_keys)
+    return resource.text()
+
+
+def _annotations(member: Member) -> Object:
+    metadata = _value(member).get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _with_documents(package: _Package, texts: Mapping[Member, str | None], original: Tree) -> dict[str, File | None]:
+    """The files with other texts for some of their resources, without those that have none."""
+    by_place: dict[str, dict[int, str | None]] = {}
+    for member, text in texts.items():
+        by_place.setdefault(member.place, {})[member.index] = text
+    changes: dict[str, File | None] = {}
+    for place, by_index in by_place.items():
+        file = package.tree[place]
+        documents = [by_index.get(at, data) for at, data in enumerate(package.texts[place])]
+        parts = [part.encode() if isinstance(part, str) else part for part in documents if part is not None]
+        data = joined(parts, file.data)
+        same_as_upstream = place in original and package.tree[place].mode == original[place].mode
+        if same_as_upstream and data.strip() == original[place].data.strip():
+            data = original[place].data
+        changes[place] = File(data, file.mode) if parts else None
+    return changes
+
+
+def _declared_config(package: _Package, path: str) -> Member | None:
+    """The functionConfig at a path, None where the package has no such file. Raises PackageError for another file."""
+    if path not in package.tree:
+        return None
+    members = [member for member in package.members if member.place == path]
+    if len(members) != 1 or members[0].identity.kind != "PatchResources":
+        raise PackageError(f"{path} holds something else than one PatchResources; name another file with --patch")
+    return members[0]
+
+
+def _with_patches(package: _Package, path: str, patches: Sequence[Value]) -> bytes:
+    """The text of a PatchResources with these patches behind those that it has."""
+    config = _declared_config(package, path)
+    document = yaml_of(patch_document(patches))
+    if config is None:
+        return document.encode()
+    resource = Resource.from_tree(config.root)
+    declared, added = config.root.get("patches"), read(document)
+    new = added.get("patches") if isinstance(added, MappingNode) else None
+    if not isinstance(declared, SequenceNode) or not isinstance(new, SequenceNode):
+        raise PackageError(f"{path}: patches is no list; nothing was changed")
+    last = declared.items[-1] if declared.items else None
+    for item in new.items:
+        resource.editor.insert(declared, item, last, NO_COMMENTS)
+        last = item
+    return resource.text().encode()
+
+
+def _declared(local: Tree, path: str, config: bytes, image: str) -> Changes:
+    """The changes that declare the PatchResources at a path; a function that runs it already keeps its place."""
+    if path in config_paths(local[KPTFILE].data):
+        return {path: File(config, local[path].mode)}
+    return add_function(local, config, image, path, comes_last=True)
+
+
+def _prove(before: _Package, after: _Package, expected: Mapping[Member, Object], path: str) -> None:
+    """Raises PackageError where a resource would not render to what it is now, or to what is expected of it."""
+    by_place = {(member.place, member.index): member for member in after.members}
+    for member in before.members:
+        if member.place == path:
+            continue
+        target = expected.get(member) or before.rendered(member)
+        now = by_place.get((member.place, member.index))
+        if not same(target, {} if now is None else after.rendered(now)):
+            raise PackageError(
+                f"{member.place}: {_name(member)} would not render to what it is now; name the resources that can be "
+                "declared with --resource. Nothing was changed"
+            )

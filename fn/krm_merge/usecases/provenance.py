@@ -1,0 +1,266 @@
+"""Where each value of a package comes from (D3): its upstream, a commit, a function of its pipeline, a choice.
+
+Computed from the Kptfile, the pipeline, the MergePolicy and git's history; nothing is kept beside them. git is the
+edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from posixpath import join
+from typing import Literal, TypeAlias
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.functions import read_pipeline
+from krm_merge.git.program import GitError, WorkingTree
+from krm_merge.krm import KPTFILE, FieldPath, Resource, Step, format_path
+from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources
+from krm_merge.packages import KptfileText, PackageError, PackageVersion, Tree
+from krm_merge.policy import PackagePolicy, find_policy
+from krm_merge.safe_text import REDACTED
+from krm_merge.schema import Schema, Secrecy, is_bookkeeping
+from krm_merge.text import MappingNode, Node, SequenceNode, Value, from_value, key_text, resolved, to_value
+
+ValueSource: TypeAlias = Literal["upstream", "local", "function", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommit:
+    """A commit that wrote lines of a package; `time` is in seconds since 1970.
+
+    `version` is the version of upstream that the package had with it, '' where it followed none.
+    """
+
+    id: str
+    author: str
+    time: int
+    subject: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOrigin:
+    """A field of a resource, and the source of its value.
+
+    `by` is the name of the function, or the file of the choice; `commit` wrote the line, None where it is not
+    committed.
+    """
+
+    file: str
+    resource: str
+    path: FieldPath
+    value: Value
+    source: ValueSource
+    by: str = ""
+    commit: LineCommit | None = None
+
+    def to_value(self) -> dict[str, Value]:
+        """As JSON has it."""
+        value: dict[str, Value] = {"file": self.file, "resource": self.resource, "path": format_path(self.path)}
+        value |= {"value": self.value, "source": self.source, "by": self.by, "commit": None}
+        if (commit := self.commit) is not None:
+            value["commit"] = {
+                "id": commit.id,
+                "author": commit.author,
+                "time": commit.time,
+                "subject": commit.subject,
+                "version": commit.version,
+            }
+        return value
+
+
+LineHistory: TypeAlias = Callable[[str], Sequence[LineCommit | None]]
+"""The commit of each line of a file of a package; None for lines that are not committed."""
+
+
+def field_origins(
+    local: Tree, original: Tree, history: LineHistory, is_asked: Callable[[str], bool]
+) -> Iterator[FieldOrigin]:
+    """The origin of every field of the resources in the files that are asked for, in the order of the files.
+
+    `original` is the version of upstream that the package was merged with last, empty where it follows none.
+    """
+    ours, theirs = PackageVersion("local", local), PackageVersion("original", original)
+    kptfiles = ours.kptfiles()
+    folders = Folders((), Policy())
+    here, there = ours.resources(folders), theirs.resources(folders)
+    pipeline, policy = read_pipeline(kptfiles, here), find_policy(local)
+    schemas = Schemas(lambda: definitions_in(here))
+    before, now = ([member for d in documents if (member := d.member()) is not None] for documents in (there, here))
+    matched = match_resources(before, before, now, folders, None, pipeline)
+    upstream_of = {member: upstream for upstream, _, member in matched.triples}
+    for member in now:
+        if not is_asked(member.place):
+            continue
+        upstream = upstream_of.get(member)
+        versions: list[_Version] = [("", None if upstream is None else upstream.root)]
+        if pipeline is not None and upstream is not None:
+            try:
+                versions += [(name, from_value(value)) for name, value in pipeline.steps(upstream)]
+            except (KrmMergeError, ValueError):
+                # The render reports it.
+                del versions[1:]
+        first_line = sum(document.count(b"\n") for document in ours.documents[member.place][: member.index])
+        lines = _Lines(history(member.place)[first_line:])
+        yield from _Fields(member, schemas.of(member), policy, lines).below(member.root, versions, ())
+
+
+_Version: TypeAlias = tuple[str, "Node | None"]
+"""What one function made of a node, by its name; upstream's comes first and has none."""
+
+
+class _Lines:
+    """The commits of the lines of a document."""
+
+    def __init__(self, commits: Sequence[LineCommit | None]) -> None:
+        self._commits = commits
+
+    def commit(self, node: Node) -> LineCommit | None:
+        """The newest commit of the lines of a value."""
+        if node.source is None:
+            return None
+        text = node.source.text
+        first = text.count("\n", 0, node.start)
+        last = first + text.rstrip("\n").count("\n", node.start, max(node.start, node.end - 1))
+        commits = self._commits[first : last + 1]
+        newest: LineCommit | None = None
+        for commit in commits:
+            if commit is None:
+                return None
+            newest = commit if newest is None or commit.time > newest.time else newest
+        return newest
+
+
+class _Fields:
+    """The fields of one resource, beside what upstream has there and what each function makes of it."""
+
+    def __init__(self, member: Member, schema: Schema, policy: PackagePolicy, lines: _Lines) -> None:
+        self._member = member
+        self._schema = schema
+        self._policy = policy
+        self._lines = lines
+        self._resource = str(Resource.from_tree(member.root).ref)
+        self._secrecy = Secrecy((member.root,), policy.redactions)
+
+    def below(self, node: Node, versions: Sequence[_Version], path: FieldPath) -> Iterator[FieldOrigin]:
+        """The fields of a node, kpt's notes left out."""
+        if isinstance(node, MappingNode) and node.fields:
+            for entry in node.fields.values():
+                name = key_text(entry.key)
+                if path != ("metadata", "annotations") or not is_bookkeeping(name):
+                    inside = [(by, _field(version, name)) for by, version in versions]
+                    yield from self.below(resolved(entry.value), inside, (*path, name))
+        elif isinstance(node, SequenceNode) and node.items:
+            keys = self._schema.merge_keys(path)
+            for at, item in enumerate(map(resolved, node.items)):
+                key = _key(item, keys)
+                step: Step = at if key is None else tuple(zip(keys, key, strict=True))
+                inside = [(by, _element(version, item, at, keys)) for by, version in versions]
+                yield from self.below(item, inside, (*path, step))
+        else:
+            source, by = self._source(node, versions, path)
+            commit = self._lines.commit(node)
+            # M6
+            value = REDACTED if self._secrecy.hides(path, (node,)) else to_value(node)
+            yield FieldOrigin(self._member.place, self._resource, path, value, source, by, commit)
+
+    def _source(self, node: Node, versions: Sequence[_Version], path: FieldPath) -> tuple[ValueSource, str]:
+        """The last function that made the value, else upstream, else a choice, else an edit."""
+        if _is_same(node, versions[-1][1]):
+            makers = [by for (_, before), (by, after) in pairwise(versions) if not _is_same(after, before)]
+            return ("function", makers[-1]) if makers else ("upstream", "")
+        if _is_same(node, versions[0][1]):
+            # It was not rendered since.
+            return "upstream", ""
+        chosen = self._policy.resolutions.at([self._member.identity], path)
+        return ("choice", self._policy.file) if chosen else ("local", "")
+
+
+def _is_same(first: Node | None, second: Node | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.canonical == second.canonical
+
+
+def _field(node: Node | None, name: str) -> Node | None:
+    node = None if node is None else resolved(node)
+    value = node.get(name) if isinstance(node, MappingNode) else None
+    return None if value is None else resolved(value)
+
+
+def _element(node: Node | None, item: Node, at: int, keys: Sequence[str]) -> Node | None:
+    """The element of another version that an item is: by its keys, else equal to it, else at its position."""
+    node = None if node is None else resolved(node)
+    items = list(map(resolved, node.items)) if isinstance(node, SequenceNode) else []
+    if (key := _key(item, keys)) is not None:
+        return next((other for other in items if _key(other, keys) == key), None)
+    equal = next((other for other in items if _is_same(other, item)), None)
+    return equal if equal is not None or at >= len(items) else items[at]
+
+
+def _key(item: Node, keys: Sequence[str]) -> tuple[str, ...] | None:
+    values = [item.get(key) if isinstance(item, MappingNode) else None for key in keys]
+    texts = [key_text(resolved(value)) for value in values if value is not None]
+    return tuple(texts) if keys and len(texts) == len(keys) else None
+
+
+def line_history(package: Path) -> LineHistory:
+    """The history of a package's files from git; of files outside of a repository no line is committed."""
+    try:
+        working_tree = WorkingTree.around(package)
+    except GitError as error:
+        raise PackageError(f"{package}: {error}") from None
+    folder = "" if working_tree is None else package.resolve().relative_to(working_tree.top).as_posix()
+
+    @cache
+    def version(commit: str) -> str:
+        assert working_tree is not None
+        try:
+            kptfile = working_tree.output(["show", f"{commit}:{join(folder, KPTFILE).removeprefix('./')}"])
+            lock = KptfileText(kptfile, KPTFILE).lock
+        except (GitError, PackageError):
+            return ""
+        return "" if lock is None else lock.ref
+
+    def commits(path: str) -> list[LineCommit | None]:
+        if working_tree is None:
+            return []
+        try:
+            place = join(folder, path).removeprefix("./")
+            answer = working_tree.output(["blame", "--porcelain", "--no-textconv", "--", place])
+        except GitError:
+            # It is not committed.
+            return []
+        return _read_blame(answer.decode("utf-8", "surrogateescape"), version)
+
+    return commits
+
+
+def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit | None]:
+    """The commit of each line; git describes a commit where it names it first."""
+    commits: dict[str, LineCommit | None] = {}
+    lines: list[LineCommit | None] = []
+    name, about = "", dict[str, str]()
+    for line in answer.split("\n")[:-1]:
+        if not name:
+            name, about = line.split(" ", 1)[0], {}
+        elif line.startswith("\t"):
+            if name not in commits:
+                known = name.strip("0") != ""
+                commits[name] = _commit(name, about, version) if known else None
+            lines.append(commits[name])
+            name = ""
+        else:
+            field, _, text = line.partition(" ")
+            about[field] = text
+    return lines
+
+
+def _commit(name: str, about: dict[str, str], version: Callable[[str], str]) -> LineCommit:
+    return LineCommit(
+        name, about.get("author", ""), int(about.get("author-time", 0)), about.get("summary", ""), version(name)
+    )

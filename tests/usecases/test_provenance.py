@@ -1,0 +1,148 @@
+"""D3: where each value of a package comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krm_merge.krm import format_path
+from krm_merge.packages import Directory, File, Tree
+from krm_merge.safe_text import REDACTED
+from krm_merge.usecases import FieldOrigin, field_origins, line_history
+from packages.repositories import Repository
+
+UPSTREAM = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25
+        args: [-a, -b]
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: keys\nstringData:\n  key: hunter2\n"
+
+
+def kptfile(version: str) -> str:
+    git = f"repo: https://example.com/r, directory: /, ref: {version}"
+    return f"""\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: web
+upstream:
+  type: git
+  git: {{{git}}}
+upstreamLock:
+  type: git
+  git: {{{git}, commit: {"1" * 40}}}
+pipeline:
+  mutators:
+  - image: gcr.io/kpt-fn/set-labels:v0.2.0
+    configMap: {{team: red}}
+  - image: gcr.io/kpt-fn/set-annotations:v0.2.0
+    name: notes
+    configMap: {{note: here}}
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package that was fetched at v1, updated to v2, rendered, and edited, some of it without a commit."""
+    repository = Repository.at(tmp_path / "fork")
+    repository.commit({"web/Kptfile": kptfile("v1"), "web/web.yaml": UPSTREAM.replace("1.25", "1.24")})
+    repository.commit({"web/Kptfile": kptfile("v2"), "web/web.yaml": UPSTREAM})
+    rendered = UPSTREAM.replace(
+        "  name: web\nspec", "  name: web\n  labels:\n    team: red\n  annotations:\n    note: here\nspec"
+    )
+    edited = rendered.replace("replicas: 1", "replicas: 5").replace("[-a, -b]", "[-a, -c]")
+    repository.commit({"web/web.yaml": edited, "web/keys.yaml": SECRET})
+    (repository.path / "web/web.yaml").write_text(
+        edited.replace("kind: Dep", "# ours\nkind: Dep") + "      paused: true\n"
+    )
+    return repository.path / "web"
+
+
+ORIGINAL: Tree = {"web.yaml": File(UPSTREAM.encode()), "Kptfile": File(kptfile("v2").encode())}
+
+
+def origins(package: Path, original: Tree = ORIGINAL) -> dict[str, FieldOrigin]:
+    found = field_origins(Directory(package), original, line_history(package), lambda _: True)
+    return {f"{origin.file}:{format_path(origin.path)}": origin for origin in found}
+
+
+def test_every_field_has_an_origin(package: Path) -> None:
+    by_place = origins(package)
+    sources = {place.removeprefix("web.yaml:"): (o.source, o.by) for place, o in by_place.items()}
+    container = "spec.template.spec.containers[name=web]"
+    labels = "function", "set-labels"
+    assert sources == {
+        "apiVersion": ("upstream", ""),
+        "kind": ("upstream", ""),
+        "metadata.name": ("upstream", ""),
+        "metadata.labels.team": labels,
+        "metadata.annotations.note": ("function", "notes"),
+        "spec.replicas": ("local", ""),
+        f"{container}.name": ("upstream", ""),
+        f"{container}.image": ("upstream", ""),
+        f"{container}.args[0]": ("upstream", ""),
+        f"{container}.args[1]": ("local", ""),
+        "spec.template.spec.paused": ("local", ""),
+        **dict.fromkeys((f"keys.yaml:{name}" for name in ("apiVersion", "kind", "metadata.name")), ("local", "")),
+        "keys.yaml:stringData.key": ("local", ""),
+    }
+
+
+def test_lines_have_their_commits(package: Path) -> None:
+    by_place = origins(package)
+    container = "web.yaml:spec.template.spec.containers[name=web]"
+    image, name, replicas = (
+        by_place[place].commit for place in (f"{container}.image", f"{container}.name", "web.yaml:spec.replicas")
+    )
+    assert image is not None
+    assert name is not None
+    assert replicas is not None
+    # The versions of upstream that brought the values.
+    assert (name.version, image.version) == ("v1", "v2")
+    assert (replicas.subject, replicas.version) == ("version", "v2")
+    assert by_place["web.yaml:spec.template.spec.paused"].commit is None
+
+
+def test_values_of_secrets_stay_hidden(package: Path) -> None:
+    assert origins(package)["keys.yaml:stringData.key"].value == REDACTED
+
+
+def test_a_choice_is_named(package: Path) -> None:
+    (package / "merge-policy.yaml").write_text(
+        """\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: MergePolicy
+metadata: {name: policy, annotations: {config.kubernetes.io/local-config: "true"}}
+resolutions:
+- {resource: {apiVersion: apps/v1, kind: Deployment, name: web}, path: spec.replicas, choice: local,
+   nature: value, fingerprint: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+"""
+    )
+    origin = origins(package)["web.yaml:spec.replicas"]
+    assert (origin.source, origin.by) == ("choice", "merge-policy.yaml")
+
+
+def test_a_package_without_git_and_upstream_is_local(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(UPSTREAM)
+    found = origins(tmp_path, {})
+    assert {(o.source, o.commit) for o in found.values()} == {("local", None)}
+    assert found["web.yaml:spec.replicas"].to_value() == {
+        "file": "web.yaml",
+        "resource": "Deployment web",
+        "path": "spec.replicas",
+        "value": 1,
+        "source": "local",
+        "by": "",
+        "commit": None,
+    }
