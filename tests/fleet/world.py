@@ -81,9 +81,9 @@ class World:
             made.append(work.bare(self.place / "forge" / f"{number:03}.git").path)
         return made
 
-    def fleet(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def fleet(self, *arguments: str | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of `krm-merge fleet`."""
-        return krm_merge("fleet", *arguments, cwd=self.place, stdin=stdin)
+        return krm_merge("fleet", *arguments, cwd=self.place, stdin=stdin, **environment)
 
     def planned(self, *arguments: str | Path, directory: str = "campaign") -> str:
         """A campaign for the packages of the working tree, or for what the arguments name."""

@@ -63,6 +63,7 @@ class Pull:
     """New and former name, '' where it has the same."""
     state: str = "open"
     merged: str = ""
+    merged_at: str = "2026-01-02T03:04:05Z"
     fork: str | None = None
     """Whose fork it is from, '' where that was deleted."""
     comments: list[str] = field(default_factory=list)

@@ -93,7 +93,7 @@ def _shown(name: str, pull: Pull) -> Json:
         "body": pull.body,
         "user": None if pull.author is None else {"login": pull.author},
         "merged": bool(pull.merged),
-        "merged_at": "2026-01-02T03:04:05Z" if pull.merged else None,
+        "merged_at": pull.merged_at if pull.merged else None,
         "merge_commit_sha": pull.merged or None,
         "head": {"ref": pull.source, "sha": pull.head, "repo": repository if pull.fork is None else of_fork},
         "base": {"ref": pull.target, "sha": "0" * 40, "repo": repository},

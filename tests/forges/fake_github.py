@@ -131,7 +131,7 @@ class FakeGitHub(FakeForge):
             "title": pull.title,
             "body": pull.body,
             "user": None if pull.author is None else {"login": pull.author},
-            "merged_at": "2026-01-02T03:04:05Z" if pull.merged else None,
+            "merged_at": pull.merged_at if pull.merged else None,
             # Of what is not merged, GitHub shows a commit that was made to try it.
             "merge_commit_sha": pull.merged or "e" * 40,
             "changed_files": len(pull.files),

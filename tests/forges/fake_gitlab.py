@@ -114,7 +114,7 @@ def _shown(pull: Pull) -> Json:
         "title": f"{_MARK if pull.draft else ''}{pull.title}",
         "description": pull.body,
         "author": None if pull.author is None else {"username": pull.fork or pull.author},
-        "merged_at": "2026-01-02T03:04:05.678Z" if pull.merged else None,
+        "merged_at": pull.merged_at.replace("Z", ".678Z") if pull.merged else None,
         "merge_commit_sha": pull.merged or None,
         "squash_commit_sha": None,
         "sha": pull.head,

@@ -28,8 +28,8 @@ _SECONDS = len("2026-01-02T03:04:05")
 class LedgerRequest:
     """A pull request of a target, or with the number 0 a branch without one.
 
-    `version` is the commit of upstream and `result` the merged result that it was last for, `commit` what we pushed,
-    '' where that is unknown. `merged_at` and `looked_at` are times in UTC.
+    `version` is the commit of upstream and `result` the merged result that it was last for, `commit` what we pushed, or
+    what was merged, '' where that is unknown. `merged_at` and `looked_at` are times in UTC.
     """
 
     target: str

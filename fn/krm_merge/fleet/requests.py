@@ -166,7 +166,7 @@ class PullRequests:
             pull = forge.create(address, branch, proposal.onto, mark.title, text, draft=proposal.is_draft)
         before = mark_in(pull.body)
         title = pull.title if before and pull.title != before.title else mark.title
-        text = with_part(pull.body if before else "", mark, proposal.body)
+        text = with_part(pull.body, mark, proposal.body)
         if self.is_dry_run:
             return pull
         if (pull.title, pull.body.strip()) != (title, text.strip()):
@@ -207,6 +207,9 @@ def observe(
             before = LedgerRequest(entry.target, pull.number, address, version, result, "", "open")
         if mark is not None:
             before = replace(before, version=mark.version, result=mark.result or before.result)
+        if pull.state == "merged":
+            # Commits that people added to the branch were merged with it.
+            before = replace(before, commit=pull.head or before.commit)
         rows.append(replace(before, state=pull.state, merged_at=pull.merged_at, looked_at=at))
     return rows, [request for request in known_requests.values() if request.state in ("open", "unknown")]
 

@@ -122,6 +122,26 @@ def test_what_people_wrote_is_kept(world: World, places: list[Path]) -> None:
     assert pulls(places[1])[0]["title"] == "Update deploy/shop to main"
 
 
+def test_a_branch_that_was_merged_with_commits_of_people_is_used_again(world: World, places: list[Path]) -> None:
+    person = world.place / "person"
+    git(world.place, "clone", "--quiet", "--branch", BRANCH, str(places[0]), str(person))
+    (person / "README.md").write_text("by hand\n")
+    git(person, "commit", "--quiet", "--all", "--message=by hand")
+    git(person, "push", "--quiet")
+    end(world, places[0], "merge")
+    release(world, "three")
+    night(world)
+    assert [pull["state"] for pull in pulls(places[0])] == ["merged", "open"]
+    assert git(places[0], "show", f"{BRANCH}:README.md") == "by hand\n"
+
+
+def test_text_of_people_in_place_of_ours_is_kept(world: World, places: list[Path]) -> None:
+    edited(places[0], body="Ask Kim first.")
+    release(world, "three")
+    night(world)
+    assert pulls(places[0])[0]["body"].startswith("Ask Kim first.\n\n<!-- krm-merge {")
+
+
 def test_a_dry_run_writes_nothing(world: World, places: list[Path]) -> None:
     end(world, places[0], "close")
     before = content(world.place / "campaign")
