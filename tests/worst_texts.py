@@ -165,7 +165,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.transport.seconds": (Worst("1"),),
     "forges.hosted.transport.__init__": (Worst("a"),),
     "forges.hosted.transport._clean": LETTERS,
-    "forges.tokens.variable_of": LETTERS,
     "functions.merge_package._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
     "functions.merge_files._MARK": (
         Worst(" "),

@@ -31,8 +31,9 @@ def test_a_month(world: World, seed: int, monkeypatch: pytest.MonkeyPatch) -> No
         for day in range(DAYS):
             if day % WEEK == 0:
                 month.release()
-            ACCIDENTS.get(day, lambda month: None)(month)
-            with OUTAGES.get(day, lambda month: nullcontext())(month):
+            if day in ACCIDENTS:
+                ACCIDENTS[day](month)
+            with OUTAGES[day](month) if day in OUTAGES else nullcontext():
                 month.night(is_killed=day in KILLS)
             month.check()
             month.day()

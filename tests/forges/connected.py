@@ -16,7 +16,7 @@ from krm_merge.forges.hosted.forgejo import Forgejo
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.hosted.gitlab import GitLab
 from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, Patience
-from krm_merge.forges.tokens import Token
+from krm_merge.git.program import Token
 
 NOW = 1_767_323_045.0  # 2026-01-02 03:04:05Z
 FEW = 3

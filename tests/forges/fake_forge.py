@@ -67,6 +67,11 @@ class Pull:
     fork: str | None = None
     """Whose fork it is from, '' where that was deleted."""
     comments: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    reviewers: list[str] = field(default_factory=list)
+    assignees: list[str] = field(default_factory=list)
+    checks: str = ""
+    """As the forge calls it, '' for none."""
     author: str | None = "bot"
 
 

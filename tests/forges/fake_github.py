@@ -50,6 +50,17 @@ class FakeGitHub(FakeForge):
             case "GET", "pulls", "/files":
                 listed = [{"filename": new, **({"previous_filename": old} if old else {})} for new, old in pull.files]
                 return self._paged(seen, listed)
+            case "GET", "issues", None:
+                return 200, {}, {"number": pull.number, "url": f"{self.api}/repos/{name}/issues/{pull.number}"}
+            case "POST", "issues", "/labels":
+                pull.labels += seen.body["labels"] if isinstance(seen.body, dict) else seen.body
+                return 200, {}, [{"name": label} for label in pull.labels]
+            case "POST", "issues", "/assignees":
+                pull.assignees += seen.body["assignees"]
+                return 201, {}, {"number": pull.number}
+            case "POST", "pulls", "/requested_reviewers":
+                pull.reviewers += [*seen.body["reviewers"], *seen.body["team_reviewers"]]
+                return 201, {}, self._shown(name, pull)
             case "GET", "issues", "/comments":
                 return self._paged(seen, [{"body": text} for text in pull.comments])
             case "POST", "issues", "/comments":
@@ -76,6 +87,8 @@ class FakeGitHub(FakeForge):
         return repository.opened(source, target, asked["title"], asked["body"], draft=asked["draft"])
 
     def _graphql(self, asked: Json) -> Json:
+        if "statusCheckRollup" in asked["query"]:
+            return self._rollup(**asked["variables"])
         if asked["query"].startswith("query("):
             return self._latest(asked)
         name, _, number = asked["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
@@ -88,6 +101,11 @@ class FakeGitHub(FakeForge):
             return {"data": None, "errors": [{"type": "UNPROCESSABLE", "message": "Pull request is closed"}]}
         pull.draft = to_draft
         return {"data": {operation: {"clientMutationId": None, "pullRequest": {"isDraft": to_draft}}}}
+
+    def _rollup(self, owner: str, name: str, number: int) -> Json:
+        pull = self.repositories[f"{owner}/{name}"].pulls[number - 1]
+        commit = {"statusCheckRollup": {"state": pull.checks} if pull.checks else None}
+        return {"data": {"repository": {"pullRequest": {"commits": {"nodes": [{"commit": commit}]}}}}}
 
     def _latest(self, asked: Json) -> Json:
         """Asked for many repositories, each with an alias; one that is hidden is null, and an error."""

@@ -18,6 +18,9 @@ class FakeGitLab(FakeForge):
     def _answer(self, seen: Seen) -> Answer:
         if (owned := self._owned(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
             return owned
+        if seen.path == f"{self.prefix}/users":
+            name = seen.query["username"]
+            return 200, {}, [] if name == "nobody" else [{"id": _id_of(name), "username": name}]
         if seen.path == f"{self.prefix}/merge_requests":
             return self._everywhere(seen)
         found = re.fullmatch(
@@ -65,6 +68,10 @@ class FakeGitLab(FakeForge):
                 if "title" in seen.body:
                     pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
                 pull.body = seen.body.get("description", pull.body)
+                pull.labels += filter(None, seen.body.get("add_labels", "").split(","))
+                names = {_id_of(name): name for name in ("kim", "sam")}
+                pull.reviewers = [names[number] for number in seen.body.get("reviewer_ids", [])] or pull.reviewers
+                pull.assignees = [names[number] for number in seen.body.get("assignee_ids", [])] or pull.assignees
                 if seen.body.get("state_event") == "close":
                     pull.state = "closed"
                 return 200, {}, _shown(pull)
@@ -79,6 +86,10 @@ class FakeGitLab(FakeForge):
                 pull.comments.append(seen.body["body"])
                 return 201, {}, {"id": 1, "body": seen.body["body"], "system": False}
         raise NOT_FOUND
+
+
+def _id_of(name: str) -> int:
+    return int.from_bytes(name.encode())
 
 
 def _created(repository: FakeRepository, asked: Json) -> Pull:
@@ -118,6 +129,9 @@ def _shown(pull: Pull) -> Json:
         "merge_commit_sha": pull.merged or None,
         "squash_commit_sha": None,
         "sha": pull.head,
+        "reviewers": [{"id": _id_of(name)} for name in pull.reviewers],
+        "assignees": [{"id": _id_of(name)} for name in pull.assignees],
+        "head_pipeline": {"status": pull.checks} if pull.checks else None,
         "source_branch": pull.source,
         "target_branch": pull.target,
         "source_project_id": _PROJECT if pull.fork is None else fork,

@@ -11,7 +11,7 @@ import pytest
 from forges.connected import HOSTED, Time, connected
 from forges.fake_forge import TOKEN, FakeRepository
 from forges.origins import Origin
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
+from krm_merge.forges.interface import Attention, Forge, ForgeError, ForgePullRequest
 from krm_merge.forges.local import LocalForge
 
 
@@ -172,3 +172,55 @@ class TestAllForges:
         world.forge.set_draft(world.url, 1, draft=False)
         [pull] = world.forge.pull_requests(world.url)
         assert (pull.title, pull.draft) == ("Other", False)
+
+
+class TestAttention:
+    @pytest.mark.parametrize("kind", [*HOSTED])
+    def test_is_added_to_what_there_is(self, kind: str, time: Time) -> None:
+        with HOSTED[kind].server(TOKEN) as server:
+            server.repositories["acme/app"] = app = FakeRepository()
+            world = HostedWorld(kind, app, connected(server, time, kind=kind))
+            world.push("x", "a.yaml")
+            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+            app.pulls[0].assignees = ["sam"]
+            world.forge.request_attention(world.url, 1, Attention(("fleet", "shop"), ("kim",), ("kim",)))
+        pull = app.pulls[0]
+        assert (pull.labels, pull.reviewers, pull.assignees) == (["fleet", "shop"], ["kim"], ["sam", "kim"])
+
+    @pytest.mark.parametrize("kind", ["github", "forgejo"])
+    def test_reaches_teams(self, kind: str, time: Time) -> None:
+        with HOSTED[kind].server(TOKEN) as server:
+            server.repositories["acme/app"] = app = FakeRepository()
+            world = HostedWorld(kind, app, connected(server, time, kind=kind))
+            world.push("x", "a.yaml")
+            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+            world.forge.request_attention(world.url, 1, Attention(reviewers=("acme/web", "kim")))
+        assert app.pulls[0].reviewers == ["kim", "web"]
+
+    def test_of_nobody_names_the_user(self, time: Time) -> None:
+        with HOSTED["gitlab"].server(TOKEN) as server:
+            server.repositories["acme/app"] = app = FakeRepository()
+            world = HostedWorld("gitlab", app, connected(server, time, kind="gitlab"))
+            world.push("x", "a.yaml")
+            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+            with pytest.raises(ForgeError, match="there is no user nobody; correct the name"):
+                world.forge.request_attention(world.url, 1, Attention(reviewers=("nobody",)))
+
+
+CHECKS = {
+    "github": {"SUCCESS": "passed", "ERROR": "failed", "EXPECTED": "pending", "": ""},
+    "gitlab": {"success": "passed", "canceled": "failed", "running": "pending", "": ""},
+    "forgejo": {"success": "passed", "failure": "failed", "pending": "pending", "": ""},
+}
+
+
+@pytest.mark.parametrize("kind", [*HOSTED])
+def test_the_state_of_checks(kind: str, time: Time) -> None:
+    with HOSTED[kind].server(TOKEN) as server:
+        server.repositories["acme/app"] = app = FakeRepository()
+        world = HostedWorld(kind, app, connected(server, time, kind=kind))
+        world.push("x", "a.yaml")
+        world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+        for state, meaning in CHECKS[kind].items():
+            app.pulls[0].checks = state
+            assert world.forge.checks(world.url, 1) == meaning

@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from posixpath import join
+from typing import Final
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import CAMPAIGN_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.job import Job, Settings
 from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merge import Merging
-from krm_merge.fleet.repository import HEADS, TRAILER, GitStore, NewCommit, RepositoryMerger, heads_of, store_of
+from krm_merge.fleet.repository import (
+    HEADS,
+    TRAILER,
+    GitStore,
+    NewCommit,
+    RepositoryMerger,
+    default_branch,
+    heads_of,
+    store_of,
+)
 from krm_merge.fleet.worker import digest_of
 from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
@@ -113,7 +126,7 @@ class Branches:
         """Pushes a commit, and gives it as it was signed."""
         is_done = seen == commit
         if not is_done and seen not in ("", pushed):
-            check_ours(store, seen, self.campaign)
+            check_ours(store, seen, self.campaign.publishing.branch, self.campaign)
             is_done = is_signed_copy(store, seen, commit)
         if self.is_dry_run:
             return seen
@@ -139,9 +152,14 @@ class Branches:
         return store
 
 
-def check_ours(store: GitStore, head: str, campaign: Campaign) -> None:
+_DIFFERING = (
+    "what is committed here is not what origin's own branch has; bring them together (git pull, git push), and run the "
+    "campaign again"
+)
+
+
+def check_ours(store: GitStore, head: str, branch: str, campaign: Campaign) -> None:
     """Refuses to overwrite a commit that somebody else made; fetches it. Raises NotPublishedError."""
-    branch = campaign.publishing.branch
     try:
         store.fetch_more(f"{HEADS}{branch}")
         ours = store.was_made_by(head, campaign.publishing.author)
@@ -159,6 +177,7 @@ class TreePublisher:
 
     campaign: Campaign
     date: str
+    is_direct: bool = False
     is_dry_run: bool = False
     signing: tuple[str, ...] = ()
     """The settings of git that sign commits, none for no signature."""
@@ -174,45 +193,73 @@ class TreePublisher:
             raise GitError(f"{self._tree}: not a git repository")
         return tree
 
-    def commit(self, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]) -> tuple[str, list[str], list[str]]:
-        """Commits on top of what is checked out: the last one, whose targets they are, and those that changed since.
+    def base(self) -> str:
+        """What commits are made on: for a request the newest of origin's own branch, whatever is checked out here.
+
+        Raises GitError.
+        """
+        store = self._store()
+        if self.is_direct or self.is_dry_run or not store.address:
+            return self._git("rev-parse", "HEAD")
+        store.fetch_more(f"{HEADS}{default_branch(store.address)}")
+        return (store.place / "FETCH_HEAD").read_text(encoding="utf-8").split()[0]
+
+    def commit(
+        self, base: str, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]
+    ) -> tuple[str, list[str], dict[str, str]]:
+        """Commits on top of `base`: the last one, whose targets they are, and why others cannot be committed.
 
         A target that is committed already has none. Raises PackageError and GitError.
         """
         before = CommittedFiles(self._tree)
         commits: list[NewCommit] = []
         done: list[str] = []
-        changed: list[str] = []
+        problems: dict[str, str] = {}
+        differing = self._differing(base, [target.name for target, _ in targets])
         for target, entry in targets:
             here = Directory(self._tree / target.name)
             if digest_of(here) != entry.digest:
-                changed.append(target.name)
+                problems[target.name] = "it changed since it was merged; run the campaign again"
+                continue
+            if target.name in differing:
+                problems[target.name] = _DIFFERING
                 continue
             done.append(target.name)
             changes = _file_changes(target.name, before.tree(target.name), here)
             if changes:
                 commits.append(NewCommit(self._message(target), changes))
-        base = self._git("rev-parse", "HEAD")
         if not commits or self.is_dry_run:
-            return base, done, changed
+            return base, done, problems
         new_commit = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
-        return new_commit, done, changed
+        return new_commit, done, problems
 
-    def push(self, commit: str, pushed: str) -> str:
-        """Pushes the campaign's branch to `origin`, and gives its commit. Raises NotPublishedError and GitError."""
+    def _differing(self, base: str, targets: Sequence[str]) -> set[str]:
+        """The targets whose committed files are not those of `base`: somebody's work that is not ready, or lacks it."""
+        if base == self._git("rev-parse", "HEAD"):
+            return set()
+        objects, prefix = GitObjects(self._around.repository), self._git("rev-parse", "--show-prefix")
+        names = ["" if target == "." else target for target in targets]
+        here, there = (objects.read([f"{commit}:{prefix}{name}" for name in names]) for commit in ("HEAD", base))
+        return {
+            target
+            for target, ours, theirs in zip(targets, here, there, strict=True)
+            if ours is None or theirs is None or ours.name != theirs.name
+        }
+
+    def push(self, base: str, commit: str, branch: str, pushed: str) -> str:
+        """Pushes a branch of the campaign to `origin`, and gives its commit. Raises NotPublishedError and GitError."""
         store = self._store()
         if not store.address:
             raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
-        branch = self.campaign.publishing.branch
         seen = heads_of(store.address, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
         if seen == commit:
             return seen
         if seen not in ("", pushed):
-            check_ours(store, seen, self.campaign)
+            check_ours(store, seen, branch, self.campaign)
             if is_signed_copy(store, seen, commit):
                 return seen
         if not self.is_dry_run:
-            commit = sign_commits(store, self._git("rev-parse", "HEAD"), commit, self.signing)
+            commit = sign_commits(store, base, commit, self.signing)
             store.push(commit, branch, seen)
         return commit
 
@@ -263,3 +310,57 @@ def _file_changes(target: str, before: Tree, here: Tree) -> dict[str, File | Non
         join(folder, path): here[path] for path in here if before.get(path) != here[path]
     }
     return changes | {join(folder, path): None for path in before if path not in here}
+
+
+_OWNERS: Final = ("CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", ".forgejo/CODEOWNERS", "docs/CODEOWNERS")
+_NOT_IN_BRANCHES: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_LENGTH_OF_DIGEST: Final = 6
+
+
+def split_branches(campaign: Campaign) -> Mapping[str, str]:
+    """The branch of each target, by `publish.split`; none where all targets are in the campaign's branch."""
+    split = campaign.publishing.split
+    if split == "none" or not campaign.working_tree:
+        return {}
+    if split == "owner":
+        owners = list(_read_owners(Path(campaign.working_tree)))
+        keys = {target: owner_of(owners, target) or "no owner" for target in campaign.targets}
+    else:
+        keys = {target: target if split == "package" else target.partition("/")[0] for target in campaign.targets}
+    slugs = {key: _NOT_IN_BRANCHES.sub("-", key).strip("-") or "root" for key in keys.values()}
+    equal = Counter(slugs.values())
+    return {target: f"{campaign.publishing.branch}-{_unique(key, slugs[key], equal)}" for target, key in keys.items()}
+
+
+def _unique(key: str, slug: str, equal: Mapping[str, int]) -> str:
+    return slug if equal[slug] == 1 else f"{slug}-{sha256(key.encode()).hexdigest()[:_LENGTH_OF_DIGEST]}"
+
+
+def _read_owners(tree: Path) -> Iterator[tuple[str, str]]:
+    """The patterns of the first CODEOWNERS that there is, each with its first owner."""
+    place = next((tree / name for name in _OWNERS if (tree / name).is_file()), None)
+    for line in place.read_text(encoding="utf-8", errors="replace").splitlines() if place else ():
+        words = line.partition("#")[0].split()
+        # GitLab has sections in brackets.
+        if words and not words[0].lstrip("^").startswith("["):
+            yield words[0], next(iter(words[1:]), "")
+
+
+def owner_of(owners: Sequence[tuple[str, str]], directory: str) -> str:
+    """The owner of a directory by the last pattern that is for it or a directory around it, '' for none."""
+    parts = directory.split("/")
+    folders = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+    return next((owner for pattern, owner in reversed(owners) if _is_for(pattern, folders, parts)), "")
+
+
+def _is_for(pattern: str, folders: Sequence[str], parts: Sequence[str]) -> bool:
+    name = pattern.strip("/").removesuffix("/**")
+    if name in ("", "*", "**"):
+        return True
+    if "/" not in pattern.rstrip("/"):
+        return any(fnmatchcase(part, name) for part in parts)
+    of_pattern = name.split("/")
+    return any(
+        len(of_pattern) == folder.count("/") + 1 and all(map(fnmatchcase, folder.split("/"), of_pattern))
+        for folder in folders
+    )

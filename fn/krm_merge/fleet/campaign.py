@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from krm_merge.forges.interface import host_of
+from krm_merge.forges.interface import Attention, host_of
 from krm_merge.git.program import take_credentials
 from krm_merge.krm import StrictModel, check
 from krm_merge.merge import ListKeys, OnConflict, Resolution, Resolutions
@@ -51,6 +51,7 @@ def _checked_author(text: str) -> str:
 
 Share = Annotated[str, AfterValidator(_checked_share), Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
 Count = Annotated[int, Field(ge=1)]
+Split: TypeAlias = Literal["none", "package", "directory", "owner"]
 
 
 class UpstreamModel(StrictModel):
@@ -91,6 +92,9 @@ class GateModel(StrictModel):
 
     merged: Share = Field("100%", description="The share of its pull requests that is merged.")
     closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
+    checks: Literal["passed"] | None = Field(
+        None, description="With `passed`, the checks of those that are neither merged nor closed have passed."
+    )
 
 
 class WaveModel(StrictModel):
@@ -114,7 +118,20 @@ class PublishModel(StrictModel):
         default_factory=dict,
         description="Names of waves in their order, and the targets of each: 5, 10% or rest, or a mapping with a gate.",
     )
-    gate: GateModel = Field(GateModel(merged="100%", closed=0), description="The gate of waves without one.")
+    gate: GateModel = Field(
+        GateModel(merged="100%", closed=0, checks=None), description="The gate of waves without one."
+    )
+    split: Split | None = Field(
+        None,
+        description="Of a working tree, what has a pull request of its own: each package, each directory at its top, "
+        "or each owner by CODEOWNERS; by default there is one for all.",
+    )
+    draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
+    labels: list[str] | None = Field(None, description="Labels of new pull requests.")
+    reviewers: list[str] | None = Field(
+        None, description="Users, and teams like `org/team`, who are asked to review new pull requests."
+    )
+    assignees: list[str] | None = Field(None, description="Users to whom new pull requests are assigned.")
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
 
@@ -210,11 +227,13 @@ class CampaignUpstream:
 class Gate:
     """What has to be so of a wave before the next one is published.
 
-    `merged` is the share of its pull requests in percent, `closed` how many may be closed without being merged.
+    `merged` is the share of its pull requests in percent, `closed` how many may be closed without being merged,
+    `checks` whether the checks of the open ones have to pass.
     """
 
     merged: int = 100
     closed: int = 0
+    checks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +263,9 @@ class Publishing:
     waves: tuple[Wave, ...] = ()
     max_open: int | None = None
     per_hour: int = 400
+    split: Split = "none"
+    is_draft: bool = False
+    attention: Attention = field(default_factory=Attention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,12 +475,17 @@ def _publishing(model: MergeCampaign) -> Publishing:
         waves=tuple(_wave(name, size, publish.gate) for name, size in publish.waves.items()),
         max_open=publish.maxOpen,
         per_hour=publish.perHour,
+        split=publish.split or "none",
+        is_draft=bool(publish.draft),
+        attention=Attention(
+            tuple(publish.labels or ()), tuple(publish.reviewers or ()), tuple(publish.assignees or ())
+        ),
     )
 
 
 def _wave(name: str, model: int | str | WaveModel, usual: GateModel) -> Wave:
     size, its_gate = (model.targets, model.gate) if isinstance(model, WaveModel) else (model, usual)
-    gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed)
+    gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed, its_gate.checks == "passed")
     if isinstance(size, int):
         return Wave(name, count=size, gate=gate)
     return Wave(name, gate=gate) if size == "rest" else Wave(name, percent=int(size.rstrip("%")), gate=gate)

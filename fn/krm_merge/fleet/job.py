@@ -32,12 +32,15 @@ NEED_ATTENTION: frozenset[TargetState] = LEFT_ALONE | {"failed"}
 FailureClass: TypeAlias = Literal["transient", "permanent", "poison", ""]
 
 
+SECONDS_FOR_A_MERGE = 600.0
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What all jobs of a run have in common; a worker gets it once.
 
     `versions` are the commits of the target's version by directory of upstream, `date` when the newest was committed,
-    as git writes it. `cache` and `temporary` are directories of the campaign.
+    as git writes it. `cache` and `temporary` are directories of the campaign, `seconds` are for one merge.
     """
 
     campaign: Campaign
@@ -45,6 +48,7 @@ class Settings:
     date: str
     cache: str
     temporary: str
+    seconds: float = SECONDS_FOR_A_MERGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from krm_merge.fleet.job import NEED_ATTENTION, FailureClass, TargetConflict, TargetOutcome, TargetState
+from krm_merge.forges.interface import CheckState
 from krm_merge.packages import PackageError
 
 RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "unknown"]
@@ -41,6 +42,7 @@ class LedgerRequest:
     state: RequestState
     merged_at: str = ""
     looked_at: str = ""
+    checks: CheckState = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def is_merged(entry: LedgerEntry) -> bool:
     return entry.state == "clean"
 
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS targets (
   target TEXT PRIMARY KEY,
@@ -160,6 +162,7 @@ CREATE TABLE IF NOT EXISTS requests (
   state TEXT NOT NULL,
   merged_at TEXT NOT NULL,
   looked_at TEXT NOT NULL,
+  checks TEXT NOT NULL,
   PRIMARY KEY (target, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS conflicts (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.branches import Branches, TreePublisher
+from krm_merge.fleet.branches import Branches, TreePublisher, split_branches
 from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, Gate, Wave
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
@@ -22,8 +22,10 @@ from krm_merge.fleet.requests import (
     RequestChecks,
     RequestDraft,
     What,
+    body_of_tree,
     packages_of,
 )
+from krm_merge.forges.interface import host_of
 from krm_merge.safe_text import line
 
 _ALL = Wave("all")
@@ -40,6 +42,8 @@ class WaveState:
     closed: int
     unknown: int
     to_publish: int
+    unchecked: int = 0
+    """Open pull requests whose checks have not passed, as far as somebody asked for them."""
 
     def obstacle(self, gate: Gate) -> str:
         """Why the next wave has to wait, '' where it need not."""
@@ -50,6 +54,8 @@ class WaveState:
             return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
         if self.merged * 100 < gate.merged * of:
             return f"{self.merged} of {of} of {self.name} merged; {gate.merged}% are to be"
+        if gate.checks and self.unchecked + self.to_publish:
+            return f"the checks of {self.unchecked + self.to_publish} of {of} of {self.name} have not passed"
         return ""
 
 
@@ -75,7 +81,8 @@ def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[Wa
 
 def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]) -> WaveState:
     entries_of_wave = [entries[target] for target in targets if target in entries]
-    states = Counter(entry.request.state for entry in entries_of_wave if entry.request is not None)
+    requests = [entry.request for entry in entries_of_wave if entry.request is not None]
+    states = Counter(request.state for request in requests)
     return WaveState(
         name,
         tuple(targets),
@@ -84,6 +91,7 @@ def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]
         closed=states["closed"],
         unknown=states["unknown"],
         to_publish=sum(1 for entry in entries_of_wave if entry.is_to_publish),
+        unchecked=sum(1 for request in requests if request.state == "open" and request.checks != "passed"),
     )
 
 
@@ -132,11 +140,14 @@ class Publisher:
     _hosts: Hosts = field(default_factory=Hosts)
     _branches: Branches = field(init=False)
     _origin: str = field(init=False)
+    _branch_of: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepares for branches."""
         self._branches = Branches(self.campaign, self.settings, self.is_dry_run, self.signing)
         self._origin = self._tree().origin if self.campaign.working_tree else ""
+        # With --direct there are no branches.
+        self._branch_of = {} if self.is_direct else split_branches(self.campaign)
 
     def events(self) -> Iterator[Published]:
         """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
@@ -152,7 +163,10 @@ class Publisher:
 
     def _check_waves(self) -> Generator[Published, None, list[str]]:
         """Looks at the waves in question, one after the other; gives the targets that may be published now."""
-        checks = None if self.requests is None else RequestChecks(self.requests, self.ledger, self._hosts)
+        waves = wave_of_targets(self.campaign)
+        gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
+        checked = {target for target, wave in waves.items() if wave in gated}
+        checks = None if self.requests is None else RequestChecks(self.requests, self.ledger, self._hosts, checked)
         is_checked: dict[str, bool] = {}
         while True:
             entries = self.ledger.entries()
@@ -164,7 +178,8 @@ class Publisher:
             if checks is not None:
                 to_check = [entry for entry in new if self._is_in_question(entry)]
                 yield from checks.at(
-                    (entry, self._host(entry.target), self._address(entry.target)) for entry in to_check
+                    (entry, self._host(entry.target), self._address(entry.target), self._branch(entry.target))
+                    for entry in to_check
                 )
                 is_checked |= {entry.target: entry.target in checks.seen for entry in to_check}
 
@@ -179,6 +194,22 @@ class Publisher:
     def _address(self, target: str) -> str:
         """The address of the repository that has the pull requests of a target."""
         return self._origin if self.campaign.working_tree else target
+
+    def estimate(self) -> dict[str, int]:
+        """How many changing calls each host gets for the requests that are to be opened, by what the ledger has."""
+        if self.requests is None:
+            return {}
+        attention = self.campaign.publishing.attention
+        calls = 1 + sum(map(bool, (attention.labels, attention.reviewers, attention.assignees)))
+        entries = self.ledger.entries()
+        names, _ = due(self.campaign, states_of(self.campaign, entries), self.wave)
+        branches = {
+            (self._host(name) or host_of(self._origin), self._address(name), self._branch(name))
+            for name in names
+            if name in entries and entries[name].is_to_publish
+        }
+        counts = Counter(host for host, _, _ in branches if host)
+        return {host: count * calls for host, count in counts.items()}
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
@@ -243,8 +274,9 @@ class Publisher:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
         mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
-        body, is_draft = self._body(target), self._is_draft(entry)
-        pull = requests.propose(RequestDraft(target.name, onto, mark, body, _open_request(entry), is_draft))
+        body, is_draft = self._body(target), self._is_draft(entry) or self.campaign.publishing.is_draft
+        branch = self.campaign.publishing.branch
+        pull = requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
 
     def _body(self, target: CampaignTarget) -> str:
@@ -254,49 +286,70 @@ class Publisher:
     # ---- a working tree ------------------------------------------------------------------------------------------
 
     def _tree(self) -> TreePublisher:
-        return TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
+        return TreePublisher(self.campaign, self.settings.date, self.is_direct, self.is_dry_run, self.signing)
 
     def _of_tree(self, targets: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Commits what is merged, and was neither merged nor closed as a pull request."""
         with_request = self.requests is not None
-        targets = [
-            (target, entry)
-            for target, entry in targets
-            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
-        ]
-        if all(entry.is_published(with_request=with_request) for _, entry in targets):
+        by_branch: dict[str, list[tuple[CampaignTarget, LedgerEntry]]] = {}
+        for target, entry in targets:
+            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request)):
+                by_branch.setdefault(self._branch(target.name), []).append((target, entry))
+        by_branch = {
+            branch: members
+            for branch, members in by_branch.items()
+            if not all(entry.is_published(with_request=with_request) for _, entry in members)
+        }
+        if not by_branch:
             return
         tree = self._tree()
-        try:
-            commit, done, changed = tree.commit(targets)
-            for name in changed:
-                yield Published(name, "problem", message="it changed since it was merged; run the campaign again")
-            if not done:
-                return
-            request = 0
-            if self.is_direct:
-                tree.move_to(commit, done)
-            else:
-                commit = tree.push(commit, next((entry.commit for _, entry in targets if entry.commit), ""))
-                request = self._request_of_tree([entry for target, entry in targets if target.name in set(done)])
-            what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
-            yield from (Published(name, what, request, commit=commit) for name in done)
-        except KrmMergeError as error:
-            yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in targets)
+        base = tree.base()
+        for branch, members in by_branch.items():
+            try:
+                yield from self._publish_branch(tree, base, branch, members)
+            except KrmMergeError as error:
+                yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in members)
 
-    def _request_of_tree(self, entries: list[LedgerEntry]) -> int:
+    def _publish_branch(
+        self, tree: TreePublisher, base: str, branch: str, targets: list[tuple[CampaignTarget, LedgerEntry]]
+    ) -> Iterator[Published]:
+        """Pushes and proposes one branch. Raises KrmMergeError."""
+        commit, done, problems = tree.commit(base, targets)
+        for name, problem in problems.items():
+            yield Published(name, "problem", message=problem)
+        if not done:
+            return
+        request = 0
+        if self.is_direct:
+            tree.move_to(commit, done)
+        else:
+            commit = tree.push(base, commit, branch, next((entry.commit for _, entry in targets if entry.commit), ""))
+            request = self._request_of_tree(branch, [entry for target, entry in targets if target.name in set(done)])
+        what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
+        yield from (Published(name, what, request, commit=commit) for name in done)
+
+    def _request_of_tree(self, branch: str, entries: list[LedgerEntry]) -> int:
         if self.requests is None:
             return 0
         names = [entry.target for entry in entries]
-        body = "".join(f"- {name}\n" for name in names)
         mark = Mark(entries[0].version, "", self.requests.title(names))
         number = max(map(_open_request, entries))
-        pull = self.requests.propose(RequestDraft(self._origin, default_branch(self._origin), mark, body, number))
+        conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in self._in(branch)]
+        body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
+        onto = default_branch(self._origin)
+        pull = self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
         return pull.number if pull else 0
+
+    def _branch(self, target: str) -> str:
+        """The branch that has the result of a target."""
+        return self._branch_of.get(target, self.campaign.publishing.branch)
+
+    def _in(self, branch: str) -> set[str]:
+        return {target for target in self.campaign.targets if self._branch(target) == branch}
 
     def _record(self, event: Published, entry: LedgerEntry) -> None:
         self.ledger.put_problem(event.target, event.message)
-        if event.what == "problem":
+        if event.what == "problem" or event.what == "reverted":
             return
         address, result = self._address(event.target), entry.result
         row = LedgerRequest(

@@ -115,6 +115,17 @@ class GitStore:
             why = "somebody pushed to it meanwhile" if why == "stale info" else why
             raise GitError(f"{self.address}: {branch} cannot be pushed: {why}")
 
+    def remove_branch(self, branch: str, seen: str) -> None:
+        """Removes a branch, if it still is at the commit that was seen. Raises GitError."""
+        lease = f"--force-with-lease={HEADS}{branch}:{seen}"
+        credentials = credentials_of(self.address)
+        push = ["push", "--no-verify", lease, "--end-of-options", self.address, f":{HEADS}{branch}"]
+        if not self.place.is_dir():
+            git_program.output(["init", "--quiet", "--bare", "--template=", str(self.place)])
+        done = git_program.run([*credentials.options, *push], self.place, environment=credentials.environment)
+        if done.returncode != 0 and heads_of(self.address, f"{HEADS}{branch}"):
+            raise GitError(f"{self.address}: {branch} cannot be removed: {refusal(done.stderr)}")
+
     def _has_arrived(self, commit: str, name: str) -> bool:
         """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
         with suppress(GitError):

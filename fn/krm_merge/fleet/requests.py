@@ -6,7 +6,7 @@ The first mark says what the request is for, so that the forge alone has the who
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
@@ -14,10 +14,18 @@ from typing import Final, Literal, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.branches import NotPublishedError
 from krm_merge.fleet.campaign import Campaign
-from krm_merge.fleet.job import grouped_by
+from krm_merge.fleet.conflicts import Group, groups_of
+from krm_merge.fleet.job import TargetConflict, grouped_by
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, now
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, UnavailableForgeError
-from krm_merge.report import LONGEST
+from krm_merge.forges.interface import (
+    DraftsRefusedError,
+    Forge,
+    ForgeError,
+    ForgePullRequest,
+    PullRequestState,
+    UnavailableForgeError,
+)
+from krm_merge.report import LONGEST, code, plain, shorten, yaml_text
 from krm_merge.safe_text import line
 
 EQUAL_PROBLEMS_THAT_PAUSE = 5
@@ -80,11 +88,15 @@ _END: Final = "<!-- /krm-merge -->"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a pull request is for: the commit of upstream, the merged result, and the title that we gave it."""
+    """What a pull request is for: the commit of upstream, the merged result, and the title that we gave it.
+
+    `ended` is not '' for one that was rolled back after it was merged.
+    """
 
     version: str
     result: str
     title: str
+    ended: str = ""
 
 
 def mark_in(text: str) -> Mark | None:
@@ -92,7 +104,7 @@ def mark_in(text: str) -> Mark | None:
     place = _place(text.replace("\r\n", "\n"))
     try:
         value = json.loads(place[1]) if place else {}
-        return Mark(**{name: str(value[name]) for name in Mark.__slots__})
+        return Mark(str(value["version"]), str(value["result"]), str(value["title"]), str(value.get("ended", "")))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -105,13 +117,28 @@ def _place(text: str) -> tuple[str, str, str] | None:
     return (before, f"{{{head}}}", behind) if start and head_end and end else None
 
 
+def with_mark(text: str, mark: Mark) -> str:
+    """The text with another mark, and our part as it is; a text without our part gets an empty one."""
+    text = text.replace("\r\n", "\n")
+    if place := _place(text):
+        behind = text.removeprefix(place[0]).partition(_HEAD_END)[2]
+        return place[0] + _head_of(mark) + behind
+    return with_part(text, mark, "")
+
+
+def _head_of(mark: Mark) -> str:
+    value = {name: text for name, text in asdict(mark).items() if text or name != "ended"}
+    # Nothing in it may end the comment.
+    data = json.dumps(value).replace(">", "\\u003e")
+    return f"<!-- krm-merge {data} -->\n"
+
+
 def with_part(text: str, mark: Mark, body: str) -> str:
     """The text with our part replaced, or added at its end. A body that is too long for forges is cut."""
-    data = json.dumps(asdict(mark)).replace(">", "\\u003e")
     if len(body) > LONGEST:
         shortened = body[:LONGEST].rpartition("\n")[0]
         body = f"{shortened}\n\n{len(body) - len(shortened):,} more characters are in the report of the campaign."
-    part = f"<!-- krm-merge {data} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
+    part = f"{_head_of(mark)}{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
     text = text.replace("\r\n", "\n")
     if place := _place(text):
         return place[0] + part + place[2]
@@ -120,14 +147,22 @@ def with_part(text: str, mark: Mark, body: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RequestDraft:
-    """What a pull request says. `number` is the open one that is brought up to date, 0 for a new one."""
+    """What a pull request says. `number` is the open one that is brought up to date, 0 for a new one.
+
+    `branch` is where its commits are, `onto` where they are to go.
+    """
 
     address: str
+    branch: str
     onto: str
     mark: Mark
     body: str
     number: int = 0
     is_draft: bool = False
+
+
+_DRAFT: Final = "draft"
+_NO_DRAFTS: Final = "**This is a draft**, and the repository has no drafts: do not merge it as it is."
 
 
 @dataclass(slots=True)
@@ -138,14 +173,23 @@ class PullRequests:
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
 
-    def pulls_of(self, addresses: Sequence[str]) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
+    def pulls_of(self, addresses: Sequence[str], branch: str) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
         """The pull requests from our branch in repositories of one host. Raises ForgeError if the host fails."""
-        return self.forge_of(addresses[0]).pull_requests_in(addresses, self.campaign.publishing.branch)
+        return self.forge_of(addresses[0]).pull_requests_in(addresses, branch)
 
     def missing(self, request: LedgerRequest) -> LedgerRequest:
         """A pull request that a list lacks, as it is now. Raises ForgeError."""
         pull = self.forge_of(request.address).pull_request(request.address, request.number)
         return replace(request, state=pull.state if pull else "unknown", merged_at=pull.merged_at if pull else "")
+
+    def check(self, request: LedgerRequest) -> LedgerRequest:
+        """An open pull request with the state of its checks; those that passed are not asked for again.
+
+        Raises ForgeError.
+        """
+        if request.state != "open" or request.checks == "passed":
+            return request
+        return replace(request, checks=self.forge_of(request.address).checks(request.address, request.number))
 
     def propose(self, proposal: RequestDraft) -> ForgePullRequest | None:
         """The pull request with what is proposed, None in a dry run that would open it.
@@ -157,22 +201,41 @@ class PullRequests:
             existing = forge.pull_request(address, proposal.number)
             if existing is None or existing.state != "open":
                 raise NotPublishedError(f"#{proposal.number} ended meanwhile; publish again")
+            if existing.source_branch != proposal.branch:
+                was = f"#{proposal.number} is from the branch {existing.source_branch}"
+                raise NotPublishedError(f"{was}, and {proposal.branch} is pushed now; close it, and publish again")
             pull = existing
         elif self.is_dry_run:
             return None
         else:
-            text = with_part("", mark, proposal.body)
-            branch = self.campaign.publishing.branch
-            pull = forge.create(address, branch, proposal.onto, mark.title, text, draft=proposal.is_draft)
+            pull = self._open(forge, proposal)
         before = mark_in(pull.body)
         title = pull.title if before and pull.title != before.title else mark.title
-        text = with_part(pull.body, mark, proposal.body)
+        text = pull.body if proposal.is_draft else pull.body.removeprefix(_NO_DRAFTS)
+        text = with_part(text.lstrip(), mark, proposal.body)
         if self.is_dry_run:
             return pull
         if (pull.title, pull.body.strip()) != (title, text.strip()):
             forge.edit(address, pull.number, title, text)
         if pull.draft and not proposal.is_draft:
             forge.set_draft(address, pull.number, draft=False)
+        return pull
+
+    def _open(self, forge: Forge, proposal: RequestDraft) -> ForgePullRequest:
+        """Opens a pull request; where there are no drafts, an ordinary one with a label and a warning."""
+        address, mark, attention = proposal.address, proposal.mark, self.campaign.publishing.attention
+
+        def create(text: str, *, draft: bool) -> ForgePullRequest:
+            return forge.create(address, proposal.branch, proposal.onto, mark.title, text, draft=draft)
+
+        text = with_part("", mark, proposal.body)
+        try:
+            pull = create(text, draft=proposal.is_draft)
+        except DraftsRefusedError:
+            attention = replace(attention, labels=(*attention.labels, _DRAFT))
+            pull = create(f"{_NO_DRAFTS}\n\n{text}", draft=False)
+        if attention:
+            forge.request_attention(address, pull.number, attention)
         return pull
 
     def title(self, packages: list[str]) -> str:
@@ -186,6 +249,45 @@ def packages_of(entry: LedgerEntry) -> list[str]:
     """The packages of a target, as a title names them."""
     name = entry.target.rstrip("/").rpartition("/")[2].removesuffix(".git")
     return [package or name for package in entry.packages] or [name]
+
+
+_MOST_GROUPS: Final = 50
+_LONGEST_VALUE: Final = 60
+
+
+def body_of_tree(packages: Sequence[str], conflicts: Iterable[tuple[str, TargetConflict]]) -> str:
+    """The text of a request for packages: what was left out first, then what both sides changed, then the packages."""
+    conflicts = list(conflicts)
+    is_open = [member for member in conflicts if member[1].status == "open"]
+    left_out = {target for target, _ in is_open}
+    decided = [member for member in conflicts if member[0] not in left_out]
+    lines: list[str] = []
+    if left_out:
+        lines += [f"### Left out: {_count(len(left_out))} with conflicts", "", *_table(groups_of(is_open))]
+    if decided:
+        settled = [*groups_of(decided), *groups_of(decided, decided=True)]
+        lines += ["### Both sides changed these; look at what they are now", "", *_table(settled)]
+    return "\n".join([*lines, f"### {_count(len(packages))}", "", *(f"- {name}" for name in packages)])
+
+
+def _count(packages: int) -> str:
+    return "1 package" if packages == 1 else f"{packages:,} packages"
+
+
+def _table(groups: Sequence[Group]) -> list[str]:
+    rows = [
+        f"| {len(group.packages):,} | {code(group.place)} | {_local_value(group)} | {plain(group.conflict.message)} | "
+        f"{group.conflict.settled_by} |"
+        for group in groups[:_MOST_GROUPS]
+    ]
+    more = [f"| | {len(groups) - _MOST_GROUPS:,} more | | | |"] if len(groups) > _MOST_GROUPS else []
+    head = ["| packages | where | local | what happened | settled by |", "|---:|---|---|---|---|"]
+    return [*head, *rows, *more, ""]
+
+
+def _local_value(group: Group) -> str:
+    values = group.conflict.values
+    return code(shorten(" ".join(yaml_text(values["local"]).split()), _LONGEST_VALUE)) if "local" in values else ""
 
 
 def observe(
@@ -210,13 +312,15 @@ def observe(
         if pull.state == "merged":
             # Commits that people added to the branch were merged with it.
             before = replace(before, commit=pull.head or before.commit)
-        rows.append(replace(before, state=pull.state, merged_at=pull.merged_at, looked_at=at))
+        # What was rolled back is a no for its version, as if it had been closed.
+        state: PullRequestState = "closed" if mark is not None and mark.ended else pull.state
+        rows.append(replace(before, state=state, merged_at=pull.merged_at, looked_at=at))
     return rows, [request for request in known_requests.values() if request.state in ("open", "unknown")]
 
 
 _AT_ONCE = 100
 
-What: TypeAlias = RequestState | Literal["problem"]
+What: TypeAlias = RequestState | Literal["reverted", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,25 +336,29 @@ class Published:
 
 @dataclass(slots=True)
 class RequestChecks:
-    """Asks forges about many repositories at once; `seen` are the targets of which they said something."""
+    """Asks forges about many repositories at once; `seen` are the targets of which they said something.
+
+    `checked` are the targets whose checks a gate asks for.
+    """
 
     requests: PullRequests
     ledger: Ledger
     hosts: Hosts
+    checked: Container[str] = ()
     seen: set[str] = field(default_factory=set)
 
-    def at(self, entries: Iterable[tuple[LedgerEntry, str, str]]) -> Iterator[Published]:
-        """Records the pull requests of targets, each with its host and the address that these are at."""
-        places: dict[str, dict[str, list[LedgerEntry]]] = {}
-        for entry, host, address in entries:
-            places.setdefault(host, {}).setdefault(address, []).append(entry)
-        for host, addresses in places.items():
+    def at(self, entries: Iterable[tuple[LedgerEntry, str, str, str]]) -> Iterator[Published]:
+        """Records the pull requests of targets, each with its host, the address that these are at, and its branch."""
+        places: dict[tuple[str, str], dict[str, list[LedgerEntry]]] = {}
+        for entry, host, address, branch in entries:
+            places.setdefault((host, branch), {}).setdefault(address, []).append(entry)
+        for (host, branch), addresses in places.items():
             names = list(addresses)
             for start in range(0, len(names), _AT_ONCE):
                 if self.hosts.is_paused(host):
                     break
                 try:
-                    pulls_by_address = self.requests.pulls_of(names[start : start + _AT_ONCE])
+                    pulls_by_address = self.requests.pulls_of(names[start : start + _AT_ONCE], branch)
                 except ForgeError as error:
                     if message := self.hosts.note_outage(host, error):
                         yield Published(addresses[names[start]][0].target, "problem", message=message)
@@ -273,6 +381,8 @@ class RequestChecks:
             if hidden := next((request for request in rows if request.state == "unknown"), None):
                 what = f"{address} does not show #{hidden.number}"
                 raise ForgeError(f"{what}; correct the address, or give the token access to it")
+            if entry.target in self.checked:
+                rows = list(map(self.requests.check, rows))
             self.seen.add(entry.target)
         except ForgeError as error:
             if not isinstance(error, UnavailableForgeError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from time import monotonic, sleep
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget
-from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
+from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetConflict, TargetOutcome
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import HEADS, heads_of
@@ -54,7 +54,12 @@ class Scope:
             return False
         if self.shard is not None and not target.is_in_shard(*self.shard):
             return False
-        return not self.only or any(fnmatchcase(target.name, pattern) for pattern in self.only)
+        return matches(target.name, self.only)
+
+
+def matches(target: str, patterns: Sequence[str]) -> bool:
+    """Whether a target is among those that patterns name; without any, all are."""
+    return not patterns or any(fnmatchcase(target, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +307,7 @@ class Supervisor:
                 self._crashes[job.target] += 1
                 self.crashed(job.target)
             if self._crashes[job.target] >= MOST_CRASHES:
-                killed = f"it ended its worker {self._crashes[job.target]} times"
+                killed = f"it ended its worker or took too long, {self._crashes[job.target]} times"
                 yield TargetOutcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
             else:
                 self._suspects.append(job)
@@ -329,6 +334,7 @@ class Run:
     engine: Engine
     scope: Scope = field(default_factory=Scope)
     is_dry_run: bool = False
+    seconds: float = SECONDS_FOR_A_MERGE
     pauses: Pauses = field(default_factory=Pauses)
     work: Callable[[Job], TargetOutcome] = run_target
     total: int = 0
@@ -341,7 +347,7 @@ class Run:
         self.total = len(targets)
         if not targets:
             return
-        settings = settings_of(self.campaign, self.directory)
+        settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
         snapshot = LedgerSnapshot.of(self.campaign, digest, entries, self.ledger.conflicts())
         if not self.scope.failed:

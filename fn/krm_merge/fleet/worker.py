@@ -152,6 +152,8 @@ class _Worker:
 
 _settings: list[Settings] = []
 _refusals: list[str] = []
+_logs: list[int] = []
+"""The file for the traces of a process of its own, which may be ended."""
 _of_thread = threading.local()
 
 
@@ -159,8 +161,9 @@ def prepare_process(settings: Settings) -> None:
     """Prepares a process of its own: it ends with its parent, and a crash leaves a trace in the campaign."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_program()
-    log = Path(settings.temporary, f"worker-{os.getpid()}.log")
-    faulthandler.enable(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))
+    log = os.open(Path(settings.temporary, f"worker-{os.getpid()}.log"), os.O_WRONLY | os.O_CREAT, 0o600)
+    faulthandler.enable(log)
+    _logs[:] = [log]
     # Trees have no cycles; what others make is collected between jobs.
     gc.disable()
     prepare(settings)
@@ -216,7 +219,7 @@ def run_target(job: Job) -> TargetOutcome:
     worker = _worker()
     started = time.monotonic()
     try:
-        with interrupts.as_exceptions():
+        with interrupts.as_exceptions(), _bounded(worker.settings.seconds):
             is_repository = worker.settings.campaign.targets[job.target].is_repository
             outcome = (worker.repositories if is_repository else worker.directories).merge(job)
     except Exception as error:
@@ -226,6 +229,19 @@ def run_target(job: Job) -> TargetOutcome:
     if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
         gc.collect()
     return replace(outcome, seconds=time.monotonic() - started)
+
+
+@contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """Ends a process of its own with a trace where this takes longer: no signal ends a loop of a library in C."""
+    if not _logs:
+        yield
+        return
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_logs[0])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _worker() -> _Worker:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from krm_merge.forges.interface import Forge, ForgeError, Pace, host_of
 from krm_merge.forges.local import LocalForge
-from krm_merge.forges.tokens import Token, token_for, variable_of
+from krm_merge.git.program import Token, token_for, variable_of
 
 Kind: TypeAlias = Literal["local", "github", "gitlab", "forgejo"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -52,6 +52,8 @@ def path_on(host: str, url: str, *, nested: bool = False) -> str:
 
 
 PullRequestState: TypeAlias = Literal["open", "closed", "merged"]
+CheckState: TypeAlias = Literal["passed", "failed", "pending", ""]
+"""The state of the checks of a commit, '' for one without checks."""
 
 
 class ForgeError(KrmMergeError):
@@ -100,6 +102,29 @@ class ForgePullRequest:
     merge_commit: str = ""
     author: str = ""
     merged_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Who and what a pull request is for: labels, and names of users; a reviewer `org/team` is a team."""
+
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to set."""
+        return bool(self.labels or self.reviewers or self.assignees)
+
+    @property
+    def users(self) -> list[str]:
+        """The reviewers that are users."""
+        return [name for name in self.reviewers if "/" not in name]
+
+    @property
+    def teams(self) -> list[str]:
+        """The reviewers that are teams, without their organisation."""
+        return [name.partition("/")[2] for name in self.reviewers if "/" in name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +209,14 @@ class Forge(Protocol):
 
     def comment(self, repository: str, number: int, text: str) -> None:
         """Adds a comment."""
+        ...
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels to a pull request, asks for reviews and assigns it; what it has already stays."""
+        ...
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """The state of the checks of a pull request's newest commit."""
         ...
 
     def budget(self) -> Budget:

@@ -14,7 +14,9 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from krm_merge.forges.interface import (
+    Attention,
     Budget,
+    CheckState,
     ForgeError,
     ForgePullRequest,
     PullRequestState,
@@ -353,6 +355,13 @@ class LocalForge:
         branches = place.branches()
         record = place.current(place.find(place.read(), number), branches)
         return list(place.changes_of(record, branches) if record.changed is None else record.changed)
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Changes nothing: a file has nobody whose attention could be asked for."""
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """None: nothing checks what is recorded in a file."""
+        return ""
 
     def budget(self) -> Budget:
         """No limits: these repositories are files."""

@@ -27,6 +27,7 @@ from krm_merge.safe_text import quoted, without_credentials
 from krm_merge.startup import frozen
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
+_NO_QUESTIONS: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": ""}
 _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=x-access-token\\npassword=%s\\n" "${_TOKEN}"; }}; f'
 
 
@@ -52,6 +53,48 @@ def credentials_for(url: str, token: str) -> Credentials:
     return Credentials(("-c", f"credential.https://{address.netloc}.helper={_HELPER}"), {_TOKEN: token})
 
 
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A secret, '' for none, and its `source`: the setting to correct, or the one to set."""
+
+    secret: str = ""
+    source: str = ""
+
+
+def token_for(host: str, variable: str = "") -> Token:
+    """The token of one host: from KRM_MERGE_TOKEN_HOST, from the `variable` of this host, or from git."""
+    host_variable = variable_of(host)
+    for name in filter(None, (host_variable, variable)):
+        if secret := os.environ.get(name, "").strip():
+            return Token(secret, name)
+    if secret := _password(host):
+        return Token(secret, "the password in git's credential helper")
+    return Token("", variable or host_variable)
+
+
+def variable_of(host: str) -> str:
+    """The environment variable for the token of a host."""
+    return f"KRM_MERGE_TOKEN_{_in_variables(host)}"
+
+
+def _password(host: str) -> str:
+    """The token of git's credential helpers for a host, '' for none. Never prompts."""
+    request = f"protocol=https\nhost={host}\n\n".encode()
+    try:
+        done = run(
+            ["-c", "credential.interactive=false", "credential", "fill"], data=request, environment=_NO_QUESTIONS
+        )
+    except GitError:
+        return ""
+    lines = done.stdout.decode(errors="replace").splitlines() if done.returncode == 0 else []
+    return next((line.removeprefix("password=") for line in lines if line.startswith("password=")), "")
+
+
+def _in_variables(host: str) -> str:
+    """A host as names of environment variables have it."""
+    return "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in host).upper()
+
+
 def take_credentials(url: str) -> str:
     """The address without credentials. Git uses them for its host from now on, in all processes that this one starts.
 
@@ -64,8 +107,7 @@ def take_credentials(url: str) -> str:
     login, has_login, host = address.netloc.rpartition("@")
     if not has_login or address.scheme not in ("https", "http"):
         return url
-    name = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in host)
-    variable = f"KRM_MERGE_LOGIN_{name.upper()}"
+    variable = f"KRM_MERGE_LOGIN_{_in_variables(host)}"
     if variable not in os.environ:
         user, _, password = map(unquote, login.partition(":"))
         fields = {"username": user, "password": password}

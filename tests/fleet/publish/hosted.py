@@ -59,6 +59,10 @@ class HostedFleet:
     def publish(self, *options: str) -> subprocess.CompletedProcess[str]:
         return self.world.fleet("publish", "campaign", *self.options, *options)
 
+    def withdraw(self, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Runs `close` or `rollback`."""
+        return self.world.fleet(command, "campaign", *self.options, *options)
+
     def started(self) -> subprocess.Popen[bytes]:
         """A publish in a group of processes of its own, which can be killed."""
         command = [installed_program(), "fleet", "publish", "campaign", *self.options]

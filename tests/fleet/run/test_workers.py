@@ -1,4 +1,4 @@
-"""Workers end with the program that started them, however it ends."""
+"""Workers end with the program that started them, however it ends, and with a merge that does not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
+from e2e.hosts import GIT_ENVIRONMENT, installed_program, run, wait_until
 from fleet.world import World
 
 
@@ -46,3 +46,19 @@ def test_workers_end_when_the_program_is_killed(world: World) -> None:
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_merge_that_takes_too_long_is_ended_and_set_aside(world: World) -> None:
+    fifo, program = world.place / "fifo", world.place / "ssh"
+    os.mkfifo(fifo)
+    # Whatever opens the fifo for writing releases it.
+    program.write_text(f"#!/bin/sh\nread line < {fifo}\n")
+    program.chmod(0o755)
+    (world.place / "repositories.txt").write_text("ssh://never.test/acme/shop.git\n")
+    world.planned("--repositories", "repositories.txt")
+    command = ("env", f"GIT_SSH_COMMAND={program}", "KRM_MERGE_GIT_TIMEOUT=100000", installed_program())
+    done = run(*command, "fleet", "run", "campaign", "--timeout", "1", cwd=world.place)
+    os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK))
+    assert done.returncode == 1
+    assert "acme/shop.git: it ended its worker or took too long, 2 times; set aside" in done.stdout
+    assert world.states() == {"failed": 1}

@@ -191,3 +191,19 @@ class TestDoneOnce:
         app.opened("x", "main", "", None, draft=True)
         forge.set_draft(url, 1, draft=True)
         assert [seen.method for seen in server.seen] == ["GET"]
+
+
+class Ticking(Time):
+    """A clock that moves whenever somebody looks at it."""
+
+    def clock(self) -> float:
+        self.now += 11
+        return self.now
+
+
+def test_a_whole_answer_is_bounded(server: FakeForge, app: FakeRepository, kind: str, url: str) -> None:
+    """Not each read alone: a forge that sends a few bytes a second would hold us for hours."""
+    server.faults += [Fault(200, body="x" * 2_000_000) for _ in range(FEW)]
+    forge = connected(server, Ticking(), kind=kind, timeout=30)
+    with pytest.raises(UnavailableForgeError, match=r"took longer than 30 s, 3 times; try again later"):
+        forge.pull_requests(url)

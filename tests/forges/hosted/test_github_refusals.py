@@ -19,7 +19,7 @@ from forges.fake_github import FakeGitHub
 from krm_merge.forges.hosted.answers import Connection
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
-from krm_merge.forges.tokens import Token
+from krm_merge.git.program import Token
 
 
 class Greeter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +28,12 @@ from krm_merge.fleet.conflicts import (
     values_of,
     without_effect,
 )
-from krm_merge.fleet.ledger import Ledger
+from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import FORMS, Overview, as_json
 from krm_merge.fleet.publish import Publisher
 from krm_merge.fleet.requests import Published, PullRequests
-from krm_merge.fleet.run import settings_of
+from krm_merge.fleet.run import matches, settings_of
+from krm_merge.fleet.withdrawal import Withdrawal
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.git.store import signing_settings
@@ -265,6 +266,18 @@ def _as_value(group: Group) -> dict[str, object]:
     }
 
 
+_CHANGES_PER_HOUR = click.option(
+    "--changes-per-hour",
+    type=click.IntRange(min=1),
+    help="How many changing requests a host gets in an hour; by default the campaign's perHour, or 400.",
+)
+_SIGN = click.option(
+    "--sign",
+    is_flag=True,
+    help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
     """Options of what is published, and how fast."""
@@ -286,22 +299,14 @@ class PublishOptions:
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
 @click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
-@click.option(
-    "--changes-per-hour",
-    type=click.IntRange(min=1),
-    help="How many changing requests a host gets in an hour; by default the campaign's perHour, or 400.",
-)
+@_CHANGES_PER_HOUR
 @forge_options.pace
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
 @forge_options.forge_kinds
 @forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
-@click.option(
-    "--sign",
-    is_flag=True,
-    help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
-)
+@_SIGN
 @options_as(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
@@ -319,15 +324,9 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
-        settings = ForgeSettings.parse(
-            options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
-        )
-        settings.share_tokens()
-        requests = (
-            None
-            if options.push_only or options.direct
-            else PullRequests(campaign, Forges(settings).of, options.dry_run)
-        )
+        forges = _forges(campaign, options.forges, options.apis, options.pace, options.changes_per_hour)
+        with_requests = not (options.push_only or options.direct)
+        requests = PullRequests(campaign, forges.of, options.dry_run) if with_requests else None
         publisher = Publisher(
             place,
             campaign,
@@ -341,10 +340,8 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
             max_open=options.max_open or publishing.max_open,
             signing=signing_settings(forced=options.sign),
         )
-        counts: Counter[str] = Counter()
-        for event in publisher.events():
-            counts[event.what] += 1
-            _show_event(event)
+        _show_estimate(publisher, options.changes_per_hour or publishing.per_hour, is_dry_run=options.dry_run)
+        counts = _show_events(publisher.events())
     summary = (
         ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
     )
@@ -355,6 +352,31 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"]:
         sys.exit(1)
+
+
+def _forges(
+    campaign: Campaign, kinds: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int | None
+) -> Forges:
+    """The forges of a campaign, at its pace; git has their tokens, too."""
+    settings = ForgeSettings.parse(kinds, apis, Pace(pace, changes_per_hour or campaign.publishing.per_hour))
+    settings.share_tokens()
+    return Forges(settings)
+
+
+def _show_estimate(publisher: Publisher, per_hour: int, *, is_dry_run: bool) -> None:
+    """How long it takes until all is published, where that is more than an hour."""
+    for host, count in publisher.estimate().items():
+        if is_dry_run or count > per_hour:
+            hours = f"{-(-count // per_hour):,} h" if count > per_hour else "within an hour"
+            say(f"{host}: about {count:,} changes, {per_hour:,} an hour: {hours}", on_stdout=True)
+
+
+def _show_events(events: Iterable[Published]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for event in events:
+        counts[event.what] += 1
+        _show_event(event)
+    return counts
 
 
 def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
@@ -373,6 +395,83 @@ def _show_event(event: Published) -> None:
     say(message, on_stdout=event.what != "problem")
 
 
+@dataclass(frozen=True, slots=True)
+class WithdrawalOptions:
+    """Options of commands that end pull requests."""
+
+    only: tuple[str, ...]
+    comment: str
+    dry_run: bool
+    pace: float
+    changes_per_hour: int | None
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+    sign: bool
+
+
+def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of commands that end pull requests."""
+    for option in (
+        options_as(WithdrawalOptions),
+        _SIGN,
+        forge_options.forge_apis,
+        forge_options.forge_kinds,
+        forge_options.pace,
+        _CHANGES_PER_HOUR,
+        click.option("--dry-run", is_flag=True, help="Say what would be ended, change nothing."),
+        click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
+        click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable."),
+        DIRECTORY,
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("close")
+@_withdrawal_options
+def close(directory: Path, options: WithdrawalOptions) -> None:
+    """Close the open pull requests of the campaign in DIR, and remove their branches.
+
+    A branch that somebody else has committed to is kept. The version is not proposed again, the next one is. The exit
+    code is 1 where something could not be closed.
+    """
+    _withdraw(directory, options, Withdrawal.close)
+
+
+@click.command("rollback")
+@_withdrawal_options
+def rollback(directory: Path, options: WithdrawalOptions) -> None:
+    """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
+
+    Of each target its last pull request counts. Files that were changed since are not touched: such a pull request is
+    reported. The version is not proposed again, the next one is. The exit code is 1 where something could not be taken
+    back.
+    """
+    _withdraw(directory, options, Withdrawal.roll_back)
+
+
+def _withdraw(
+    directory: Path,
+    options: WithdrawalOptions,
+    end: Callable[[Withdrawal, Iterable[LedgerEntry], str], Iterable[Published]],
+) -> None:
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
+        ledger.follow(campaign.targets)
+        forges = _forges(campaign, options.forges, options.apis, options.pace, options.changes_per_hour)
+        date = settings_of(campaign, place).date
+        signing = signing_settings(forced=options.sign)
+        withdrawal = Withdrawal(campaign, ledger, forges.of, date, options.dry_run, signing)
+        names = [name for name in campaign.targets if matches(name, options.only)]
+        entries = ledger.entries()
+        counts = _show_events(end(withdrawal, [entries[name] for name in names], options.comment))
+    summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
+    say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
+    if counts["problem"]:
+        sys.exit(1)
+
+
 @click.group("fleet")
 def fleet_command() -> None:
     """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves."""
@@ -384,5 +483,7 @@ fleet_command.add_command(status)
 fleet_command.add_command(conflicts)
 fleet_command.add_command(resolve)
 fleet_command.add_command(publish)
+fleet_command.add_command(close)
+fleet_command.add_command(rollback)
 fleet_command.add_command(join)
 fleet_command.add_command(report)

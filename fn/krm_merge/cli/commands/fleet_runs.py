@@ -33,7 +33,7 @@ from krm_merge.fleet.campaign import (
 )
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.discovery import split_upstream, targets_in, working_tree_of
-from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetState
+from krm_merge.fleet.job import NEED_ATTENTION, SECONDS_FOR_A_MERGE, STATES, TargetState
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent, Scope
@@ -41,8 +41,7 @@ from krm_merge.fleet.worker import Engine, Processes, processors
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Pace, host_of
 from krm_merge.forges.local import LocalForge
-from krm_merge.forges.tokens import variable_of
-from krm_merge.git.program import take_credentials
+from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
 
@@ -194,6 +193,7 @@ class FleetRunOptions:
     engine: str
     scheduler: str | None
     insecure: bool
+    timeout: float
     dry_run: bool
     form: str
 
@@ -214,6 +214,14 @@ class FleetRunOptions:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
 @click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=SECONDS_FOR_A_MERGE,
+    show_default=True,
+    metavar="SECONDS",
+    help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
 @click.option(
     "--format",
@@ -240,7 +248,7 @@ def run(directory: Path, options: FleetRunOptions) -> None:
     scope = Scope(options.only, options.failed, options.limit, options.shard)
     workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
     with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
-        this = Run(place, campaign, ledger, chosen, scope, options.dry_run)
+        this = Run(place, campaign, ledger, chosen, scope, options.dry_run, options.timeout)
         with progress_on(options.form) as progress:
             for event in this.events():
                 progress.show(event, this.total)

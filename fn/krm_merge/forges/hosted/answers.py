@@ -14,7 +14,7 @@ import requests
 
 from krm_merge.forges.hosted.transport import Dialect, Transport, about
 from krm_merge.forges.interface import ForgeError, ForgePullRequest, Pace, Patience, RefusedRequestError, path_on
-from krm_merge.forges.tokens import Token
+from krm_merge.git.program import Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,16 @@ from krm_merge.forges.hosted.answers import (
     text_at,
 )
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, one_by_one, path_on
+from krm_merge.forges.interface import (
+    Attention,
+    Budget,
+    CheckState,
+    ForgeError,
+    ForgePullRequest,
+    PullRequestState,
+    one_by_one,
+    path_on,
+)
 
 _PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100
@@ -30,6 +39,14 @@ _DIALECT: Final = Dialect(
     "Forgejo", "X-RateLimit-", "of the scopes write:repository and write:issue", "https://HOST/api/v1"
 )
 _DRAFTS: Final = DraftTitles("WIP:", re.compile(r"^\s*(?:(?:wip:|\[wip\])\s*)+", re.IGNORECASE))
+
+_CHECKS: Final[Mapping[str, CheckState]] = {
+    "success": "passed",
+    "warning": "passed",
+    "failure": "failed",
+    "error": "failed",
+    "pending": "pending",
+}
 
 _OWNED: Final = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"limit": str(_PAGE)})
 
@@ -138,6 +155,26 @@ class Forgejo:
                 return True if comments[-1:] == [text] else None
 
             self._transport.once(lambda: self._ask("POST", path, {"body": text}), find_comment)
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels that the repository has, asks for reviews and assigns it."""
+        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as name:
+            if attention.labels:
+                self._ask("POST", f"{name}/issues/{number}/labels", {"labels": list(attention.labels)})
+            if attention.assignees:
+                present = object_of(self._ask("GET", f"{name}/issues/{number}")).get("assignees") or []
+                logins = [text_at(object_of(user), "login") for user in present]
+                names = list(dict.fromkeys([*logins, *attention.assignees]))
+                self._ask("PATCH", f"{name}/issues/{number}", {"assignees": names})
+            if attention.reviewers:
+                payload = {"reviewers": attention.users, "team_reviewers": attention.teams}
+                self._ask("POST", f"{name}/pulls/{number}/requested_reviewers", payload)
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """The state of the newest commit."""
+        with self._asking(repository, f"reading the checks of pull request #{number}") as name:
+            status = object_of(self._ask("GET", f"{name}/commits/{self._pull(name, number).head}/status"))
+            return _CHECKS.get(text_at(status, "state"), "") if status.get("total_count") else ""
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""

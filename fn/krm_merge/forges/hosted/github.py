@@ -25,7 +25,9 @@ from krm_merge.forges.hosted.answers import (
 )
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import (
+    Attention,
     Budget,
+    CheckState,
     DraftsRefusedError,
     ForgeError,
     ForgePullRequest,
@@ -47,6 +49,22 @@ fragment pulls on Repository {
 }
 """
 _STATES: Final[Mapping[str, PullRequestState]] = {"OPEN": "open", "CLOSED": "closed", "MERGED": "merged"}
+
+
+_ROLLUP: Final = """
+query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) { commits(last: 1) { nodes { commit { statusCheckRollup { state } } } } }
+  }
+}
+"""
+_CHECKS: Final[Mapping[str, CheckState]] = {
+    "SUCCESS": "passed",
+    "FAILURE": "failed",
+    "ERROR": "failed",
+    "PENDING": "pending",
+    "EXPECTED": "pending",
+}
 
 
 def latest_pull_requests(names: Mapping[str, str]) -> str:
@@ -226,6 +244,28 @@ class GitHub:
                 return True if comments[-1:] == [text] else None
 
             self._transport.once(lambda: issue.create_comment(text), find_comment)
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels, asks for reviews and assigns it."""
+        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as (_, at):
+            issue, pull = at.get_issue(number), at.get_pull(number)
+            if attention.labels:
+                issue.add_to_labels(*attention.labels)
+            if attention.assignees:
+                issue.add_to_assignees(*attention.assignees)
+            if attention.reviewers:
+                pull.create_review_request(attention.users, attention.teams)
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """The state of the checks of the newest commit: of the API for checks and of that for states of commits."""
+        with self._asking(repository, f"reading the checks of pull request #{number}") as (owner, _):
+            name = path_on(self._connection.host, repository).partition("/")[2]
+            variables = {"owner": owner, "name": name, "number": number}
+            _, answer = self._requester.graphql_query(_ROLLUP, variables)
+            pull = object_of(object_of(object_of(answer.get("data")).get("repository")).get("pullRequest"))
+            commit = object_of(object_of(object_of(pull.get("commits"))["nodes"][0]).get("commit"))
+            rollup = object_at(commit, "statusCheckRollup")
+            return _CHECKS.get(text_at(rollup, "state"), "pending") if rollup is not None else ""
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""

@@ -24,7 +24,15 @@ from krm_merge.forges.hosted.answers import (
     text_at,
 )
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, path_on
+from krm_merge.forges.interface import (
+    Attention,
+    Budget,
+    CheckState,
+    ForgeError,
+    ForgePullRequest,
+    PullRequestState,
+    path_on,
+)
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
@@ -34,6 +42,13 @@ _STATES: Final[Mapping[str, PullRequestState]] = {
     "locked": "open",
     "closed": "closed",
     "merged": "merged",
+}
+
+_CHECKS: Final[Mapping[str, CheckState]] = {
+    "success": "passed",
+    "skipped": "passed",
+    "failed": "failed",
+    "canceled": "failed",
 }
 
 _OWNED: Final = Owned(
@@ -174,6 +189,31 @@ class GitLab:
                 return True if text_at(next(people, {"body": None}), "body") == text else None
 
             self._transport.once(lambda: notes.create({"body": text}), find_note)
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels, asks users for reviews and assigns it; GitLab asks no teams."""
+        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as project:
+            merge_request = project.mergerequests.get(number)
+            changes: dict[str, Any] = {"add_labels": ",".join(attention.labels)} if attention.labels else {}
+            for role, names in (("reviewer", attention.reviewers), ("assignee", attention.assignees)):
+                if names:
+                    present = [number_at(object_of(user), "id") for user in merge_request.attributes[f"{role}s"]]
+                    changes[f"{role}_ids"] = [*present, *map(self._user, names)]
+            project.mergerequests.update(number, changes)
+
+    def _user(self, name: str) -> int:
+        user = next(iter(self._gitlab.users.list(username=name, iterator=True)), None)
+        if user is None:
+            raise ForgeError(f"there is no user {name}; correct the name in campaign.yaml")
+        return number_at(user.attributes, "id")
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """The state of the newest pipeline of the merge request."""
+        with self._asking(repository, f"reading the checks of pull request #{number}") as project:
+            pipeline = object_at(
+                {"head_pipeline": None} | project.mergerequests.get(number).attributes, "head_pipeline"
+            )
+            return _CHECKS.get(text_at(pipeline, "status"), "pending") if pipeline is not None else ""
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows."""

@@ -24,7 +24,7 @@ from urllib3.exceptions import HTTPError
 
 from krm_merge import __version__
 from krm_merge.forges.interface import Budget, ForgeError, Pace, Patience, RefusedRequestError, UnavailableForgeError
-from krm_merge.forges.tokens import Token
+from krm_merge.git.program import Token
 
 _HOUR = 3600.0
 
@@ -143,6 +143,7 @@ _SIZE_LIMIT: Final = 32 * 1024 * 1024
 _REDIRECTS: Final = 5
 _LIMITED: Final = 60.0  # the least wait that GitHub asks for if a reply names no time
 _SAID: Final = 400
+_READ_AT_ONCE: Final = 1 << 16
 _LOOPBACK = frozenset(("localhost", "127.0.0.1"))
 _SAME_VERB = frozenset((HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT))
 _ANY_REDIRECT = _SAME_VERB | {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND}
@@ -305,8 +306,9 @@ class Transport(HTTPAdapter):
         if self.secret:
             request.headers["Authorization"] = f"Bearer {self.secret}"
         try:
+            end = self._clock() + self._patience.timeout
             response = super().send(request, **{**settings, "stream": True, "timeout": self._patience.timeout})
-            body = response.raw.read(_SIZE_LIMIT + 1, decode_content=True)
+            body = self._read_body(response, end)
             response.raw.release_conn()
         except (requests.RequestException, HTTPError, OSError) as error:
             raise self._connection_error(error) from None
@@ -314,6 +316,16 @@ class Transport(HTTPAdapter):
             raise ForgeError(f"the answer is larger than {_SIZE_LIMIT} bytes; correct the address of the API")
         response.raw = BytesIO(body)
         return response, body
+
+    def _read_body(self, response: requests.Response, end: float) -> bytes:
+        """The body of an answer, which ends in time: the timeout of the connection is for each read alone."""
+        body = bytearray()
+        while len(body) <= _SIZE_LIMIT and (part := response.raw.read1(_READ_AT_ONCE, decode_content=True)):
+            body += part
+            if self._clock() > end:
+                response.raw.close()
+                raise _NoAnswerError(f"the answer of {self._origin[1]} took longer than {self._patience.timeout:g} s")
+        return bytes(body)
 
     def _connection_error(self, error: Exception) -> Exception:
         causes = list(_causes(error))

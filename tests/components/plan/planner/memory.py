@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
 from krm_merge.components.repository import Repository
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
+from krm_merge.forges.interface import Attention, Budget, CheckState, ForgeError, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import FILE, MergeConflictError, Person, Remote, Stamp, Store, TreeEntry
 
@@ -265,6 +265,12 @@ class MemoryForge:
 
     def comment(self, repository: str, number: int, text: str) -> None:
         self._strikes.change()
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        self._strikes.change()
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        return ""
 
     def budget(self) -> Budget:
         return Budget()
