@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from posixpath import basename, dirname, join
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from krm_merge.errors import KrmMergeError
@@ -92,47 +92,30 @@ class TargetConflict:
         resource = record.resource or ResourceRef("", "", "")
         return cls(
             package=package,
-            file=record.file,
-            api_version=resource.api_version,
-            kind=resource.kind,
-            namespace=resource.namespace,
-            name=resource.name,
-            path=record.path,
-            rule=record.rule,
-            nature=record.nature,
-            status=record.status,
-            settled_by=record.settled_by,
-            message=record.message,
-            fingerprint=record.fingerprint,
-            values=record.values,
-            choices=record.choices,
-            alike=record.alike,
+            **{name: getattr(resource, name) for name in ("api_version", "kind", "namespace", "name")},
+            **{name: getattr(record, name) for name in _OF_RECORD},
         )
 
     def record_for(self, identifier: str, file: str) -> DecisionRecord:
         """The conflict as the record of all that are equal to it: with this id, without a name, at `file`."""
+        fields_of_record = {name: getattr(self, name) for name in _OF_RECORD}
         return DecisionRecord(
+            **fields_of_record | {"choices": tuple(self.choices), "file": file},
             id=identifier,
-            file=file,
             resource=ResourceRef(self.api_version, self.kind, "") if self.kind else None,
-            path=self.path,
-            rule=self.rule,
-            nature=self.nature,
-            status=self.status,
-            settled_by=self.settled_by,
-            message=self.message,
-            values=self.values,
-            choices=tuple(self.choices),
             chosen=None,
-            fingerprint=self.fingerprint,
             docs=anchor_of(self.rule),
-            alike=self.alike,
         )
 
     @property
     def is_undecided(self) -> bool:
         """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
         return self.settled_by in ("", "policy")
+
+
+_OF_RECORD: Final = frozenset(field.name for field in fields(TargetConflict)).intersection(
+    field.name for field in fields(DecisionRecord)
+)
 
 
 @dataclass(frozen=True, slots=True)

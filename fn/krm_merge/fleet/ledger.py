@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import MISSING, Field, astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -53,22 +53,22 @@ class LedgerEntry:
     """
 
     target: str
-    state: TargetState
-    message: str
-    failure: FailureClass
-    seen: str
-    digest: str
-    base: str
-    made: str
-    files: int
-    packages: tuple[str, ...]
-    seconds: float
-    settings: str
-    choices: str
-    merged_at: str
-    looked_at: str
-    crashes: int
-    problem: str
+    state: TargetState = "pending"
+    message: str = ""
+    failure: FailureClass = ""
+    seen: str = ""
+    digest: str = ""
+    base: str = ""
+    made: str = ""
+    files: int = 0
+    packages: tuple[str, ...] = ()
+    seconds: float = 0.0
+    settings: str = ""
+    choices: str = ""
+    merged_at: str = ""
+    looked_at: str = ""
+    crashes: int = 0
+    problem: str = ""
     requests: tuple[LedgerRequest, ...] = ()
 
     @property
@@ -132,38 +132,26 @@ def is_merged(entry: LedgerEntry) -> bool:
 
 
 _VERSION = 4
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS targets (
-  target TEXT PRIMARY KEY,
-  state TEXT NOT NULL DEFAULT 'pending',
-  message TEXT NOT NULL DEFAULT '',
-  failure TEXT NOT NULL DEFAULT '',
-  seen TEXT NOT NULL DEFAULT '',
-  digest TEXT NOT NULL DEFAULT '',
-  base TEXT NOT NULL DEFAULT '',
-  made TEXT NOT NULL DEFAULT '',
-  files INTEGER NOT NULL DEFAULT 0,
-  packages TEXT NOT NULL DEFAULT '[]',
-  seconds REAL NOT NULL DEFAULT 0,
-  settings TEXT NOT NULL DEFAULT '',
-  choices TEXT NOT NULL DEFAULT '',
-  merged_at TEXT NOT NULL DEFAULT '',
-  looked_at TEXT NOT NULL DEFAULT '',
-  crashes INTEGER NOT NULL DEFAULT 0,
-  problem TEXT NOT NULL DEFAULT ''
-) WITHOUT ROWID;
+_COLUMNS = tuple(field for field in fields(LedgerEntry) if field.name != "requests")
+_NAMES = tuple(column.name for column in _COLUMNS)
+_OF_OUTCOME = tuple(field.name for field in fields(TargetOutcome) if field.name in _NAMES)
+_REQUEST = tuple(field.name for field in fields(LedgerRequest))
+_CONFLICT = tuple(field.name for field in fields(TargetConflict))
+
+
+def _definitions(columns: Iterable[Field[Any]]) -> str:
+    """Columns with the names and defaults of fields; a tuple is a list in JSON."""
+    defaults = {column.name: "[]" if column.default == () else column.default for column in columns}
+    return ", ".join(
+        f'"{name}" NOT NULL{"" if default is MISSING else f" DEFAULT {default!r}"}'
+        for name, default in defaults.items()
+    )
+
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS targets ({_definitions(_COLUMNS)}, PRIMARY KEY (target)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS requests (
-  target TEXT NOT NULL,
-  number INTEGER NOT NULL,
-  address TEXT NOT NULL,
-  version TEXT NOT NULL,
-  result TEXT NOT NULL,
-  "commit" TEXT NOT NULL,
-  state TEXT NOT NULL,
-  merged_at TEXT NOT NULL,
-  looked_at TEXT NOT NULL,
-  checks TEXT NOT NULL,
-  PRIMARY KEY (target, number)
+  {_definitions(fields(LedgerRequest))}, PRIMARY KEY (target, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS conflicts (
   target TEXT NOT NULL,
@@ -174,15 +162,6 @@ CREATE TABLE IF NOT EXISTS conflicts (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_fingerprint ON conflicts (fingerprint);
 """
-_OF_OUTCOME = (
-    "state = ?, message = ?, failure = ?, seen = ?, digest = ?, base = ?, made = ?, files = ?, packages = ?, "
-    "seconds = ?, settings = ?, choices = ?, merged_at = ?, looked_at = ?, crashes = 0"
-)
-
-
-_COLUMNS = tuple(field.name for field in fields(LedgerEntry) if field.name != "requests")
-_REQUEST = tuple(field.name for field in fields(LedgerRequest))
-_CONFLICT = tuple(field.name for field in fields(TargetConflict))
 
 
 class Ledger:
@@ -225,7 +204,7 @@ class Ledger:
         requests: dict[str, list[LedgerRequest]] = {}
         for row in self._file.execute("SELECT * FROM requests ORDER BY target, number"):
             requests.setdefault(row[0], []).append(LedgerRequest(*row))
-        rows = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM targets ORDER BY target")
+        rows = self._file.execute(f"SELECT {', '.join(_NAMES)} FROM targets ORDER BY target")
         return {row[0]: _entry(row, requests.get(row[0], ())) for row in rows}
 
     def conflicts(self) -> Iterator[tuple[str, TargetConflict]]:
@@ -251,23 +230,11 @@ class Ledger:
         """Records outcomes, each with the digests of the settings and choices that it depends on."""
         with self._transaction():
             for outcome, settings, choices in outcomes:
-                values = (
-                    outcome.state,
-                    outcome.message,
-                    outcome.failure,
-                    outcome.seen,
-                    outcome.digest,
-                    outcome.base,
-                    outcome.commit,
-                    outcome.files,
-                    json.dumps(outcome.packages),
-                    outcome.seconds,
-                    settings,
-                    choices,
-                    at,
-                    at,
-                )
-                self._file.execute(f"UPDATE targets SET {_OF_OUTCOME} WHERE target = ?", (*values, outcome.target))
+                values: dict[str, Any] = {name: getattr(outcome, name) for name in _OF_OUTCOME}
+                values |= {"packages": json.dumps(outcome.packages), "made": outcome.commit, "settings": settings}
+                values |= {"choices": choices, "merged_at": at, "looked_at": at, "crashes": 0}
+                assignments = ", ".join(f"{name} = :{name}" for name in values)
+                self._file.execute(f"UPDATE targets SET {assignments} WHERE target = :target", values)
                 self._put_conflicts(outcome.target, outcome.conflicts)
 
     def record_checks(self, seen: Iterable[tuple[str, str]], at: str) -> None:
@@ -312,16 +279,16 @@ class Ledger:
         """Takes from another ledger of the same campaign what it knows and is newer; gives how many targets."""
         ours, theirs = self.entries(), other.entries()
         newer = [entry for name, entry in theirs.items() if name in ours and entry.merged_at > ours[name].merged_at]
-        places = ", ".join("?" for _ in _COLUMNS)
+        places = ", ".join("?" for _ in _NAMES)
         conflicts: dict[str, list[TargetConflict]] = {entry.target: [] for entry in newer}
         for target, conflict in other.conflicts():
             if target in conflicts:
                 conflicts[target].append(conflict)
         with self._transaction():
             for entry in newer:
-                row = [getattr(entry, name) for name in _COLUMNS]
-                row[_COLUMNS.index("packages")] = json.dumps(entry.packages)
-                self._file.execute(f"REPLACE INTO targets ({', '.join(_COLUMNS)}) VALUES ({places})", row)
+                row = [getattr(entry, name) for name in _NAMES]
+                row[_NAMES.index("packages")] = json.dumps(entry.packages)
+                self._file.execute(f"REPLACE INTO targets ({', '.join(_NAMES)}) VALUES ({places})", row)
                 self._put_conflicts(entry.target, conflicts[entry.target])
         looked_at = {
             (request.target, request.number): request.looked_at for entry in ours.values() for request in entry.requests
@@ -360,7 +327,7 @@ def now() -> str:
 
 
 def _entry(row: tuple[Any, ...], requests: Sequence[LedgerRequest]) -> LedgerEntry:
-    named = dict(zip(_COLUMNS, row, strict=True))
+    named = dict(zip(_NAMES, row, strict=True))
     return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))}, requests=tuple(requests))
 
 

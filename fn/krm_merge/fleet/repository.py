@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +22,7 @@ from krm_merge.forges.choice import ForgeSettings
 from krm_merge.forges.interface import Pace, host_of
 from krm_merge.git import program as git_program
 from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, credentials_for
-from krm_merge.git.store import GitObjects, TreeEntry, refusal
+from krm_merge.git.store import GitObjects, TreeEntry, list_refs, push_branch
 from krm_merge.packages import MODES, Changes, File, PackageError, Tree, belongs, is_kptfile
 
 HEADS: Final = "refs/heads/"
@@ -105,32 +104,18 @@ class GitStore:
 
     def push(self, commit: str, branch: str, seen: str) -> None:
         """Makes a branch this commit, if it still is the one that was seen, '' for none. Raises GitError."""
-        lease = f"--force-with-lease={HEADS}{branch}:{seen}"
-        push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.address]
-        credentials = credentials_of(self.address)
-        command = [*credentials.options, *push, f"{commit}:{HEADS}{branch}"]
-        done = git_program.run(command, self.place, environment=credentials.environment)
-        if done.returncode != 0 and not self._has_arrived(commit, f"{HEADS}{branch}"):
-            why = refusal(done.stderr)
-            why = "somebody pushed to it meanwhile" if why == "stale info" else why
-            raise GitError(f"{self.address}: {branch} cannot be pushed: {why}")
+        self._push(commit, branch, seen, "pushed")
 
     def remove_branch(self, branch: str, seen: str) -> None:
         """Removes a branch, if it still is at the commit that was seen. Raises GitError."""
-        lease = f"--force-with-lease={HEADS}{branch}:{seen}"
-        credentials = credentials_of(self.address)
-        push = ["push", "--no-verify", lease, "--end-of-options", self.address, f":{HEADS}{branch}"]
         if not self.place.is_dir():
             git_program.output(["init", "--quiet", "--bare", "--template=", str(self.place)])
-        done = git_program.run([*credentials.options, *push], self.place, environment=credentials.environment)
-        if done.returncode != 0 and heads_of(self.address, f"{HEADS}{branch}"):
-            raise GitError(f"{self.address}: {branch} cannot be removed: {refusal(done.stderr)}")
+        self._push("", branch, seen, "removed")
 
-    def _has_arrived(self, commit: str, name: str) -> bool:
-        """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
-        with suppress(GitError):
-            return heads_of(self.address, name).get(name) == commit
-        return False
+    def _push(self, commit: str, branch: str, seen: str, done: str) -> None:
+        if why := push_branch(self.place, self.address, commit, branch, seen, credentials_of(self.address)):
+            why = "somebody pushed to it meanwhile" if why == "stale info" else why
+            raise GitError(f"{self.address}: {branch} cannot be {done}: {why}")
 
     def remove(self) -> None:
         """Removes the copy."""
@@ -151,29 +136,22 @@ def _token(host: str) -> str:
 
 def heads_of(address: str, *names: str) -> dict[str, str]:
     """The commits of branches (`refs/heads/NAME`) and of HEAD in a repository. Raises GitError."""
-    if address.startswith("-"):
-        raise GitError(f"{address} is no address of a git repository")
-    try:
-        credentials = credentials_of(address)
-        command = [*credentials.options, "ls-remote", "--quiet", "--end-of-options", address, *names]
-        answer = git_program.output(command, environment=credentials.environment)
-    except GitError as error:
-        raise GitError(f"{address}: {error}") from None
-    return {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+    return _refs_of(address, *names)[0]
 
 
 def default_branch(address: str) -> str:
     """The branch that a repository calls its own. Raises GitError."""
+    _, branch = _refs_of(address, "HEAD")
+    if not branch:
+        raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
+    return branch
+
+
+def _refs_of(address: str, *names: str) -> tuple[dict[str, str], str]:
     try:
-        credentials = credentials_of(address)
-        command = [*credentials.options, "ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"]
-        answer = git_program.output(command, environment=credentials.environment)
+        return list_refs(address, names, credentials_of(address))
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
-    for line in answer.decode().splitlines():
-        if line.startswith(f"ref: {HEADS}"):
-            return line.removeprefix(f"ref: {HEADS}").partition("\t")[0]
-    raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
 
 
 def contents(objects: GitObjects, entries: Iterable[TreeEntry]) -> dict[str, File]:

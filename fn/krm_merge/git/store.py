@@ -431,6 +431,46 @@ def refusal(stderr: bytes) -> str:
     return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
 
 
+def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CREDENTIALS) -> tuple[dict[str, str], str]:
+    """The commits of the refs that names and patterns mean, and with `HEAD` the default branch, '' for none.
+
+    Raises GitError.
+    """
+    if url.startswith("-"):
+        raise GitError(f"{url} is no address of a git repository")
+    arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
+    answer = output([*credentials.options, *arguments], environment=credentials.environment)
+    commits: dict[str, str] = {}
+    default = ""
+    for line in answer.decode().splitlines():
+        value, _, name = line.partition("\t")
+        if not value.startswith("ref: "):
+            commits[name] = value
+        elif name == "HEAD":
+            default = value.removeprefix(f"ref: {_HEADS}")
+    return commits, default
+
+
+def push_branch(
+    store: Path, url: str, commit: str, branch: str, seen: str, credentials: Credentials = NO_CREDENTIALS
+) -> str:
+    """Makes a branch this commit, or with '' removes it, if it is still at the commit `seen`, '' for none.
+
+    Other people's pushes are never lost. Returns why it was not done, '' where it was. Raises GitError.
+    """
+    name = f"{_HEADS}{branch}"
+    lease = f"--force-with-lease={name}:{seen}"
+    push = ["push", "--progress", "--no-verify", lease, "--end-of-options", url, f"{commit}:{name}"]
+    done = run([*credentials.options, *push], store, environment=credentials.environment)
+    if done.returncode == 0:
+        return ""
+    with suppress(GitError):
+        # The git of a killed command goes on for a moment, and may have done it.
+        if list_refs(url, [name], credentials)[0].get(name, "") == commit:
+            return ""
+    return refusal(done.stderr)
+
+
 @dataclass(slots=True)
 class Remote:
     """A remote repository with its branches as last observed. Everything raises GitError."""
@@ -446,20 +486,15 @@ class Remote:
     @classmethod
     def open(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
         """Opens the repository and reads its current branches."""
-        if url.startswith("-"):
-            raise GitError(f"{url} is no address of a git repository")
         opened = cls(url, store, credentials)
         opened.refresh()
         return opened
 
     def refresh(self) -> None:
         """Reads the branches again."""
-        arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
-        answer = output([*self.credentials.options, *arguments], environment=self.credentials.environment)
-        refs = [(what, name) for what, _, name in (line.partition("\t") for line in answer.decode().splitlines())]
-        self.branches = {name.removeprefix(_HEADS): what for what, name in refs if name.startswith(_HEADS)}
-        heads = [what.removeprefix(f"ref: {_HEADS}") for what, name in refs if name == "HEAD" and " " in what]
-        self.default_branch = heads[0] if heads else "main"
+        refs, default = list_refs(self.url, ["HEAD", f"{_HEADS}*"], self.credentials)
+        self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
+        self.default_branch = default or "main"
 
     def fetch(self, *commits: str, depth: int = 0) -> None:
         """Fetches the missing commits with their history, or with `depth` commits of it."""
@@ -478,17 +513,7 @@ class Remote:
     def push(self, commit: str, branch: str) -> None:
         """Pushes a commit to a branch, if the branch is still as observed: other people's pushes are never lost."""
         seen = self.branches.get(branch, "")
-        lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
-        push = ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"]
-        done = run([*self.credentials.options, *push], self.store.directory, environment=self.credentials.environment)
-        if done.returncode != 0 and not self._has_arrived(commit, branch):
-            why = refusal(done.stderr)
+        if why := push_branch(self.store.directory, self.url, commit, branch, seen, self.credentials):
             why = "somebody pushed to it since; observe and plan again" if why == "stale info" else why
             raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
         self.branches = {**self.branches, branch: commit}
-
-    def _has_arrived(self, commit: str, branch: str) -> bool:
-        """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
-        with suppress(GitError):
-            return Remote.open(self.url, self.store, self.credentials).branches.get(branch) == commit
-        return False
