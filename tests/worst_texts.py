@@ -149,13 +149,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("t"),
     ),
     "fleet.job.grouped_by": (Worst("0"), Worst("0 "), Worst("target"), Worst(f"{HEX} ")),
-    "fleet.branches._DIFFERS": (Worst("gpgsig a\n"), Worst(" a\n", "gpgsig a\n"), Worst("parent ")),
-    "fleet.branches._PERSON": (
-        Worst(" <", "committer "),
-        Worst("> ", "committer a <a"),
-        Worst("committer a"),
-        Worst(" ", "committer "),
-    ),
     "forges.interface._NAME": LETTERS,
     "forges.interface._SCHEME": (Worst("a"), Worst("@"), Worst("a@", "https://")),
     "forges.interface._SCP": (Worst("a"), Worst("a@"), Worst("a", "a@"), Worst("1", "a@a:")),

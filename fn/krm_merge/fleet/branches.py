@@ -34,13 +34,12 @@ from krm_merge.fleet.repository import (
     store_of,
 )
 from krm_merge.fleet.worker import digest_of
-from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
-from krm_merge.git.store import GitObjects
+from krm_merge.git.store import GitObjects, Person, Stamp, Store
 from krm_merge.packages import CommittedFiles, Directory, File, Tree
 
-_DIFFERS = re.compile(rb"^(?:parent .*|gpgsig(?:-sha256)? .*(?:\n .*)*)\n", re.MULTILINE)
-_PERSON = re.compile(r"^committer (?P<name>[^<\n]*) <(?P<mail>[^>\n]*)> (?P<date>.*)$", re.MULTILINE)
+_CONTENT = "%T%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
+"""A commit without its parents and its signature."""
 
 
 def sign_commits(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> str:
@@ -50,40 +49,22 @@ def sign_commits(store: GitStore, base: str, commit: str, settings: Sequence[str
     """
     if not settings:
         return commit
+    objects = Store(store.place)
     parent = base
-    listed = git_program.output(["rev-list", "--reverse", f"{base}..{commit}"], store.place, alone=True)
-    for name in listed.decode().split():
-        head, message = _commit(store, name)
-        tree = head.partition("\n")[0].removeprefix("tree ")
-        command = [*settings, "commit-tree", "-S", tree, "-p", parent, "-F", "-"]
-        answer = git_program.output(command, store.place, message, _environment(head))
-        parent = answer.decode().strip()
+    for name in objects.text("rev-list", "--reverse", f"{base}..{commit}").split():
+        tree, person, date, _, _, message = _content(objects, name).split("\n", 5)
+        parent = objects.commit(tree, [parent], message, Stamp(Person.parse(person), date), signing=settings)
     return parent
 
 
 def is_signed_copy(store: GitStore, commit: str, of: str) -> bool:
     """Whether a commit has the files, the message, the author and the time of another one. Raises GitError."""
-    return _without_signature(store, commit) == _without_signature(store, of)
+    objects = Store(store.place)
+    return _content(objects, commit) == _content(objects, of)
 
 
-def _without_signature(store: GitStore, name: str) -> tuple[bytes, bytes]:
-    head, message = _commit(store, name)
-    return _DIFFERS.sub(b"", head.encode(errors="surrogateescape") + b"\n"), message
-
-
-def _commit(store: GitStore, name: str) -> tuple[str, bytes]:
-    (commit_object,) = GitObjects(store.place).read([f"{name}^{{commit}}"])
-    if commit_object is None:
-        raise GitError(f"{store.address}: the commit {name} is missing")
-    head, _, message = commit_object.data.partition(b"\n\n")
-    return head.decode(errors="surrogateescape"), message
-
-
-def _environment(head: str) -> dict[str, str]:
-    person = _PERSON.search(head)
-    assert person is not None
-    values = {"NAME": person["name"], "EMAIL": person["mail"], "DATE": person["date"]}
-    return {f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in values.items()}
+def _content(objects: Store, name: str) -> str:
+    return objects.output("show", "--no-patch", "--date=raw", f"--format=format:{_CONTENT}", name)
 
 
 class NotPublishedError(KrmMergeError):

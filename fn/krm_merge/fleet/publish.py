@@ -176,7 +176,8 @@ class Publisher:
                 return [name for name in names if is_checked.get(name)]
             is_checked |= dict.fromkeys((entry.target for entry in new), True)
             if checks is not None:
-                to_check = [entry for entry in new if self._is_in_question(entry)]
+                # What is to be published first, then what was looked at longest ago.
+                to_check = sorted(filter(self._is_in_question, new), key=_urgency)
                 yield from checks.at(
                     (entry, self._host(entry.target), self._address(entry.target), self._branch(entry.target))
                     for entry in to_check
@@ -356,6 +357,10 @@ class Publisher:
             event.target, event.request, address, entry.version, result, event.commit, event.what, looked_at=now()
         )
         self.ledger.put_requests([row])
+
+
+def _urgency(entry: LedgerEntry) -> tuple[bool, str]:
+    return not entry.is_to_publish, max((request.looked_at for request in entry.requests), default="")
 
 
 def _open_request(entry: LedgerEntry) -> int:

@@ -37,11 +37,16 @@ class Hosts:
 
     _latest: dict[str, tuple[str, int]] = field(default_factory=dict)
     _paused: dict[str, str] = field(default_factory=dict)
+    _shares: dict[str, str] = field(default_factory=dict)
 
     @property
     def obstacles(self) -> list[str]:
-        """Why targets wait, for each host that is not asked again."""
-        return list(self._paused.values())
+        """Why targets wait, for each host that is not asked again, or not for more."""
+        return list((self._shares | self._paused).values())
+
+    def note_share(self, host: str) -> None:
+        """Notes that half of the reads that a host grants were used for looks."""
+        self._shares[host] = f"half of what {host} may be asked in this hour was used to look; run it again then"
 
     def is_paused(self, host: str) -> bool:
         """Whether the targets of this host wait."""
@@ -354,7 +359,14 @@ class RequestChecks:
             places.setdefault((host, branch), {}).setdefault(address, []).append(entry)
         for (host, branch), addresses in places.items():
             names = list(addresses)
+            most: int | None = None
             for start in range(0, len(names), _AT_ONCE):
+                left = self.requests.forge_of(names[start]).budget().requests
+                most = left if most is None else most
+                if most is not None and left is not None and left * 2 < most:
+                    # The other half is for publishing; those that were not looked at come first the next time.
+                    self.hosts.note_share(host)
+                    break
                 if self.hosts.is_paused(host):
                     break
                 try:

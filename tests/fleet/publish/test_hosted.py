@@ -10,7 +10,8 @@ from e2e.hosts import git
 from fleet.publish.hosted import BRANCH, TOKEN_VARIABLE, HostedFleet
 from fleet.world import World, kill
 from forges.connected import HOSTED
-from forges.fake_forge import TOKEN, FakeForge, Fault
+from forges.fake_forge import TOKEN, Answer, FakeForge, Fault, Seen
+from krm_merge.fleet import requests
 
 COUNT = 3
 
@@ -219,3 +220,30 @@ def test_a_wave_waits_for_the_gate_of_the_one_before(fleet: HostedFleet) -> None
     # The gate of `early` asks for nothing: the rest follows at once.
     assert fleet.publish().returncode == 0
     assert [bool(fleet.head(number)) for number in range(COUNT)] == [True, True, True]
+
+
+@pytest.mark.parametrize("kind", ["forgejo"], indirect=True)
+def test_looks_leave_half_of_the_reads_to_publishing(
+    world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgejo is asked for each repository; those that were not looked at are looked at in the next hour."""
+    monkeypatch.setattr(requests, "_AT_ONCE", 1)
+    fleet = HostedFleet.merged(world, server, kind, monkeypatch, 4)
+    assert fleet.publish().returncode == 0
+    left = iter(range(8, 0, -1))
+    answer = server.answer
+
+    def limited(seen: Seen) -> Answer:
+        server.limits = {"X-RateLimit-Remaining": str(next(left))}
+        return answer(seen)
+
+    monkeypatch.setattr(server, "answer", limited)
+    looked_at = []
+    for _ in range(2):
+        left = iter(range(8, 0, -1))
+        server.seen.clear()
+        done = fleet.publish()
+        assert "the rest waits: half of what 127.0.0.1 may be asked in this hour was used to look" in done.stdout
+        looked_at.append({seen.path for seen in server.seen})
+    assert [len(paths) for paths in looked_at] == [3, 3]
+    assert len(looked_at[0] | looked_at[1]) == 4

@@ -56,6 +56,17 @@ def test_one_that_is_hidden_says_nothing_of_others(server: FakeForge, kind: str)
     assert found[hidden] == [] if kind == "gitlab" else isinstance(found[hidden], ForgeError)
 
 
+def test_hidden_ones_cost_no_reads_of_others() -> None:
+    with HOSTED["github"].server(TOKEN) as server:
+        for number in range(100):
+            server.repositories[f"acme/r{number}"] = FakeRepository()
+        for number in (3, 70):
+            del server.repositories[f"acme/r{number}"]
+        pulls = connected(server, Time()).pull_requests_in(addresses("github", *range(100)), "ours")
+        assert sum(isinstance(answer, ForgeError) for answer in pulls.values()) == 2
+        assert len(server.seen) == 4
+
+
 def test_an_answer_that_is_lost_is_asked_for_again(server: FakeForge, kind: str) -> None:
     server.faults.append(Fault(broken="cut"))
     found = connected(server, Time(), kind=kind).pull_requests_in(addresses(kind, 0), "ours")

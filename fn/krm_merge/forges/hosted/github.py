@@ -150,22 +150,36 @@ class GitHub:
         pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
         for start in range(0, len(repositories), _ASKED_AT_ONCE):
             batch = repositories[start : start + _ASKED_AT_ONCE]
+            hidden: Sequence[str] = batch
             try:
-                names = {
-                    f"r{number}": path_on(self._connection.host, repository) for number, repository in enumerate(batch)
-                }
-                query = latest_pull_requests(names)
+                names = {f"r{number}": path_on(self._connection.host, name) for number, name in enumerate(batch)}
                 with about(f"listing the pull requests of {branch} in {len(batch)} repositories"):
-                    _, answer = self._requester.graphql_query(query, {"branch": branch})
-                pulls_by_repository |= {
-                    repository: shown_by_graphql(answer, f"r{number}") for number, repository in enumerate(batch)
-                }
+                    answer = self._partial_answer(latest_pull_requests(names), branch)
+                    shown = {
+                        repository: shown_by_graphql(answer, alias)
+                        for alias, repository in zip(names, batch, strict=True)
+                        if answer["data"].get(alias) is not None
+                    }
+                pulls_by_repository |= shown
+                hidden = [repository for repository in batch if repository not in shown]
             except UnavailableForgeError:
                 raise
             except (ForgeError, GithubException):
-                # One that is not shown makes an error of the whole answer.
-                pulls_by_repository |= one_by_one(self, batch, branch)
+                # An answer without any, or of another shape: each is asked for what is wrong.
+                pass
+            pulls_by_repository |= one_by_one(self, hidden, branch)
         return pulls_by_repository
+
+    def _partial_answer(self, query: str, branch: str) -> Mapping[str, Any]:
+        """The answer to a query, with null for what is hidden. Raises GithubException where all of it is."""
+        try:
+            _, answer = self._requester.graphql_query(query, {"branch": branch})
+        except GithubException as error:
+            # PyGithub takes every answer that names an error for a failure.
+            answer = error.data
+            if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
+                raise
+        return answer
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
