@@ -163,10 +163,7 @@ class Publisher:
 
     def _check_waves(self) -> Generator[Published, None, list[str]]:
         """Looks at the waves in question, one after the other; gives the targets that may be published now."""
-        waves = wave_of_targets(self.campaign)
-        gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
-        checked = {target for target, wave in waves.items() if wave in gated}
-        checks = None if self.requests is None else RequestChecks(self.requests, self.ledger, self._hosts, checked)
+        checks = None if self.requests is None else self._checks(self.requests)
         is_checked: dict[str, bool] = {}
         while True:
             entries = self.ledger.entries()
@@ -178,11 +175,22 @@ class Publisher:
             if checks is not None:
                 # What is to be published first, then what was looked at longest ago.
                 to_check = sorted(filter(self._is_in_question, new), key=_urgency)
-                yield from checks.at(
-                    (entry, self._host(entry.target), self._address(entry.target), self._branch(entry.target))
-                    for entry in to_check
-                )
+                yield from checks.at(map(self._place, to_check))
                 is_checked |= {entry.target: entry.target in checks.seen for entry in to_check}
+
+    def look(self, names: Iterable[str]) -> Iterator[Published]:
+        """Looks what became of the pull requests of targets, whatever the ledger knows of them."""
+        if self.requests is not None:
+            entries = self.ledger.entries()
+            yield from self._checks(self.requests).at(self._place(entries[name]) for name in names)
+
+    def _checks(self, requests: PullRequests) -> RequestChecks:
+        gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
+        checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
+        return RequestChecks(requests, self.ledger, self._hosts, checked)
+
+    def _place(self, entry: LedgerEntry) -> tuple[LedgerEntry, str, str, str]:
+        return entry, self._host(entry.target), self._address(entry.target), self._branch(entry.target)
 
     def _is_in_question(self, entry: LedgerEntry) -> bool:
         """Whether a look may change what is to be published: what was merged stays merged."""

@@ -460,15 +460,18 @@ def _withdraw(
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
         forges = _forges(campaign, options.forges, options.apis, options.pace, options.changes_per_hour)
-        date = settings_of(campaign, place).date
-        signing = signing_settings(forced=options.sign)
-        withdrawal = Withdrawal(campaign, ledger, forges.of, date, options.dry_run, signing)
+        settings = settings_of(campaign, place)
+        requests = PullRequests(campaign, forges.of, options.dry_run)
         names = [name for name in campaign.targets if matches(name, options.only)]
+        # A ledger that was lost or is of last week lacks some.
+        problems = _show_events(Publisher(place, campaign, ledger, settings, requests).look(names))["problem"]
+        signing = signing_settings(forced=options.sign)
+        withdrawal = Withdrawal(campaign, ledger, forges.of, settings.date, options.dry_run, signing)
         entries = ledger.entries()
         counts = _show_events(end(withdrawal, [entries[name] for name in names], options.comment))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
-    if counts["problem"]:
+    if problems or counts["problem"]:
         sys.exit(1)
 
 
