@@ -180,6 +180,7 @@ GROWING = {
     "unnamed": "- first: {at}\n  second: {value}\n",
     "flow": "- {{first: {at}, second: {value}}}\n",
     "lists": "- [[{at}], [{value}]]\n",
+    "equal": "- {value}\n",
     "images": "  field-{at}:\n    image: example.com/app:{value}\n",
     "escapes": '  field-{at}: "first\\n{value}"\n',
 }

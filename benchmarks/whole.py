@@ -45,7 +45,7 @@ SHAPES = (
 )
 """Those of benchmarks.shapes, which is not imported: a child's peak counts from its parent's size."""
 
-KINDS = ("fields", "comments", "named", "texts", "unnamed", "flow", "lists", "images", "escapes")
+KINDS = ("fields", "comments", "named", "texts", "unnamed", "flow", "lists", "equal", "images", "escapes")
 ONE_RESOURCE = tuple(f"one-of-{kind}{state}" for kind in KINDS for state in ("", "-in-conflict"))
 """One resource that is one large collection: what somebody would write who wants to keep the merge busy."""
 

@@ -379,6 +379,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "vendored.layout._put": (Worst("a"), Worst("{a"), Worst("name", "{"), Worst("name-", tail="}"), Worst("{name}")),
     "vendored.vendorfile._NOT_OF_A_NAME": LETTERS,
     "schema.secrecy._SECRET": (Worst("kind"), Worst(" ", "kind"), Worst(" ", "kind:"), Worst("kind:")),
+    "schema.secrecy._WORDS": (Worst("secre"), Worst("private ke"), Worst("last-applied-"), Worst("-")),
     "schema.secrecy._ELEMENT": (
         Worst("name:"),
         Worst(" ", "name:"),

@@ -250,3 +250,13 @@ def test_files_that_are_hidden(text: str, redactions: tuple[Redaction, ...]) -> 
 )
 def test_files_that_are_shown(data: bytes, redactions: tuple[Redaction, ...]) -> None:
     assert not is_secret_file(data, redactions)
+
+
+def test_a_name_that_is_written_with_escapes_hides_its_value() -> None:
+    assert hides(f'{WIDGET}spec: {{"db-p\\x61ssword": hunter2}}\n', "spec")
+
+
+def test_values_of_another_text_are_looked_at_whatever_the_resource_holds() -> None:
+    secrecy = Secrecy((root_of(WIDGET),))
+    assert secrecy.hides(("spec",), (root_of("db-password: hunter2\n"),))
+    assert not secrecy.hides(("metadata",), (root_of(WIDGET).get("metadata"),))

@@ -82,21 +82,34 @@ class Result:
 
     def to_value(self) -> dict[str, Value]:
         """The form of the specification; what is not set is left out."""
-        value: dict[str, Value] = {"message": self.message, "severity": self.severity}
-        if self.resource is not None:
-            value["resourceRef"] = self.resource.to_value()
-        if self.path is not None:
-            about: dict[str, Value] = {"path": self.path}
-            if self.current is not None:
-                about["currentValue"] = self.current
-            if self.proposed is not None:
-                about["proposedValue"] = self.proposed
-            value["field"] = about
-        if self.file is not None:
-            value["file"] = {"path": self.file, "index": self.file_index} if self.file_index else {"path": self.file}
-        if self.rule or self.tags:
-            value["tags"] = {"rule": self.rule, **self.tags} if self.rule else dict(self.tags)
-        return value
+        return {
+            "message": self.message,
+            **_severity_and_resource(self.severity, self.resource),
+            **self._field(),
+            **_file(self.file, self.file_index),
+            **self._tags(),
+        }
+
+    def _field(self) -> dict[str, Value]:
+        if self.path is None:
+            return {}
+        about: dict[str, Value] = {"path": self.path}
+        if self.current is not None:
+            about["currentValue"] = self.current
+        if self.proposed is not None:
+            about["proposedValue"] = self.proposed
+        return {"field": about}
+
+    def _tags(self) -> dict[str, Value]:
+        tags: dict[str, Value] = {"rule": self.rule, **self.tags} if self.rule else {**self.tags}
+        return {"tags": tags} if tags else {}
+
+    def to_item(self) -> str:
+        """The form of the specification as an item of a list, in complete lines."""
+        # What thousands of results of a resource have in common is written once.
+        head, file = _lines_of_resource(self.severity, self.resource), _lines_of_file(self.file, self.file_index)
+        message, field = _lines({"message": self.message}, _PAD), _lines(self._field(), _PAD)
+        return f"- {message[2:]}{head}{field}{file}{_lines(self._tags(), _PAD)}"
 
 
 def _escape_for_terminals(result: Result, escape: Callable[[str], str]) -> Result:
@@ -162,12 +175,32 @@ class Results:
 
 def results_text(results: Iterable[Result], newline: str) -> str:
     """The field `results` of a ResourceList, in complete lines."""
-    text = "".join(["results:\n", *(_item(result.to_value()) for result in results)])
+    text = "".join(["results:\n", *(result.to_item() for result in results)])
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def _item(value: dict[str, Value]) -> str:
-    return f"- {_lines(value, '  ')[2:]}"
+_PAD = "  "
+
+
+def _severity_and_resource(severity: Severity, resource: ResourceRef | None) -> dict[str, Value]:
+    about: dict[str, Value] = {"severity": severity}
+    return about if resource is None else about | {"resourceRef": resource.to_value()}
+
+
+def _file(path: str | None, index: int) -> dict[str, Value]:
+    if path is None:
+        return {}
+    return {"file": {"path": path, "index": index} if index else {"path": path}}
+
+
+@lru_cache(maxsize=16)
+def _lines_of_resource(severity: Severity, resource: ResourceRef | None) -> str:
+    return _lines(_severity_and_resource(severity, resource), _PAD)
+
+
+@lru_cache(maxsize=16)
+def _lines_of_file(path: str | None, index: int) -> str:
+    return _lines(_file(path, index), _PAD)
 
 
 def _lines(value: dict[str, Value], pad: str) -> str:

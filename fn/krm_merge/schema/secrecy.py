@@ -6,9 +6,9 @@ This is the one place that decides it, for merges, reports, patches and plugins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 from krm_merge.krm import ANY, FieldPath, Step, identity_of
@@ -18,6 +18,7 @@ from krm_merge.text import (
     MappingNode,
     Scalar,
     SequenceNode,
+    Source,
     TextError,
     key_text,
     read_all,
@@ -40,6 +41,8 @@ _ASSIGNMENT = pattern(
     r"""(?!["']{2}|["']?[{\[$<])["']?[^\s"']""",
     re.MULTILINE,
 )
+_WORDS = pattern(r"password|token|secret|[-_./]key|private key|stringdata|last-applied-configuration", re.IGNORECASE)
+"""Every value that is hidden without a redaction has one of these, or its name has."""
 _DIVIDERS = str.maketrans("-./", "___")
 _ELEMENT = pattern(
     r"""\b(?:name|key)["']?[ \t]*:[ \t]*["']?([\w./-]+)["']?[ \t]*(?:,|\r?\n)\s*["']?value["']?[ \t]*:""",
@@ -88,6 +91,7 @@ def _normal(name: str) -> str:
     return name.lower().translate(_DIVIDERS)
 
 
+_NODES = (Scalar, MappingNode, SequenceNode, Alias)
 _CONTENT = ("data", "stringData", "metadata")
 """Fields that an object has, and a reference to one has not."""
 _NO_CONTENT = ("apiVersion", "kind", "type", "immutable")
@@ -163,6 +167,10 @@ class Secrecy:
         """Whether anything at a path is hidden; `values` are what there is, as nodes or plain values, or None."""
         if self.is_whole and (len(path) < 2 or path[0] != "metadata" or path[1] not in _OPEN_FIELDS):
             return True
+        present = [value for value in values if value is not None]
+        if present and all(isinstance(value, _NODES) and value.source in self._open_texts for value in present):
+            # To look through all values takes as long as merging them; most resources hold none of the words.
+            return False
         scope = self._scope
         for at, step in enumerate(path):
             if isinstance(step, str) and (step in _SECRET_FIELDS or fits(step, _patterns(scope))):
@@ -173,11 +181,17 @@ class Secrecy:
             scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0][:1], step))) is not None)
             if _is_covered(scope):
                 return True
-        present = [value for value in values if value is not None]
         if _names_secret(path) and any(map(_is_text_or_number, present)):
             return True
         place = tuple(step if isinstance(step, str) else None for step in path)
         return any(next(_find_secrets(value, place, scope), None) for value in present) or self._is_inside(path, place)
+
+    @cached_property
+    def _open_texts(self) -> Collection[Source]:
+        """The texts of all sides if nothing in them is hidden: no side has a word that hides a value."""
+        texts = [root.source for root in self._roots if root.source is not None]
+        is_open = not self._scope and len(texts) == len(self._roots) and not any(map(_may_hide, texts))
+        return texts if is_open else ()
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""
@@ -320,6 +334,12 @@ def _may_hold_secret(root: MappingNode) -> bool:
     """Whether a Secret may be inside a resource."""
     source = root.source
     return source is None or holds_secret(source.text, root.start, root.end)
+
+
+def _may_hide(source: Source) -> bool:
+    """Whether anything may be hidden in a resource without redactions: its text has a word that hides values."""
+    # Escapes write words without their letters.
+    return "\\" in source.text or _WORDS.search(source.text) is not None
 
 
 def _names_secret(path: Sequence[Step | None]) -> bool:

@@ -77,6 +77,8 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.nodes import same as same
     from krm_merge.text.reading.nodes import value_of as value_of
     from krm_merge.text.reading.reader import BOM as BOM
+    from krm_merge.text.reading.reader import IN_COLLECTIONS as IN_COLLECTIONS
+    from krm_merge.text.reading.reader import IN_MAPPINGS as IN_MAPPINGS
     from krm_merge.text.reading.reader import MAX_DEPTH as MAX_DEPTH
     from krm_merge.text.reading.reader import check as check
     from krm_merge.text.reading.reader import read, read_all
@@ -131,7 +133,7 @@ __getattr__, __dir__ = lazy_interface(
         "reading.nodes": "Alias Child Collection Entry MappingNode Node Object Scalar SequenceNode "
         "Source TextError Value canonical_text copied from_value is_template key_text mapping_canonical "
         "resolved same to_value value_of",
-        "reading.reader": "BOM MAX_DEPTH check read read_all",
+        "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check read read_all",
         "reading.scalar_text": "block_text flow_text line_text needs_block read_wrapped wrapped_lines",
         "reading.scalars": "Canonical python_value quoted type_of",
         "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "

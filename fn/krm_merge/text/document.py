@@ -81,7 +81,8 @@ def says(text: str, pieces: list[Piece], editor: Editor) -> bool:
     documents = [_document_of_piece(piece) for piece in pieces]
     starts = accumulate(map(len, documents), initial=len(_SEPARATOR))
     try:
-        check(text)
+        # Of a text that was read and values that were: its depth is limited already.
+        check(text, len(text))
         roots = read_all("".join(documents), max((piece.depth for piece in pieces), default=0))
         return all(
             placed is not None and root is not None and _piece_says(placed[0], placed[1], root, editor)

@@ -23,6 +23,7 @@ from krm_merge.merge.values.tree import DecideOnRoots, TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text import (
+    IN_MAPPINGS,
     Canonical,
     Entry,
     MappingNode,
@@ -110,6 +111,8 @@ def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, li
     Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or a
     comment would be lost, which lines report.
     """
+    if any(map(IN_MAPPINGS.isdisjoint, texts)):
+        return None
     # Hardly any merge comes here.
     from krm_merge.krm import Resource
     from krm_merge.merge.writing.carry_out import merged_text

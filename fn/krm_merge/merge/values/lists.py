@@ -428,6 +428,10 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
         # It is local: just this was merged.
         return True
     assert isinstance(sides.local, SequenceNode)
-    merged, again = apply_to_list(sides.local, decisions), merge.verifying()
+    merged = apply_to_list(sides.local, decisions)
+    if same(merged, sides.upstream) and not merge.policy.resolutions.all:
+        # V2: both made the same of it.
+        return True
+    again = merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

@@ -168,6 +168,8 @@ def _number_values(sides: Sequence[Sequence[Node]]) -> list[_Side]:
 
 def added_at_one_place(matches: Sequence[Match]) -> bool:
     """Whether upstream and local each added elements of their own between the same elements."""
+    if all(match.original is not None for match in matches):
+        return False
     theirs, ours = ({before for before, _ in _additions(matches, side).values()} for side in ("upstream", "local"))
     return bool(theirs & ours)
 
@@ -261,9 +263,14 @@ def _scalar(item: Node, name: str) -> Canonical | None:
 def _equal_pairs(original: _Side, side: _Side) -> Pairs:
     before, after = original.numbers, side.numbers
     pairs = Pairs(len(before), len(after))
+    are_long_alike = len(before) == len(after)
+    in_place = {at: at for at in range(len(before)) if before[at] == after[at]} if are_long_alike else {}
+    if are_long_alike and len(in_place) >= len(before) - 1:
+        # No more can be equal, and none moved: most changes of a list are of one element.
+        pairs.update(in_place)
+        return pairs
     for start, other, size in matching_blocks(before, after):
         pairs.update(zip(range(start, start + size), range(other, other + size), strict=True))
-    in_place = {at: at for at in range(len(before)) if before[at] == after[at]} if len(before) == len(after) else {}
     if len(in_place) >= len(pairs):
         # Of elements that are there more than once, each is itself.
         pairs.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from krm_merge.krm import FieldPath
@@ -23,6 +24,7 @@ from krm_merge.merge.lines.three_way import (
 from krm_merge.schema import Secrecy, is_bookkeeping
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
+    IN_COLLECTIONS,
     MappingNode,
     Node,
     Scalar,
@@ -231,6 +233,7 @@ def _merged_comments(original: Sequence[str], upstream: Sequence[str], local: Se
     return tuple(line for run in runs for line in (upstream if run.side == "upstream" else local)[run.start : run.stop])
 
 
+@lru_cache(maxsize=16)
 def merge_text(
     original: str, upstream: str, local: str, winner: Winner, form: Form = OF_VALUE, *, marks: bool = False
 ) -> MergedText | None:
@@ -266,9 +269,12 @@ def merge_added_text(upstream: str, local: str, winner: Winner, form: Form) -> M
 
 def merge_wrapped(sides: Sequence[Node]) -> Node | None:
     """Merges a string that all sides write on several lines, folded or quoted, where no lines of it overlap."""
-    written = [wrapped_lines(node) for node in sides if isinstance(node, Scalar)]
-    if any(len(lines) < 2 for lines in written):
-        return None
+    written: list[list[str]] = []
+    for node in sides:
+        lines = wrapped_lines(node) if isinstance(node, Scalar) else []
+        if len(lines) < 2:
+            return None
+        written.append(lines)
     merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), Settling("local"))
     return None if merged.conflicts else read_wrapped(merged.text.split("\n"))
 
@@ -316,6 +322,9 @@ def _keeps_form(sides: tuple[str, str, str], text: str, form: Form) -> bool:
 
 def _holds_collections(text: str) -> bool:
     """Whether a text is YAML that holds only mappings and lists: other texts are scalars in YAML, or do not parse."""
+    if text[:1].isalnum() and IN_COLLECTIONS.isdisjoint(text):
+        # Reading is most of the time that a text of a few lines takes.
+        return False
     try:
         return not any(isinstance(root, Scalar) for root in read_all(text))
     except TextError:

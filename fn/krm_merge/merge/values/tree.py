@@ -124,8 +124,7 @@ class TreeMerge:
             return merge_list(self, path, sides)
         if settled := sides.settled():
             return settled
-        by_parts = self._by_image(path, sides) or self._by_lines(path, sides) or _by_lines_of_source(sides)
-        if by_parts is not None:
+        if (texts := texts_of(sides)) is not None and (by_parts := self._by_parts(path, sides, texts)) is not None:
             return by_parts
         kinds = {type(resolved(node)) for node in present}
         in_sequence = bool(path) and isinstance(path[-1], int)
@@ -155,20 +154,25 @@ class TreeMerge:
         explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", outcome)
         return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
-    def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
+    def _by_parts(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
+        if (verdict := self._by_image(path, sides, texts) or self._by_lines(path, sides, texts)) is not None:
+            return verdict
+        # V6 for a string that is written on several lines, which are one line of its value.
+        node = merge_wrapped(sides.present)
+        return None if node is None else Verdict(node, "V6", "both")
+
+    def _by_image(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
         # V10: the repository and the version are two values.
-        texts = texts_of(sides)
-        if texts is None or not are_images(path, texts) or (image := merge_images(*texts)) is None:
+        if not are_images(path, texts) or (image := merge_images(*texts)) is None:
             return None
         for node in (sides.local, sides.upstream):
             if node is not None and node.canonical == image:
                 return Verdict(node, "V10", "both")
         return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
 
-    def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
+    def _by_lines(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
         # V6: strings of more than one line on all three sides, or JSON.
-        texts = texts_of(sides)
-        if texts is None or not all(_has_lines(text) or text.startswith('{"') for text in texts):
+        if not all(_has_lines(text) or text.startswith('{"') for text in texts):
             return None
         if (by_fields := self._by_fields(path, sides, texts)) is not None:
             return by_fields
@@ -428,11 +432,10 @@ class TreeMerge:
     ) -> DiscardedComments | None:
         at, other = (2, 1) if loser == "local" else (1, 2)
         child, winner = children[at], children[other]
-        if child is None:
-            return None
         around = self.comments.around
+        if child is None or not (inside := around(sides.nodes[at], child)):
+            return None
         known_lines = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
-        inside = around(sides.nodes[at], child)
         lines = tuple(line for line in inside if line not in known_lines and not line.startswith(SETTER))
         if winner is None:
             return DiscardedComments(loser, child, lines) if lines else None
@@ -580,12 +583,6 @@ def _text_node(text: str, sides: Sides) -> Node:
 def _quotes(node: Node | None) -> str:
     style = node.style if isinstance(node, Scalar) else ""
     return style if style in ("'", '"') else ""
-
-
-def _by_lines_of_source(sides: Sides) -> Verdict | None:
-    # V6 for a string that is written on several lines, which are one line of its value.
-    node = None if texts_of(sides) is None else merge_wrapped(sides.present)
-    return None if node is None else Verdict(node, "V6", "both")
 
 
 def _did(original: Node | None, side: Node | None) -> str:

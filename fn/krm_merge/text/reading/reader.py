@@ -57,6 +57,12 @@ MAX_KEY_LENGTH = 10_000
 
 BOM = "\ufeff"
 
+IN_MAPPINGS = frozenset(":?{")
+"""A text without any of these holds no mapping."""
+
+IN_COLLECTIONS = IN_MAPPINGS | frozenset("[-")
+"""A text without any of these holds no mapping and no list."""
+
 # Either begins or ends a document.
 _MARK = pattern(r"(?:\A|[\n\r\x85\u2028\u2029])(---|\.\.\.)(?=\s|\Z)")
 
