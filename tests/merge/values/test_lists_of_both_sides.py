@@ -10,7 +10,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from packages.merge.beside_git import Merged, Winner, merge
@@ -76,3 +76,30 @@ def test_what_one_side_did_is_there_or_a_conflict(kind: str, seed: int, winner: 
     for one, other in combinations(shared, 2):
         for side in (theirs, ours):
             assert list(side).index(one) < list(side).index(other)
+
+
+FEW = st.lists(st.sampled_from("abc"), max_size=5)
+
+
+@given(FEW, FEW, FEW, st.sampled_from(["upstream", "local"]))
+@example(list("aaab"), list("aabb"), list("aaa"), "local")
+def test_a_second_merge_changes_no_list_with_equal_elements(
+    original: list[str], upstream: list[str], local: list[str], winner: Winner
+) -> None:
+    before, theirs, ours = (written("scalars", " ".join(side)) for side in (original, upstream, local))
+    merged = merge(before, theirs, ours, winner)
+    assert merge(before, theirs, merged.files, winner).files == merged.files
+
+
+def test_no_element_takes_the_place_of_another_where_the_other_side_added_one_of_its_name() -> None:
+    before, theirs, ours = (
+        {"file.yaml": FILES["scalars"].format(text)}
+        for text in (
+            "- {name: a, value: 1}\n- {name: b, value: 2}\n",
+            "- {name: a, value: 1}\n- {name: c, value: 3}\n",
+            "- {name: c, value: 4}\n- {name: a, value: 1}\n- {name: b, value: 2}\n",
+        )
+    )
+    merged = merge(before, theirs, ours, "upstream")
+    assert merged.files["file.yaml"] == FILES["scalars"].format("- {name: c, value: 3}\n- {name: a, value: 1}\n")
+    assert [told.rule for told in merged.warnings()] == ["V4"]

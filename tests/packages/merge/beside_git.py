@@ -251,7 +251,15 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     paths = {place for side in four for place in side.leaves if place[0] in everywhere}
     inside = {(identity, at[:end]) for identity, at in paths for end in range(len(at))}
     # V3: what one side removed and the other changed is whole or not there at all. V10: an image has its version.
-    whole = {told.message.partition(": ")[0] for told in merged.warnings(path) if told.rule in ("F5", "V10")}
+    whole = {
+        told.message.partition(": ")[0]
+        for told in merged.warnings(path)
+        if told.rule in ("F5", "V10") or "one side changed the image, the other its version" in told.message
+    }
+    git = git_merge(*(side[path] for side in sides))
+    if git is not None and merged.files.get(path) == git and _is_right(path, git, read):
+        # Law H: git follows what a side moved to another list, where the other side changed it.
+        return
     for place in sorted(paths - inside):
         if any((place[0], place[1][:end]) in paths for end in range(len(place[1]))):
             # A mapping on one side, something else on another.

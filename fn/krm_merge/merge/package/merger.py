@@ -87,12 +87,14 @@ _NO_RESOURCE = Identity("", "", "", "")
 def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
     """Merges a document. `decide` gives the changes that a merge makes in a version of it.
 
-    Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; not in a
+    Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; hardly ever in a
     Kptfile, whose functions and alternatives are one value whatever lines say.
     """
     decisions = decide(local.root)
+    # Of a Kptfile, lines settle only what fields cannot look into: V5, such as `mutators:` without a value.
+    is_open_to_lines = not local.is_kptfile or {d.rule for d in decisions if d.is_conflict} == {"V5"}
     # What somebody chose is not settled once more by lines (M3).
-    by_lines = original is not None and not local.is_kptfile and not any(decision.resolution for decision in decisions)
+    by_lines = original is not None and is_open_to_lines and not any(decision.resolution for decision in decisions)
     if original is not None and by_lines and any(map(is_doubtful, decisions)):
         # Hardly any document comes here, and one that does not needs none of this.
         from krm_merge.merge.writing.presentation import decision_by_lines, has_all_by_lines, settled_by_lines

@@ -33,7 +33,17 @@ from krm_merge.merge.values.pipeline import NotIdentified, differ_in_version_onl
 from krm_merge.merge.values.texts import Order, merge_order
 from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList, ObjectListSchema
 from krm_merge.startup import replace
-from krm_merge.text import NO_COMMENTS, Editor, MappingNode, Node, SequenceNode, from_value, longest_rising, resolved
+from krm_merge.text import (
+    NO_COMMENTS,
+    Editor,
+    MappingNode,
+    Node,
+    SequenceNode,
+    copy,
+    from_value,
+    longest_rising,
+    resolved,
+)
 
 if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
@@ -428,10 +438,14 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
         # It is local: just this was merged.
         return True
     assert isinstance(sides.local, SequenceNode)
-    merged = apply_to_list(sides.local, decisions)
-    if same(merged, sides.upstream) and not merge.policy.resolutions.all:
+    edited = apply_to_list(sides.local, decisions)
+    if same(edited, sides.upstream) and not merge.policy.resolutions.all:
         # V2: both made the same of it.
         return True
-    again = merge.verifying()
+    assert isinstance(edited, SequenceNode)
+    known = set(map(id, sides.local.items))
+    # Elements are told apart by their nodes: an element of upstream's must not be in the list and come in once more.
+    items = [item if id(item) in known else copy(item) for item in edited.items]
+    merged, again = SequenceNode(None, 0, 0, edited.flow, items), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

@@ -28,7 +28,10 @@ MOST_COMPARED_IN_LIST = 50_000
 
 
 class Pairs(dict[int, int]):
-    """Positions in one list to positions in another, mostly in the original's and a side's. Pairs are only added."""
+    """Positions in one list to positions in another, mostly in the original's and a side's.
+
+    Pairs are only added while stretches are asked for.
+    """
 
     def __init__(self, *sizes: int) -> None:
         """Without pairs; `sizes` are the numbers of elements of both lists."""
@@ -132,7 +135,50 @@ def _pair_unequal(
         of_side |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
     _pair_through(before, theirs, ours, with_upstream, with_local)
     _pair_through(before, ours, theirs, with_local, with_upstream)
-    return _alone(with_upstream, theirs, common), _alone(with_local, ours, common)
+    alone = _alone(with_upstream, theirs, common), _alone(with_local, ours, common)
+    _part_new_keys(before, sides, pairs, alone)
+    return alone
+
+
+def _part_new_keys(
+    before: _Side,
+    sides: tuple[_Side, _Side],
+    pairs: tuple[Pairs, Pairs],
+    alone: tuple[dict[int, int], dict[int, int]],
+) -> None:
+    """Parts elements of one new weak key that the sides put in the place of different ones: they are one addition.
+
+    Otherwise the list would have the key twice (law G).
+    """
+    known_numbers = set(before.numbers)
+    fields: list[Set[Canonical]] = [
+        {
+            key
+            for element, number in zip(side.elements, side.numbers, strict=True)
+            if number not in known_numbers and isinstance(element, MappingNode)
+            for key in element.fields
+        }
+        for side in sides
+    ]
+    for name in (name for name in WEAK_KEYS if name in fields[0] and name in fields[1]):
+        known = set(_keys(before.elements, name))
+        places = [
+            {key: at for at, key in enumerate(_keys(side.elements, name)) if key is not None and key not in known}
+            for side in sides
+        ]
+        originals = [
+            {to: at for mapping in (of_side, of_alone) for at, to in mapping.items()}
+            for of_side, of_alone in zip(pairs, alone, strict=True)
+        ]
+        for key in places[0].keys() & places[1].keys():
+            held = [of_side.get(place[key]) for of_side, place in zip(originals, places, strict=True)]
+            for at, of_side, of_alone in zip(held, pairs, alone, strict=True):
+                if at is not None and held[0] != held[1]:
+                    of_side.pop(at, None)
+                    of_alone.pop(at, None)
+        if known and None not in known:
+            # It identifies all elements: no other key does.
+            return
 
 
 def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]) -> None:

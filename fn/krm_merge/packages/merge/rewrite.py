@@ -21,6 +21,7 @@ from krm_merge.merge import (
 from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
 from krm_merge.packages.merge.side import Notes, PackageVersion
 from krm_merge.schema import Redaction
+from krm_merge.startup import pattern
 from krm_merge.text import (
     BOM_BYTES,
     Child,
@@ -38,6 +39,8 @@ from krm_merge.text import (
     value_of,
     without_separator,
 )
+
+_COMMENTS = pattern(rb"(?:#[^\n]*\n|\s*\n)+")
 
 Place = tuple[str, int]
 """A file, and which document of it."""
@@ -101,15 +104,29 @@ class Rewrite:
         if outcome.fate == "merged" and local is not None and upstream is not None:
             carry_out(resource, outcome, results, self.redactions)
             if follows_upstream_move(outcome, results):
+                assert original is not None
                 # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None
-                plan.added.setdefault(upstream.place, []).append((upstream, self.notes.on_moved(local, resource)))
+                data = self._without_comments_left(original, upstream, local, self.notes.on_moved(local, resource))
+                plan.added.setdefault(upstream.place, []).append((upstream, data))
             elif resource.is_changed:
                 plan.edited[local.place, local.index] = resource.text().encode()
         elif outcome.fate == "deleted" and local is not None:
             plan.edited[local.place, local.index] = None
         elif outcome.fate == "added" and upstream is not None:
             plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
+
+    def _without_comments_left(self, original: Member, upstream: Member, local: Member, data: bytes) -> bytes:
+        """A document that moves, without the comments above it that upstream left in the file (V8)."""
+        members = ((self.original, original), (self.upstream, upstream), (self.local, local))
+        before, theirs, ours = (_head_of(_cut(m.place, side.file(m.place))[m.index]) for side, m in members)
+        is_left = any(_head_of(document) == before for document in _cut(local.place, self.upstream.file(local.place)))
+        if not before or before in theirs or not is_left:
+            return data
+        # Local's may be merged with upstream's already.
+        bare, left = without_separator(data), set(ours.splitlines())
+        lines = [line for line in _head_of(data).splitlines(keepends=True) if line.rstrip(b"\r\n") not in left]
+        return data[: len(data) - len(bare)] + b"".join(lines) + bare[len(_head_of(data)) :]
 
     def _file(self, path: str, plan: _Plan) -> File | None:
         before, theirs, ours = (side.file(path) for side in (self.original, self.upstream, self.local))
@@ -297,6 +314,12 @@ def _file_head(data: bytes) -> bytes:
     if len(documents) > 1 and is_empty(documents[0]):
         return documents[0]
     return detached_head(documents[0]) if documents else b""
+
+
+def _head_of(document: bytes) -> bytes:
+    """The comments above a document, whatever they are about."""
+    match = _COMMENTS.match(without_separator(document))
+    return b"" if match is None else match.group()
 
 
 def _separated_alike(document: bytes, other: bytes) -> bool:
