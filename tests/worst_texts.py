@@ -311,9 +311,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.forms.markdown._SPECIAL": LETTERS,
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),
     "report.forms.html._INVISIBLE": LETTERS,
-    "report.record._WORD": LETTERS,
+    "report.words._WORD": LETTERS,
     "report.forms.terminal._CONTROL": LETTERS,
-    "report.record._NOT_IN_ANCHORS": LETTERS,
+    "report.words._NOT_IN_ANCHORS": LETTERS,
     "text.cut._DOUBTFUL": (
         *(
             Worst(f"- {opened}")

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from krm_merge.report.reading import contexts_of as contexts_of
     from krm_merge.report.reading import records_of as records_of
     from krm_merge.report.reading import values_at as values_at
-    from krm_merge.report.record import CHOICES as CHOICES
-    from krm_merge.report.record import NATURES as NATURES
     from krm_merge.report.record import SIDES as SIDES
     from krm_merge.report.record import Context as Context
     from krm_merge.report.record import DecisionRecord as DecisionRecord
@@ -43,12 +41,14 @@ if TYPE_CHECKING:
     from krm_merge.report.record import RecordedSide as RecordedSide
     from krm_merge.report.record import SideName as SideName
     from krm_merge.report.record import Status as Status
-    from krm_merge.report.record import address_of as address_of
-    from krm_merge.report.record import anchor_of as anchor_of
     from krm_merge.report.record import resource_value as resource_value
-    from krm_merge.report.record import shorten as shorten
-    from krm_merge.report.record import words_changed as words_changed
-    from krm_merge.report.record import yaml_text as yaml_text
+    from krm_merge.report.words import CHOICES as CHOICES
+    from krm_merge.report.words import NATURES as NATURES
+    from krm_merge.report.words import address_of as address_of
+    from krm_merge.report.words import anchor_of as anchor_of
+    from krm_merge.report.words import shorten as shorten
+    from krm_merge.report.words import words_changed as words_changed
+    from krm_merge.report.words import yaml_text as yaml_text
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -61,7 +61,7 @@ __getattr__, __dir__ = lazy_interface(
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Style changed_lines comparison_lines",
         "reading": "contexts_of records_of values_at",
-        "record": "CHOICES Context DecisionRecord Files MergeReport NATURES RecordedSide SIDES "
-        "SideName Status address_of anchor_of resource_value shorten words_changed yaml_text",
+        "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status resource_value",
+        "words": "CHOICES NATURES address_of anchor_of shorten words_changed yaml_text",
     },
 )

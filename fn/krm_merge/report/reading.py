@@ -28,7 +28,8 @@ from krm_merge.merge import (
     fingerprint,
     resource_content,
 )
-from krm_merge.report.record import Context, DecisionRecord, SideName, Status, anchor_of
+from krm_merge.report.record import Context, DecisionRecord, SideName, Status
+from krm_merge.report.words import anchor_of
 from krm_merge.safe_text import REDACTED, without_credentials
 from krm_merge.schema import Redaction, Secrecy, is_secret_file
 from krm_merge.text import (

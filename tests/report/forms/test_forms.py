@@ -17,16 +17,8 @@ from krm_merge import merge_packages
 from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.forms.html import html, tag
 from krm_merge.report.reading import contexts_of
-from krm_merge.report.record import (
-    RULES,
-    DecisionRecord,
-    Files,
-    MergeReport,
-    RecordedSide,
-    anchor_of,
-    words_changed,
-    yaml_text,
-)
+from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
+from krm_merge.report.words import RULES, anchor_of, words_changed, yaml_text
 from krm_merge.schema.secrecy import Redaction
 from report.conflicts import CASES, SCHEMA, merged_case
 

@@ -16,12 +16,12 @@ from krm_merge.report.record import (
     RecordedSide,
     Schema,
     closed_object,
-    differing_part,
     files_schema,
     resource_schema,
     resource_value,
     sides_schema,
 )
+from krm_merge.report.words import differing_part
 from krm_merge.text import Value
 
 KIND: Final = "ComparisonReport"

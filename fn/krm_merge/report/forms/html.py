@@ -19,20 +19,8 @@ from krm_merge.report.comparison.difference import (
     summary,
     versions_by_value,
 )
-from krm_merge.report.record import (
-    CHOICES,
-    CONFLICTS,
-    NATURES,
-    SIDES,
-    Context,
-    DecisionRecord,
-    MergeReport,
-    SideName,
-    address_of,
-    shorten,
-    words_changed,
-    yaml_text,
-)
+from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of, shorten, words_changed, yaml_text
 from krm_merge.text import Value
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")

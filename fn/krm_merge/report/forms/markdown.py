@@ -15,17 +15,8 @@ from krm_merge.report.comparison.difference import (
     summary,
     versions_by_value,
 )
-from krm_merge.report.record import (
-    CHOICES,
-    CONFLICTS,
-    NATURES,
-    SIDES,
-    DecisionRecord,
-    MergeReport,
-    SideName,
-    flow_text,
-    yaml_text,
-)
+from krm_merge.report.record import SIDES, DecisionRecord, MergeReport, SideName
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, flow_text, yaml_text
 
 LONGEST = 60_000
 """Characters at most: GitHub takes 65,536 for a pull request, and somebody may want to write something, too."""

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from krm_merge import __version__
 from krm_merge.report.comparison.difference import HEADINGS, Comparison, Difference, FindingName, reported_by
-from krm_merge.report.record import HOME, NATURES, RULES, DecisionRecord, MergeReport, address_of, anchor_of
+from krm_merge.report.record import DecisionRecord, MergeReport
+from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -16,7 +16,8 @@ from krm_merge.report.comparison.difference import (
     summary,
     versions_by_value,
 )
-from krm_merge.report.record import DecisionRecord, SideName, flow_text, shorten, yaml_text
+from krm_merge.report.record import DecisionRecord, SideName
+from krm_merge.report.words import flow_text, shorten, yaml_text
 
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
 Entry = TypeVar("Entry", DecisionRecord, Difference)
