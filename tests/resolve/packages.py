@@ -65,3 +65,37 @@ def config_maps(count: int, sides: str = "oul") -> list[dict[str, bytes]]:
     """As many resources with the same conflict, one in each file."""
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{}}}\ndata: {{a: {}}}\n"
     return [{f"{n}.yaml": text.format(n, side).encode() for n in range(count)} for side in sides]
+
+
+def five_kinds(count: int) -> list[dict[str, bytes]]:
+    """So many conflicts of five kinds, a fifth of each: equal and differing values, and deletions, in folders."""
+    deployment = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{n}}}\nspec:\n  replicas: {replicas}\n"
+        "  template:\n    spec:\n      containers:\n      - name: web\n        image: app{n}:{tag}\n"
+        "        resources: {{limits: {{memory: {memory}}}}}\n"
+    )
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: web{n}}}\nspec:\n  type: {type}\n  ports: [{{port: 80}}]\n"
+    )
+    config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web{n}}}\ndata: {{level: {level}}}\n"
+    sides: list[dict[str, bytes]] = [{}, {}, {}]
+    for n in range(count // 5):
+        values = zip((1, 2, 5 + n % 3), ("v1", "v2", "fix"), ("64Mi", "128Mi", "96Mi"), strict=True)
+        for side, (replicas, tag, memory) in zip(sides, values, strict=True):
+            text = deployment.format(n=n, replicas=replicas, tag=tag, memory=memory)
+            side[f"apps/team-{n % 7}/web-{n}.yaml"] = text.encode()
+        for side, kind in ((sides[0], "ClusterIP"), (sides[2], "LoadBalancer")):
+            side[f"network/web-{n}.yaml"] = service.format(n=n, type=kind).encode()
+        for side, level in zip(sides, ("info", "warn", "debug"), strict=True):
+            side[f"settings/web-{n}.yaml"] = config_map.format(n=n, level=level).encode()
+    return sides
+
+
+CHOSEN_OF_FIVE: dict[str, Choice] = {
+    "spec.replicas": "upstream",
+    "spec.template.spec.containers[name=web].image": "local",
+    "spec.template.spec.containers[name=web].resources.limits.memory": "original",
+    "": "upstream",
+    "data.level": "local",
+}
+"""By path, something else for every kind and its neighbours."""

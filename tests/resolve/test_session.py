@@ -335,6 +335,16 @@ def test_results_are_what_no_record_is_about() -> None:
     assert everything.report().results == []
 
 
+def test_conflicts_are_in_the_order_of_the_document() -> None:
+    text = (
+        f"{DEPLOYMENT}  replicas: %s\n  template:\n    spec:\n      containers:\n      - name: web\n        image: %s\n"
+        "        resources: {limits: {memory: %s}}\n      priorityClassName: %s\n"
+    )
+    session = of_texts(*(text % side for side in ((1, "a", 1, "a"), (2, "b", 2, "b"), (3, "c", 3, "c"))))
+    names = [record.path.rpartition(".")[2] for record in session.open]
+    assert names == ["replicas", "image", "memory", "priorityClassName"]
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_values_of_secrets_are_nowhere(name: str) -> None:
     values = ("hush-original", "hush-upstream", "hush-local")

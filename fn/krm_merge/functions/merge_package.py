@@ -34,7 +34,7 @@ from krm_merge.merge import (
     report,
 )
 from krm_merge.schema import Redaction
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import frozen, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.policy import PackagePolicy
@@ -182,7 +182,50 @@ _MERGE_POLICY = b"MergePolicy"
 
 
 def merge_package(resource_list: ResourceList) -> None:
-    """Merges the package and reports its decisions to the results."""
+    """Merges the package and reports its decisions to the results: a summary, then the gravest first."""
+    _merge(resource_list)
+    results = list(map(_without_resource, resource_list.results))
+    conflicts = [result for result in results if result.severity != "info" and "side" in result.tags]
+    if len(conflicts) > 1:
+        results.insert(0, Result("warning", _summary(conflicts)))
+    # kpt shows four of them.
+    summary, rest = results[: len(conflicts) > 1], results[len(conflicts) > 1 :]
+    resource_list.results = Results()
+    for result in [*summary, *sorted(rest, key=lambda result: _SEVERITIES.index(result.severity))]:
+        resource_list.results.add(result)
+
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+def _without_resource(result: Result) -> Result:
+    """Leaves the resource out of a message: hosts print it in front."""
+    prefix = f"{result.resource}: "
+    if result.resource is None or not result.message.startswith(prefix):
+        return result
+    return replace(result, message=result.message.removeprefix(prefix))
+
+
+def _summary(conflicts: Sequence[Result]) -> str:
+    """How many conflicts there are, and in how many files each side's values are kept."""
+    files: dict[str, set[str | None]] = {}
+    for result in conflicts:
+        files.setdefault(_outcome(result), set()).add(result.file)
+    counts = (f"{outcome}: {len(names)} {'file' if len(names) == 1 else 'files'}" for outcome, names in files.items())
+    return f"{len(conflicts)} conflicts, {', '.join(counts)}"
+
+
+def _outcome(result: Result) -> str:
+    if result.severity == "error":
+        return "left open"
+    for side in ("upstream", "local"):
+        # A file has no values in its result.
+        if f"{side}'s" in result.message if len(result.tags) == 1 else result.proposed == result.tags.get(side):
+            return f"{side}'s kept"
+    return "parts of both kept"
+
+
+def _merge(resource_list: ResourceList) -> None:
     if _has_nothing_to_do(resource_list):
         return
     settings = read_settings(resource_list)

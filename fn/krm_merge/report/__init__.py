@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from krm_merge.report.forms.terminal import changed_lines as changed_lines
     from krm_merge.report.forms.terminal import comparison_lines as comparison_lines
     from krm_merge.report.reading import contexts_of as contexts_of
+    from krm_merge.report.reading import position_of as position_of
     from krm_merge.report.reading import records_of as records_of
     from krm_merge.report.reading import values_at as values_at
     from krm_merge.report.record import SIDES as SIDES
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from krm_merge.report.words import NATURES as NATURES
     from krm_merge.report.words import address_of as address_of
     from krm_merge.report.words import anchor_of as anchor_of
+    from krm_merge.report.words import changed_values as changed_values
+    from krm_merge.report.words import flow_text as flow_text
     from krm_merge.report.words import shorten as shorten
     from krm_merge.report.words import words_changed as words_changed
     from krm_merge.report.words import yaml_text as yaml_text
@@ -60,8 +63,8 @@ __getattr__, __dir__ = lazy_interface(
         "forms.html": "Html card page tag",
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Style changed_lines comparison_lines",
-        "reading": "contexts_of records_of values_at",
+        "reading": "contexts_of position_of records_of values_at",
         "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status resource_value",
-        "words": "CHOICES NATURES address_of anchor_of shorten words_changed yaml_text",
+        "words": "CHOICES NATURES address_of anchor_of changed_values flow_text shorten words_changed yaml_text",
     },
 )

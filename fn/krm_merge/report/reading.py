@@ -81,6 +81,21 @@ def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[Side
     return {}
 
 
+def position_of(decided: PackageDecisions, path: str) -> int:
+    """Where a field is in the document of a resource: its place in the text, or that of the nearest field around it."""
+    for outcome in decided.outcomes:
+        node: Node = outcome.member.root
+        position = node.start
+        for step in parse_path(path) if path else ():
+            inner = children_at(resolved(node), step)
+            if not inner or inner[0].source is not outcome.member.root.source:
+                # What this side lacks comes behind what it has.
+                return node.end
+            node, position = inner[0], inner[0].start
+        return position
+    return 0
+
+
 class _Reader:
     def __init__(self, policy: Policy, left_open: bool) -> None:
         self._policy = policy

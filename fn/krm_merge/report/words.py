@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from krm_merge.merge import Choice, Nature
-from krm_merge.report.record import Status
+from krm_merge.merge import BLUEPRINT, Choice, Nature
+from krm_merge.report.record import SIDES, DecisionRecord, SideName, Status
+from krm_merge.schema import is_bookkeeping
 from krm_merge.text import MappingNode, Value, from_value, same, written
 
 Name = TypeVar("Name", bound=str)
@@ -107,6 +108,73 @@ def words_changed(before: str, after: str) -> Iterator[tuple[str, bool]]:
     for kind, _, _, start, stop in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if start < stop:
             yield "".join(theirs[start:stop]), kind != "equal"
+
+
+ChangedLine: TypeAlias = tuple[str, Sequence[tuple[str, bool]]]
+"""A line of what changed: ` `, `-`, `+`, or `…` for lines left out; its pieces, each with whether it is new."""
+
+_LONGEST_DIFF = 2_000
+"""Lines of a text up to which lines are compared."""
+
+_AROUND_CHANGES = 2
+_MANY_LINES = 12
+
+
+def changed_values(record: DecisionRecord) -> dict[SideName, Sequence[ChangedLine]]:
+    """What each side changed in a resource, an element, a file or a long text, as lines; other values are shown whole.
+
+    The annotations in which kpt keeps its books are nobody's change (R6).
+    """
+    texts = {side: yaml_text(without_bookkeeping(record)[side]).splitlines() for side in record.values}
+    before = texts.get("original")
+    if before is None or not 1 < len(before) < _LONGEST_DIFF:
+        return {}
+    is_whole = record.nature in ("resource", "element", "file")
+    return {
+        side: list(lines_changed(before, texts[side]))
+        for side in SIDES[1:3]
+        if 1 < len(texts.get(side, ())) < _LONGEST_DIFF and (is_whole or len(before) > _MANY_LINES)
+    }
+
+
+def without_bookkeeping(record: DecisionRecord) -> Mapping[SideName, Value]:
+    """The values of the sides; of a resource without the annotations of kpt (R6)."""
+    if record.path or record.resource is None:
+        return record.values
+    return {side: _without_bookkeeping(value) for side, value in record.values.items()}
+
+
+def _without_bookkeeping(value: Value) -> Value:
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not (isinstance(value, dict) and isinstance(metadata, dict) and isinstance(annotations, dict)):
+        return value
+    left = {name: text for name, text in annotations.items() if not (is_bookkeeping(name) or name == BLUEPRINT)}
+    about = {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**value, "metadata": about | ({"annotations": left} if left else {})}
+
+
+def lines_changed(before: Sequence[str], after: Sequence[str]) -> Iterator[ChangedLine]:
+    """The lines that differ, with two around them; in a line that replaced another one, the words that differ."""
+    left = 0
+    for group in SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(_AROUND_CHANGES):
+        if group[0][1] > left:
+            yield "…", ()
+        for kind, start, stop, new_start, new_stop in group:
+            old, new = before[start:stop], after[new_start:new_stop]
+            if kind == "equal":
+                yield from ((" ", ((line, False),)) for line in old)
+                continue
+            is_paired = len(old) == len(new)
+            yield from (("-", _pieces(new[at] if is_paired else None, line)) for at, line in enumerate(old))
+            yield from (("+", _pieces(old[at] if is_paired else None, line)) for at, line in enumerate(new))
+        left = group[-1][2]
+    if 0 < left < len(before):
+        yield "…", ()
+
+
+def _pieces(other: str | None, line: str) -> Sequence[tuple[str, bool]]:
+    return ((line, False),) if other is None else tuple(words_changed(other, line))
 
 
 NATURES: Final[dict[Nature, str]] = {

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge import Choice
-from krm_merge.report import SIDES, DecisionRecord, SideName, address_of, words_changed, yaml_text
+from krm_merge.report import SIDES, DecisionRecord, SideName, address_of, changed_values, words_changed, yaml_text
 from krm_merge.resolve.choices import ChoiceJournal, Step
 from krm_merge.resolve.interface import (
     Answer,
@@ -18,7 +18,10 @@ from krm_merge.resolve.interface import (
     RefusedChoiceError,
     Saved,
     SideLabels,
+    bundle_words,
+    bundles_of,
     choice_words,
+    choice_words_for_all,
     what_happened,
 )
 from krm_merge.text import Value
@@ -102,6 +105,12 @@ class Api:
         self.is_over = Event()
         self._made_at = -1
         self._made = self._make()
+        self.documents: Mapping[str, Callable[[], bytes]] = {"/api/report": self.report, "/api/view": self.view}
+        self.questions: Mapping[str, tuple[str, Callable[[str], Reply]]] = {
+            "/api/context": ("id", self.context),
+            "/api/find": ("q", self.find),
+            "/api/scopes": ("id", self.scopes),
+        }
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
             "/api/apart": self._set_apart,
@@ -141,6 +150,10 @@ class Api:
             "notices": [str(result.get("message")) for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
             "policyFile": session.policy_file,
+            "bundles": [
+                {"title": bundle_words(bundle, self._labels), **self._batch(bundle)}
+                for bundle in bundles_of(report.records)
+            ],
             **self._state(),
         }
         document = {**report.to_value(), "revision": session.revision}
@@ -155,11 +168,34 @@ class Api:
             except RefusedChoiceError as error:
                 return Reply(404, {"error": str(error)})
         value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
+        value["changes"] = changed_values(record)
         for side in SIDES:
             if side in contexts:
                 context = contexts[side]
                 value[side] = {"lines": list(context.lines), "start": context.start, "stop": context.stop}
         return Reply(200, value)
+
+    def find(self, query: str) -> Reply:
+        """`GET /api/find?q=`: the ids of the conflicts that a query finds, and what all of them can be settled with."""
+        with self._host.lock:
+            return Reply(200, {"query": query, **self._batch(self._host.session.find(query))})
+
+    def scopes(self, identifier: str) -> Reply:
+        """`GET /api/scopes?id=`: what a conflict can be settled together with, the nearest first."""
+        with self._host.lock:
+            try:
+                scopes = self._host.session.scopes(identifier)
+            except RefusedChoiceError as error:
+                return Reply(404, {"error": str(error)})
+        return Reply(
+            200, {"scopes": [{"name": scope.name, "query": scope.query, "count": len(scope.ids)} for scope in scopes]}
+        )
+
+    def _batch(self, records: Sequence[DecisionRecord]) -> dict[str, Any]:
+        return {
+            "ids": [record.id for record in records],
+            "choices": choice_words_for_all([record for record in records if record.choices], self._labels),
+        }
 
     def post(self, path: str, body: Body) -> Reply:
         """A request that changes something; its path is among `posts`."""

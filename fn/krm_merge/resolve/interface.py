@@ -1,14 +1,15 @@
-"""The interface of all sessions, the choices that a record offers (M4), and the words in which people read them."""
+"""The interface of all sessions: how records are looked for, what they offer (M4), and the words for people."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import KPTFILE, Results
+from krm_merge.krm import ANY, KPTFILE, Results, format_path, parse_path
 from krm_merge.merge import Choice, Nature
 from krm_merge.packages import Changes
 from krm_merge.policy import RecordedChoice
@@ -30,6 +31,8 @@ class SideLabels:
 OF_PACKAGES: Final = SideLabels()
 OF_FLEET: Final = SideLabels(local="Local", local_who="the packages")
 OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
+
+_SIDES: Final[Sequence[SideName]] = ("original", "upstream", "local")
 
 _THINGS: Final[dict[Nature, str]] = {
     "value": "value",
@@ -106,6 +109,196 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> 
     return words[choice]
 
 
+def choice_words_for_all(records: Sequence[DecisionRecord], labels: SideLabels) -> dict[Choice, str]:
+    """The choices that all records have and that need no value, as buttons name them; `{n}` is how many there are."""
+    names: dict[Choice, str] = {}
+    for choice in records[0].choices if records else ():
+        if choice != "value" and all(choice in record.choices for record in records):
+            of_records = {choice_words(record, choice, labels) for record in records}
+            side = getattr(labels, choice, "both").lower()
+            name = of_records.pop() if len(of_records) == 1 else f"{'Keep' if choice == 'local' else 'Take'} {side}"
+            names[choice] = f"{name.removesuffix(' it')}{' ' if name.endswith(' it') else ' for '}all {{n}}"
+    return names
+
+
+# ---- what people look for --------------------------------------------------------------------------------------------
+
+
+_FACETS: Final = (
+    *("file", "kind", "name", "namespace", "field", "value", "nature", "rule"),
+    *("any-field", "is", "deleted-by", "same", "folder"),
+)
+_OF_WORDS: Final = _FACETS[:8]
+"""The facets in which a word without a facet is looked for."""
+_WHOLE: Final = ("rule", "is", "deleted-by", "same", "folder")
+"""The facets of which a part says nothing."""
+_SHORT: Final = 12
+"""Digits of a fingerprint; its end has the values of all sides in it."""
+
+
+class Finder:
+    """Finds records by what people type; remembers what it read of them."""
+
+    def __init__(self) -> None:
+        """Knows no record yet."""
+        self._facets: dict[str, tuple[DecisionRecord, dict[str, str]]] = {}
+
+    def find(self, records: Iterable[DecisionRecord], query: str) -> list[DecisionRecord]:
+        """The conflicts that have every word of a query: `nginx kind:Deployment field=spec.replicas "two words"`.
+
+        `FACET:TEXT` looks for a text in a facet, `FACET=TEXT` for a facet that is this text; case does not matter.
+        """
+        terms = [_term(word.lower()) for word in _words(query)]
+        conflicts = (record for record in records if record.status != "automatic")
+        return [record for record in conflicts if all(_has(self.facets(record), *term) for term in terms)]
+
+    def facets(self, record: DecisionRecord) -> dict[str, str]:
+        """What a record can be found by, in lower case."""
+        remembered = self._facets.get(record.id)
+        if remembered is None or remembered[0] is not record:
+            remembered = record, {name: text.lower() for name, text in _facets_of(record).items()}
+            self._facets[record.id] = remembered
+        return remembered[1]
+
+
+def _facets_of(record: DecisionRecord) -> dict[str, str]:
+    resource = record.resource
+    kind, name, namespace = (resource.kind, resource.name, resource.namespace) if resource else ("", "", "")
+    values = "\n".join(_plain_text(record.values[side]) for side in _SIDES if side in record.values)
+    # Quotes are those of the query.
+    fields = [path.replace('"', "") for path in (record.path, general_path(record.path))]
+    about = (record.file, kind, name, namespace, fields[0], values, record.nature, record.rule, fields[1])
+    return dict(
+        zip(
+            _FACETS,
+            (*about, record.status, deleting_side(record), record.fingerprint[-_SHORT:], record.file),
+            strict=True,
+        )
+    )
+
+
+def _plain_text(value: Value) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}: {_plain_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return "\n".join(map(_plain_text, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _words(query: str) -> Iterator[str]:
+    """The words of a query; those in quotes are one."""
+    word, is_quoted = "", False
+    for character in f"{query} ":
+        if character == '"':
+            is_quoted = not is_quoted
+        elif character.isspace() and not is_quoted:
+            if word:
+                yield word
+            word = ""
+        else:
+            word += character
+    if word.strip():
+        yield word.strip()
+
+
+def _term(word: str) -> tuple[str, bool, str]:
+    """The facet that a word is about, '' for any; whether it is all of that; and the text."""
+    for at, character in enumerate(word):
+        if character in ":=" and word[:at] in _FACETS:
+            return word[:at], character == "=" or word[:at] in _WHOLE, word[at + 1 :]
+    return "", False, word
+
+
+def _has(facets: Mapping[str, str], facet: str, is_whole: bool, text: str) -> bool:
+    if not facet:
+        return any(text in facets[name] for name in _OF_WORDS)
+    if not is_whole:
+        return text in facets[facet]
+    if facet == "folder":
+        return facets[facet].startswith(f"{text.rstrip('/')}/")
+    return text in (facets[facet], facets["any-field"] if facet == "field" else None)
+
+
+def general_path(path: str) -> str:
+    """A path for which all elements of a list are the same: `spec.containers.*.image`."""
+    if "[" not in path:
+        return path
+    return format_path(tuple(step if isinstance(step, str) else ANY for step in parse_path(path))).replace(
+        '["*"]', "[*]"
+    )
+
+
+def deleting_side(record: DecisionRecord) -> str:
+    """The side that deleted what the other one changed, '' where neither did."""
+    has = _sides(record)
+    gone = [side for side in ("upstream", "local") if side not in has]
+    return gone[0] if len(gone) == 1 and "original" in has and record.nature != "reference" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Open conflicts that can be settled at once: what they have in common, and the query that finds them."""
+
+    name: str
+    query: str
+    ids: tuple[str, ...]
+
+
+def scopes_of(record: DecisionRecord, open_records: Sequence[DecisionRecord], finder: Finder) -> list[Scope]:
+    """What an open conflict can be settled together with, the nearest first; each has another set of conflicts."""
+    deleted = deleting_side(record)
+    field = general_path(record.path)
+    queries = [("with the same values", f"same={record.fingerprint[-_SHORT:]}")] if not record.is_redacted else []
+    if deleted:
+        of_field = f" field={_quoted(field)}" if field else ""
+        queries.append((f"deleted by {deleted}", f"deleted-by={deleted} nature={record.nature}{of_field}"))
+    elif field:
+        queries.append((f"of {field}", f"field={_quoted(field)} nature={record.nature}"))
+    if record.resource is not None:
+        about = record.resource
+        of_kind, namespace = (
+            f"kind={_quoted(about.kind)}",
+            f" namespace={_quoted(about.namespace)}" if about.namespace else "",
+        )
+        queries.append((f"in {about}", f"{of_kind} name={_quoted(about.name)}{namespace} file={_quoted(record.file)}"))
+        queries.append((f"of kind {about.kind}", of_kind))
+    queries.append((f"in {record.file}", f"file={_quoted(record.file)}"))
+    folder = record.file.rpartition("/")[0]
+    while folder:
+        queries.append((f"in {folder}/", f"folder={_quoted(folder)}"))
+        folder = folder.rpartition("/")[0]
+    queries.append(("that are open", "is:open"))
+    scopes = [
+        Scope(name, query, tuple(match.id for match in finder.find(open_records, query))) for name, query in queries
+    ]
+    by_ids = {scope.ids: scope for scope in reversed(scopes) if len(scope.ids) > 1}
+    return [scope for scope in scopes if by_ids.get(scope.ids) is scope]
+
+
+def _quoted(text: str) -> str:
+    text = text.replace('"', "")
+    return f'"{text}"' if any(character.isspace() for character in text) else text
+
+
+def bundles_of(records: Iterable[DecisionRecord]) -> list[tuple[DecisionRecord, ...]]:
+    """The deletions that are alike: the same side deleted resources, or elements and values of the same field."""
+    bundles: dict[tuple[str, str, str], list[DecisionRecord]] = {}
+    for record in records:
+        deleted = deleting_side(record)
+        if deleted and record.status != "automatic" and record.choices:
+            bundles.setdefault((record.nature, deleted, general_path(record.path)), []).append(record)
+    return [tuple(bundle) for bundle in bundles.values() if len(bundle) > 1]
+
+
+def bundle_words(bundle: Sequence[DecisionRecord], labels: SideLabels) -> str:
+    """What is alike in deletions, as a heading."""
+    noun = {"resource": "resources", "file": "files", "element": "elements"}.get(bundle[0].nature, "values")
+    u, l = labels.upstream_who, labels.local_who  # noqa: E741
+    who, other = (u, l) if deleting_side(bundle[0]) == "upstream" else (l, u)
+    field = general_path(bundle[0].path)
+    return f"{len(bundle):,} {noun}{f' of {field}' if field else ''} that {who} deleted and {other} changed"
+
+
 def _sides(record: DecisionRecord) -> set[SideName]:
     return set(record.alike if record.alike is not None else record.values)
 
@@ -115,8 +308,6 @@ _OF_VALUES: Final = ("V2", "V6", "V10")
 
 _OF_EXISTENCE: Final = ("V2", "F5")
 """Rules by which elements of lists come and go without a conflict."""
-
-_SIDES: Sequence[SideName] = ("original", "upstream", "local")
 
 
 class RefusedChoiceError(KrmMergeError):
@@ -240,6 +431,7 @@ class ConflictSession(ABC, Generic[Step]):
     def __init__(self, steps: Iterable[Step]) -> None:
         """Begins with the `steps` of an earlier session."""
         self.revision = 0
+        self._finder = Finder()
         self._steps = list(steps)
         self._undone: list[Step] = []
 
@@ -257,6 +449,14 @@ class ConflictSession(ABC, Generic[Step]):
     def open(self) -> Sequence[DecisionRecord]:
         """The conflicts that are left."""
         return [record for record in self.records if record.status == "open"]
+
+    def find(self, query: str) -> list[DecisionRecord]:
+        """The conflicts that a query finds, in the order in which they are shown."""
+        return self._finder.find(self.records, query)
+
+    def scopes(self, identifier: str) -> list[Scope]:
+        """What a conflict can be settled together with. Raises RefusedChoiceError."""
+        return scopes_of(self.record(identifier), self.open, self._finder)
 
     @property
     def steps(self) -> Sequence[Step]:

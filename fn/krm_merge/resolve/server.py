@@ -199,19 +199,20 @@ class _Handler(BaseHTTPRequestHandler):
             return Refusal(404, "there is no such page")
         if refusal := guard.of_data(headers):
             return refusal
-        if url.path == "/api/report":
-            return "application/json", self.server.api.report()
-        if url.path == "/api/view":
-            return "application/json", self.server.api.view()
-        if url.path == "/api/context":
-            return self.server.api.context(parse_qs(url.query).get("id", [""])[0])
+        api, asked = self.server.api, parse_qs(url.query)
+        if url.path in api.documents:
+            return "application/json", api.documents[url.path]()
+        if url.path in api.questions:
+            name, answer = api.questions[url.path]
+            return answer(asked.get(name, [""])[0])
         return Refusal(405 if url.path in self.server.api.posts else 404, "there is no such page")
 
     def _post(self, url: SplitResult) -> _Found:
         if refusal := self.server.guard.of_data(self.headers):
             return refusal
         if url.path not in self.server.api.posts:
-            is_known = url.path in self.server.assets or url.path in ("/api/report", "/api/view", "/api/context")
+            api = self.server.api
+            is_known = url.path in (*self.server.assets, *api.documents, *api.questions)
             return Refusal(405 if is_known else 404, "there is nothing to post to")
         if not is_json(self.headers):
             return Refusal(415, "application/json is expected")

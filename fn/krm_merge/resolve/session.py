@@ -22,7 +22,16 @@ from krm_merge.merge import (
 )
 from krm_merge.packages import Changed
 from krm_merge.policy import RecordedChoice, edit_policy, rule_value
-from krm_merge.report import Context, DecisionRecord, MergeReport, SideName, contexts_of, records_of, values_at
+from krm_merge.report import (
+    Context,
+    DecisionRecord,
+    MergeReport,
+    SideName,
+    contexts_of,
+    position_of,
+    records_of,
+    values_at,
+)
 from krm_merge.resolve.choices import Choices, ChoiceStep, choice_for, rule_for
 from krm_merge.resolve.interface import (
     NO_VALUE,
@@ -120,7 +129,10 @@ def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Pa
 
 
 def _part(first: ResourceOutcome | FileDecision, decided: PackageDecisions, policy: Policy) -> Part:
-    return Part(first, decided, records_of([decided], policy, left_open=True), policy.redactions)
+    records = records_of([decided], policy, left_open=True)
+    return Part(
+        first, decided, sorted(records, key=lambda record: position_of(decided, record.path)), policy.redactions
+    )
 
 
 def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from krm_merge.merge import Choice
-from krm_merge.report import DecisionRecord, SideName, yaml_text
+from krm_merge.report import DecisionRecord, SideName, changed_values, flow_text, shorten, yaml_text
 from krm_merge.resolve.api import Host
-from krm_merge.resolve.interface import RefusedChoiceError, SideLabels, choice_words, what_happened
+from krm_merge.resolve.interface import (
+    RefusedChoiceError,
+    Scope,
+    SideLabels,
+    bundle_words,
+    bundles_of,
+    choice_words,
+    choice_words_for_all,
+    what_happened,
+)
 
 KEYS: Final[dict[str, Choice]] = {
     "u": "upstream",
@@ -22,11 +32,26 @@ KEYS: Final[dict[str, Choice]] = {
 }
 _SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local")
 _MOST_LINES = 30
+_MOST_ROWS = 10
+NO_VALUE_DIFFERS: Final = "(the same values)"
+_MANY = 10
+"""Open conflicts from which on the prompt names the keys that settle several of them."""
+_LONGEST_VALUE = 40
 
 _HELP: Final = (
     ("a", "with the choice behind it: for all conflicts like this one, e.g. al"),
     ("!", "with the choice behind it: always, by a rule for this place, e.g. !l"),
+    ("g", "group: what this can be settled together with; g2 takes the second of these groups"),
+    ("/", "with words behind it: find conflicts, e.g. /image or /kind:Deployment folder:apps"),
     ("s", "skip: leave it open for now"),
+    ("z", "undo the latest choice"),
+    ("q", "quit; nothing is written, choices are kept"),
+    ("?", "this help"),
+)
+
+_HELP_OF_GROUP: Final = (
+    ("1", "one by one: ask for each of them"),
+    ("s", "skip: leave them open for now, or leave the group"),
     ("z", "undo the latest choice"),
     ("q", "quit; nothing is written, choices are kept"),
     ("?", "this help"),
@@ -54,22 +79,81 @@ class Terminal:
         self._screen = screen
         self._labels = labels
         self._skipped: set[str] = set()
+        self._singles: set[str] = set()
+        self._first: list[str] = []
+        self._is_over = False
 
     def settle(self) -> bool:
         """Asks until nothing is open that was not skipped; whether all of it is settled."""
         while (record := self._next()) is not None:
-            for line in self._lines(record):
-                self._screen.say(line)
-            answer = ""
-            while not answer:
-                reply = self._screen.read(self._prompt(record))
-                if reply is None or reply.strip() == "q":
-                    return False
-                answer = "" if self._is_refused(record, reply.strip()) else reply
+            bundle = self._bundle_of(record)
+            if bundle:
+                is_over = self._ask_about_all(bundle_words(bundle, self._labels), bundle)
+            else:
+                answered = partial(self._is_refused, record)
+                is_over = self._ask(self._lines(record), self._prompt(record), answered)
+            if is_over or self._is_over:
+                return False
         return not self._host.session.open
 
     def _next(self) -> DecisionRecord | None:
-        return next((record for record in self._host.session.open if record.id not in self._skipped), None)
+        records = [record for record in self._host.session.open if record.id not in self._skipped]
+        of_group = [record for record in records if record.id in self._first]
+        return next(iter(of_group or records), None)
+
+    def _bundle_of(self, record: DecisionRecord) -> list[DecisionRecord]:
+        """The deletions like this one, where they are asked about at once."""
+        records = [record for record in self._host.session.open if record.id not in {*self._skipped, *self._singles}]
+        bundles = ([*bundle] for bundle in bundles_of(records))
+        return next((bundle for bundle in bundles if record in bundle), [])
+
+    def _ask(self, lines: Iterable[str], prompt: str, is_refused: Callable[[str], bool]) -> bool:
+        """Asks until an answer means something; whether there are no more answers."""
+        for line in lines:
+            self._screen.say(line)
+        while True:
+            reply = self._screen.read(prompt)
+            if reply is None or reply.strip() == "q":
+                return True
+            if not is_refused(reply.strip()):
+                return False
+
+    def _ask_about_all(self, title: str, records: Sequence[DecisionRecord]) -> bool:
+        """Asks about several conflicts at once, and shows them first; whether there are no more answers."""
+        names = choice_words_for_all(records, self._labels)
+        keys = {key: choice for key, choice in KEYS.items() if choice in names}
+        prompt = f"Settle all {len(records):,} [{','.join([*keys, '1', 's', 'z', 'q', '?'])}]? "
+
+        def is_refused(answer: str) -> bool:
+            try:
+                return self._is_refused_for_all(answer, records, keys)
+            except RefusedChoiceError as error:
+                self._screen.say(str(error))
+                return True
+
+        rows = [f"  {self._row(record)}" for record in records[:_MOST_ROWS]]
+        more = [f"  ... {len(records) - _MOST_ROWS:,} more"] if len(records) > _MOST_ROWS else []
+        return self._ask(["", f"{title}  ({len(self._host.session.open):,} open)", *rows, *more], prompt, is_refused)
+
+    def _is_refused_for_all(self, answer: str, records: Sequence[DecisionRecord], keys: Mapping[str, Choice]) -> bool:
+        identifiers = [record.id for record in records]
+        if answer in keys:
+            self._host.choose(identifiers, keys[answer])
+        elif answer == "1":
+            self._singles.update(identifiers)
+            self._first = identifiers
+        elif answer == "s":
+            bundle = self._bundle_of(records[0])
+            self._skipped.update(identifiers if [record.id for record in bundle] == identifiers else ())
+        elif answer == "z":
+            self._host.undo()
+        else:
+            names = choice_words_for_all(records, self._labels)
+            help_lines = [(key, names[choice].format(n=f"{len(records):,}")) for key, choice in keys.items()]
+            for key, meaning in (*help_lines, *_HELP_OF_GROUP):
+                self._screen.say(f"{key} - {meaning}")
+            return True
+        return False
 
     def _is_refused(self, record: DecisionRecord, answer: str) -> bool:
         """Does what was answered; whether it has to be asked again."""
@@ -78,11 +162,39 @@ class Terminal:
                 self._skipped.add(record.id)
             elif answer == "z":
                 self._host.undo()
+            elif answer.startswith("/"):
+                return self._find(answer[1:])
+            elif answer[:1] == "g":
+                return self._group(record, answer[1:].strip())
             else:
                 return self._is_unknown(record, answer)
         except RefusedChoiceError as error:
             self._screen.say(str(error))
             return True
+        return False
+
+    def _find(self, query: str) -> bool:
+        records = [record for record in self._host.session.find(query) if record.status == "open"]
+        if not records:
+            self._screen.say(f"nothing open is found by {query!r}")
+            return True
+        return self._leave_after(self._ask_about_all(f"{len(records):,} found by {query!r}", records))
+
+    def _group(self, record: DecisionRecord, number: str) -> bool:
+        """Lists the groups of a conflict, or asks about one of them."""
+        scopes: Sequence[Scope] = self._host.session.scopes(record.id)
+        if number.isdecimal() and 0 < int(number) <= len(scopes):
+            scope = scopes[int(number) - 1]
+            records = [self._host.session.record(identifier) for identifier in scope.ids]
+            return self._leave_after(self._ask_about_all(f"{len(records):,} {scope.name}", records))
+        for at, scope in enumerate(scopes, 1):
+            self._screen.say(f"g{at} - {len(scope.ids):,} {scope.name}")
+        if not scopes:
+            self._screen.say("no other open conflict has something in common with this one")
+        return True
+
+    def _leave_after(self, is_over: bool) -> bool:
+        self._is_over = is_over
         return False
 
     def _is_unknown(self, record: DecisionRecord, answer: str) -> bool:
@@ -113,16 +225,33 @@ class Terminal:
         yield f"{where}  ({left} open{f', {alike} like this' if alike > 1 else ''})"
         yield f"{record.path or record.file}: {what_happened(record, self._labels)} ({record.rule})"
         width = max(len(getattr(self._labels, side)) for side in _SIDES)
-        for side in _SIDES:
+        changes = changed_values(record)
+        for side in _SIDES[1:] if changes else _SIDES:
             label = getattr(self._labels, side).lower()
             value_lines = (_value(record, side) or _absent(record, side)).split("\n")
+            if side in changes:
+                value_lines = [f"{mark} {''.join(piece for piece, _ in line)}" for mark, line in changes[side]]
+                value_lines = value_lines or [NO_VALUE_DIFFERS]
             more = [f"... {len(value_lines) - _MOST_LINES} more lines"] if len(value_lines) > _MOST_LINES else []
             for number, line in enumerate([*value_lines[:_MOST_LINES], *more]):
                 yield f"  {'' if number else label:{width}}  {line}".rstrip()
 
+    def _row(self, record: DecisionRecord) -> str:
+        """A conflict of several, on a line."""
+        place = " ".join(part for part in (record.file, str(record.resource or ""), record.path) if part)
+        if record.nature in ("resource", "file"):
+            return place
+        values = [
+            f"{getattr(self._labels, side).lower()} {shorten(flow_text(record.values[side]), _LONGEST_VALUE)}"
+            for side in ("local", "upstream")
+            if side in record.values
+        ]
+        return f"{place}: {', '.join(values)}" if values else place
+
     def _prompt(self, record: DecisionRecord) -> str:
         keys = [key for key, choice in KEYS.items() if choice in record.choices]
-        return f"Settle this [{','.join([*keys, 'a', '!', 's', 'z', 'q', '?'])}]? "
+        groups = ["g", "/"] if len(self._host.session.open) >= _MANY else []
+        return f"Settle this [{','.join([*keys, 'a', '!', *groups, 's', 'z', 'q', '?'])}]? "
 
     def _help(self, record: DecisionRecord) -> Iterator[str]:
         for key, choice in KEYS.items():

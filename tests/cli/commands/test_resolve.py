@@ -21,7 +21,7 @@ from e2e.hosts import SECONDS, Run, wait_until
 from e2e.in_process import krm_merge
 from krm_merge.merge.decisions.policy import Nature
 from report.conflicts import SECRETS
-from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps
+from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, five_kinds
 
 COMMAND = [sys.executable, "-m", "krm_merge"]
 KEYS = {
@@ -297,6 +297,43 @@ def test_values_of_secrets_are_neither_shown_nor_kept(tmp_path: Path) -> None:
         texts = [done.stdout, done.stderr, policy.read_text() if policy.exists() else ""]
         assert not any(value in text for text in texts for value in values)
         assert "hush-upstream" in (place / "l" / "s.yaml").read_text()
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    for name, side in zip("oul", five_kinds(50), strict=True):
+        put(tmp_path / name, side)
+    return tmp_path
+
+
+def test_many_conflicts_are_settled_together_in_the_terminal(many: Path) -> None:
+    # A group that the list shows; the nearest one, twice; the deletions; what a search finds.
+    answers = ["g", "g2", "u", "g1", "l", "g1", "o", "u", "/kind:ConfigMap level", "l"]
+    done = run(many, "resolve", "o", "u", "l", "--terminal", given="\n".join(answers) + "\n")
+    assert (
+        "Settle this [u,l,o,e,a,!,g,/,s,z,q,?]? g\ng1 - 4 with the same values\ng2 - 10 of spec.replicas\n"
+        in done.stdout
+    )
+    first = "apps/team-0/web-0.yaml Deployment web0 spec.replicas: yours 5, upstream 2"
+    assert f"? g2\n\n10 of spec.replicas  (50 open)\n  {first}\n" in done.stdout
+    assert "\n10 found by 'kind:ConfigMap level'  (10 open)\n" in done.stdout
+    assert "\n10 resources that upstream deleted and you changed  (20 open)\n" in done.stdout
+    assert "Settle all 10 [u,l,1,s,z,q,?]? u\n" in done.stdout
+    assert "saved l:" in done.stderr
+    text = (many / "l" / "apps" / "team-0" / "web-7.yaml").read_text()
+    assert all(value in text for value in ("replicas: 2\n", "image: app7:fix\n", "memory: 64Mi"))
+    assert not (many / "l" / "network").exists()
+    assert "level: debug" in (many / "l" / "settings" / "web-7.yaml").read_text()
+
+
+def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
+    answers = ["/network", "x", "?", "1", "l", "z", "u", "/network", "s", "/nowhere", "g9", "q"]
+    done = run(many, "resolve", "o", "u", "l", "--terminal", given="\n".join(answers) + "\n", code=1)
+    assert done.stdout.count("u - Delete all 10\n") == 2
+    assert "network/web-0.yaml Service web0  (50 open" in done.stdout
+    assert "\n9 found by 'network'  (49 open)\n" in done.stdout
+    assert "nothing open is found by 'nowhere'\n" in done.stdout
+    assert "not saved: 49 still open" in done.stderr
 
 
 # ---- what is given -------------------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     assert "\n- # new\n  apiVersion: v1\n" in output
     assert f"\n    a: {value} # why\n" in output
     assert "/id: '1'" not in output
-    assert "ConfigMap x: comments only" in output
+    assert "comments only, as upstream has them" in output
 
 
 @pytest.mark.parametrize("refused", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -20,7 +20,17 @@ from krm_merge.report.comparison.difference import (
     versions_by_value,
 )
 from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
-from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of, shorten, words_changed, yaml_text
+from krm_merge.report.words import (
+    CHOICES,
+    CONFLICTS,
+    NATURES,
+    ChangedLine,
+    address_of,
+    changed_values,
+    shorten,
+    words_changed,
+    yaml_text,
+)
 from krm_merge.text import Value
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -63,6 +73,9 @@ _MOST_CARDS = 1_500
 
 _LONGEST_IN_CARD, _LONGEST_IN_LINE = 4_000, 120
 """Characters of a value."""
+
+_MOST_CHANGED = 200
+"""Changed lines of a side in a card."""
 
 _MOST_CHARACTERS = 4_500_000
 """Of the whole page: what is beyond is counted."""
@@ -153,7 +166,9 @@ def card(record: DecisionRecord, context: Context | None) -> Html:
     about = [_file_link(record), tag("a", record.rule, href=address_of(record.docs), title="The rule")]
     title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
     message = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
-    sides = tag("div", *(_side(record, side) for side in _SIDES), class_="sides")
+    changes = changed_values(record)
+    columns = (_side(record, side, changes.get(side)) for side in (_SIDES[1:] if changes else _SIDES))
+    sides = tag("div", *columns, class_="sides")
     return tag("article", title, message, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
 
 
@@ -162,10 +177,23 @@ def _file_link(record: DecisionRecord) -> Html:
     return tag("span", " · ".join([*where, *([record.file] if record.path else [])]), class_="where")
 
 
-def _side(record: DecisionRecord, side: SideName) -> Html:
+def _side(record: DecisionRecord, side: SideName, changes: Sequence[ChangedLine] | None) -> Html:
     is_chosen = record.chosen == side
     heading = tag("h4", side, tag("span", " kept", class_="kept") if is_chosen else "")
-    return tag("div", heading, _value(record, side), class_=f"side {side}{' picked' if is_chosen else ''}")
+    value = _value(record, side) if changes is None else _changes(changes)
+    return tag("div", heading, value, class_=f"side {side}{' picked' if is_chosen else ''}")
+
+
+def _changes(changes: Sequence[ChangedLine]) -> Html:
+    """The lines that a side changed."""
+    if not changes:
+        return tag("p", "the same values", class_="gone")
+    lines = []
+    for mark, pieces in changes[:_MOST_CHANGED]:
+        words = (tag("mark", piece) if is_new else piece for piece, is_new in pieces)
+        lines.append(tag("span", f"{mark} ", *words, class_={"-": "del", "+": "ins"}.get(mark, False)))
+    more = [f"… {len(changes) - _MOST_CHANGED:,} more lines"] if len(changes) > _MOST_CHANGED else []
+    return tag("pre", *lines, *more, class_="changes")
 
 
 def _value(record: DecisionRecord, side: SideName) -> Html:

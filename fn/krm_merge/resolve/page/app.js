@@ -2,8 +2,10 @@
 
 import { Refused, ask } from "./api.js";
 import { automatic } from "./automatic.js";
+import { Batch } from "./batch.js";
 import { Card, KEYS, cardAt } from "./card.js";
 import { byId, make } from "./dom.js";
+import { find, isSelected, selected, widen } from "./find.js";
 import { alike, conflicts, load, state, update } from "./state.js";
 import { countAgain, drawTree } from "./tree.js";
 
@@ -14,11 +16,24 @@ const CARDS_IN_PART = 50;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
+/** @type {Map<string, Card>} cards that a search hides */
+let hidden = new Map();
+/** @type {Map<string, Batch>} by its own id, in the order of the page */
+const batches = new Map();
+/** @type {Set<string>} the first conflicts of bundles that are shown one by one, too */
+const unfolded = new Set();
+/** @type {Map<string, import("./batch.js").Group>} the bundle that a conflict is in */
+let bundles = new Map();
 let current = "";
+/** where somebody was when a search began */
+let origin = "";
 /** @type {import("./state.js").Decision[]} */
 let pending = [];
+let rest = 0;
 let isOver = false;
 let isBusy = false;
+/** @type {string[]} keys that somebody typed before the answer to the one before */
+const typed = [];
 
 const near = new IntersectionObserver(
   (entries) => {
@@ -46,21 +61,33 @@ const nearParts = new IntersectionObserver(
   { rootMargin: "1200px" },
 );
 
+const NO_CONFLICTS = "No conflicts: nothing was changed on both sides in different ways.";
+const NOTHING_FOUND = "Nothing found. Every word is looked for in file, kind, name, namespace, field, values, nature and rule; with kind: or another of these before it, in that alone.";
+
 // ---- drawing -------------------------------------------------------------------------------------------------------
 
-function drawAll() {
+/** @param {boolean} [isSearch] whether the records are those of before, and only others of them are shown */
+function drawAll(isSearch = false) {
   const main = byId("cards");
+  hidden = isSearch ? new Map([...hidden, ...cards]) : new Map();
   cards.clear();
+  batches.clear();
   near.disconnect();
   nearParts.disconnect();
   main.replaceChildren();
-  pending = conflicts();
-  if (!pending.length) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
-  drawSome(DRAWN_AT_ONCE);
+  pending = conflicts().filter((one) => isSelected(one.id));
+  const found = selected();
+  bundles = new Map(found ? [] : state.bundles.flatMap((bundle) => bundle.ids.map((id) => [id, bundle])));
+  if (found && found.ids.length > 1) main.append(batch("b-found", found));
+  else if (!pending.length) main.append(make("p", { class: "empty" }, found ? NOTHING_FOUND : NO_CONFLICTS));
+  drawSome(isSearch ? FILLED_AT_ONCE : DRAWN_AT_ONCE);
   drawHead();
   main.setAttribute("aria-busy", "false");
   performance.mark("ready");
-  if (pending.length) setTimeout(drawRest);
+  if (!isSearch) setTimeout(drawTree);
+  clearTimeout(rest);
+  // Whoever types waits for what can be seen.
+  if (pending.length) rest = setTimeout(drawRest, isSearch ? 200 : 0);
   else drawRest();
 }
 
@@ -72,7 +99,10 @@ function drawSome(most) {
   const main = byId("cards");
   let part = main.lastElementChild;
   for (const one of pending.splice(0, most)) {
-    if (!(part instanceof HTMLElement) || cards.size % CARDS_IN_PART === 0) {
+    const bundle = bundles.get(one.id);
+    const isFirst = bundle?.ids[0] === one.id;
+    if (bundle && !isFirst && !unfolded.has(bundle.ids[0] ?? "")) continue;
+    if (!(part instanceof HTMLElement) || !part.classList.contains("part") || cards.size % CARDS_IN_PART === 0) {
       part = make("div", { class: "part" });
       main.append(part);
       nearParts.observe(part);
@@ -82,31 +112,61 @@ function drawSome(most) {
       section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
       part.append(section);
     }
-    const card = new Card(one.id, choose, setApart);
+    if (bundle && isFirst) section.append(batch(`b-${one.id}`, bundle));
+    if (bundle && !unfolded.has(bundle.ids[0] ?? "")) continue;
+    const card = hidden.get(one.id) ?? new Card(one.id, choose, setApart);
     cards.set(one.id, card);
     section.append(card.element);
-    if (cards.size <= FILLED_AT_ONCE) card.fill();
+    if (cards.size <= FILLED_AT_ONCE && !card.isFilled) card.fill();
   }
+}
+
+/**
+ * @param {string} id
+ * @param {import("./batch.js").Group} group
+ */
+function batch(id, group) {
+  const made = new Batch(id, group, chooseAll, (from, of) => {
+    if (!cards.has(of)) {
+      unfolded.add(from.group.ids[0] ?? "");
+      drawAll();
+    }
+    if (pending.length) drawRest();
+    const card = cards.get(of);
+    if (card) show(card);
+  });
+  batches.set(id, made);
+  return made.element;
+}
+
+/** @returns {Card | Batch | undefined} */
+function here() {
+  return cards.get(current) ?? batches.get(current);
+}
+
+/** @returns {(Card | Batch)[]} */
+function inOrder() {
+  return [...byId("cards").querySelectorAll(":scope > article, section > article")].flatMap(({ id }) => cards.get(id.slice(2)) ?? batches.get(id.slice(2)) ?? []);
 }
 
 /** Draws all that is not there yet: what can be seen comes first. */
 function drawRest() {
   drawSome(Infinity);
   drawAutomatic();
-  drawTree();
-  const card = cards.get(current);
+  const card = here();
   if (card) point(card);
 }
 
 function drawAutomatic() {
   document.getElementById("automatic")?.remove();
+  if (selected()) return;
   const folded = automatic(choose);
   if (folded) byId("cards").append(folded);
 }
 
 function drawHead() {
-  const settled = conflicts().length - state.open;
-  const total = conflicts().length;
+  const total = state.conflicts;
+  const settled = total - state.open;
   byId("package").textContent = state.package;
   const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
   byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
@@ -148,13 +208,17 @@ function notice(text) {
  */
 function take(answer, about) {
   if (pending.length) drawRest();
-  const isAtOnce = answer.records.every((/** @type {any} */ one) => cards.has(one.id) === (one.status !== "automatic"));
-  const stays = cards.has(current);
+  const isConflict = (/** @type {any} */ one) => (one?.status ?? "automatic") !== "automatic";
+  const before = (/** @type {string} */ id) => isConflict(state.records.get(id));
+  const isAtOnce = answer.records.every((/** @type {any} */ one) => before(one.id) === isConflict(one)) && !answer.removed.some(before);
+  const stays = Boolean(here());
   const focused = byId("cards").contains(document.activeElement) ? document.activeElement : null;
   update(answer, about || undefined);
   notice("");
-  if (isAtOnce && !answer.removed.some((/** @type {string} */ id) => cards.has(id))) {
+  for (const one of answer.records) hidden.delete(one.id);
+  if (isAtOnce) {
     for (const one of answer.records) cards.get(one.id)?.draw();
+    for (const one of batches.values()) one.draw();
     countAgain(answer.records);
     drawHead();
     if (answer.removed.length || answer.records.some((/** @type {any} */ one) => one.status === "automatic")) {
@@ -165,16 +229,27 @@ function take(answer, about) {
     drawAll();
   }
   // What was chosen may have left another conflict in its place.
-  const next = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
-  const card = cards.get(current);
+  const card = here();
   if (card && stays) point(card);
-  else if (next) show(/** @type {Card} */ (cards.get(next.id)));
-  if (focused && !document.contains(focused)) refocus(cards.get(current), focused.getAttribute("data-choice"));
+  else showFirst(answer.records);
+  if (focused && !document.contains(focused)) refocus(here(), focused.getAttribute("data-choice"));
+}
+
+/**
+ * Shows the first of some conflicts that is on the page, alone or in a batch.
+ * @param {{ id: string }[]} records
+ */
+function showFirst(records) {
+  if (pending.length) drawRest();
+  for (const { id } of records) {
+    const card = cards.get(id) ?? batches.get(`b-${bundles.get(id)?.ids[0]}`) ?? (isSelected(id) ? batches.get("b-found") : undefined);
+    if (card) return show(card);
+  }
 }
 
 /**
  * Puts the focus back on what was drawn anew.
- * @param {Card | undefined} card
+ * @param {Card | Batch | undefined} card
  * @param {string | null} choice
  */
 function refocus(card, choice) {
@@ -204,6 +279,11 @@ async function busy(work, refused = notice) {
     }
   } finally {
     isBusy = false;
+    while (typed.length && !isBusy) {
+      const key = /** @type {string} */ (typed.shift());
+      // What follows an `e` is a part of the value.
+      if (!isTyping(document.activeElement)) press(key);
+    }
   }
 }
 
@@ -224,10 +304,65 @@ function choose(card, choice, value) {
       const answer = await ask("/api/choose", body);
       card.forAll = card.always = false;
       take(answer, card.id);
+      if (current === card.id && cards.get(card.id)?.record.status === "settled") await goOn(card.id);
       requestAnimationFrame(() => setTimeout(() => performance.measure("choice", "choose")));
     },
     (text) => card.say(text),
   );
+}
+
+/**
+ * Settles all conflicts of a batch that are open; with one step they are open again.
+ * @param {Batch} of
+ * @param {string} choice
+ */
+function chooseAll(of, choice) {
+  point(of);
+  const { ids } = of;
+  void busy(
+    async () => {
+      take(await ask("/api/choose", { revision: state.revision, ids, choice }), "");
+      if (!here()?.isOpen) await goOn(selected() ? origin : of.id);
+    },
+    (text) => of.say(text),
+  );
+}
+
+/**
+ * Goes to the next open conflict; a search of which nothing is open ends.
+ * @param {string} from
+ */
+async function goOn(from) {
+  if (!goesOn()) return;
+  if (selected()?.ids.every((id) => state.records.get(id)?.status !== "open")) {
+    await find("");
+    drawAll(true);
+    current = cards.has(from) || batches.has(from) ? from : "";
+  }
+  if (state.open) go(1, true);
+}
+
+/**
+ * @param {() => Promise<boolean>} search
+ * @param {boolean} leads whether what was found gets the focus
+ * @returns {Promise<void>}
+ */
+function look(search, leads) {
+  performance.mark("search");
+  return search()
+    .then((isNew) => {
+      if (!isNew) return;
+      if (current !== "b-found") origin = current;
+      drawAll(true);
+      const target = selected() ? batches.get("b-found") ?? cards.values().next().value : cards.get(origin) ?? batches.get(origin);
+      if (target && leads) show(target);
+      else if (target) point(target);
+      requestAnimationFrame(() => setTimeout(() => performance.measure("found", "search")));
+    })
+    .catch((error) => {
+      if (!(error instanceof Refused)) throw error;
+      notice(error.message);
+    });
 }
 
 /**
@@ -253,15 +388,14 @@ function step(what) {
   void busy(async () => {
     const answer = await ask(`/api/${what}`, { revision: state.revision });
     take(answer, current);
-    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
-    const card = cards.get(first?.id ?? "");
-    if (card) show(card);
+    showFirst(answer.records);
   });
 }
 
 function save() {
   if (!state.canSave) {
-    go(1, true);
+    if (here()?.isOpen) here()?.element.focus();
+    else go(1, true);
     notice(state.open === 1 ? "1 conflict is still open." : `${state.open} conflicts are still open.`);
     return;
   }
@@ -317,14 +451,15 @@ async function reload() {
 
 // ---- moving --------------------------------------------------------------------------------------------------------
 
-/** @param {Card} card */
+/** @param {Card | Batch} card */
 function point(card) {
-  const before = cards.get(current);
-  before?.element.removeAttribute("aria-current");
+  here()?.element.removeAttribute("aria-current");
   current = card.id;
   card.element.setAttribute("aria-current", "true");
   for (const link of document.querySelectorAll("#tree .on")) link.classList.remove("on");
-  document.querySelector(`#tree a[href="#${card.element.id}"]`)?.classList.add("on");
+  // The last of them is the nearest: its folders have the same first conflict.
+  const first = card instanceof Batch ? card.group.ids[0] : card.id;
+  [...document.querySelectorAll(`#tree a[href="#c-${first}"]`)].at(-1)?.classList.add("on");
 }
 
 /**
@@ -333,19 +468,19 @@ function point(card) {
  */
 function go(by, amongOpen) {
   if (pending.length) drawRest();
-  const ids = conflicts().map((one) => one.id);
-  let at = ids.indexOf(current);
-  for (let tried = 0; tried < ids.length; tried++) {
-    at = current || tried ? (at + by + ids.length) % ids.length : 0;
-    const card = cards.get(ids[at] ?? "");
-    if (card && (!amongOpen || card.record.status === "open")) {
+  const all = inOrder();
+  let at = all.findIndex((card) => card.id === current);
+  for (let tried = 0; tried < all.length; tried++) {
+    at = at < 0 ? 0 : (at + by + all.length) % all.length;
+    const card = all[at];
+    if (card && (!amongOpen || card.isOpen)) {
       show(card);
       return;
     }
   }
 }
 
-/** @param {Card} card */
+/** @param {Card | Batch} card */
 function show(card) {
   if (!card.isFilled) card.fill();
   point(card);
@@ -369,26 +504,57 @@ const GLOBAL = {
   z: () => step("undo"),
   y: () => step("redo"),
   s: save,
+  g: () => group(),
+  "/": () => byId("query").focus(),
+  Escape: () => selected() && look(() => find(""), true),
   "?": () => /** @type {HTMLDialogElement} */ (byId("keys")).showModal(),
 };
+
+/** Selects what the current conflict can be settled together with. */
+function group() {
+  const card = here();
+  const id = card instanceof Batch ? (current === "b-found" ? "" : card.ids[0]) : current;
+  look(() => widen(id ?? ""), true);
+}
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || isOver) return;
-  if (at instanceof HTMLTextAreaElement || at instanceof HTMLInputElement || (at instanceof Element && at.closest("dialog"))) return;
-  const card = cards.get(current);
-  const choice = Object.keys(KEYS).find((name) => KEYS[name] === event.key);
-  const known = GLOBAL[event.key];
-  if (known) known();
-  else if (!card) return;
-  else if (choice && card.record.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
-  else if (event.key === "a") card.switch("forAll");
-  else if (event.key === "w") card.switch("always");
-  else if (event.key === "c" && card.record.status === "open" && !state.packages.has(card.id)) card.toggleContext();
-  else if (event.key === "x" && state.packages.has(card.id)) card.showPackages();
-  else return;
+  if (isTyping(at) || (at instanceof Element && at.closest("dialog"))) return;
+  if (isBusy && event.key.length === 1) typed.push(event.key);
+  else if (!press(event.key)) return;
   event.preventDefault();
+}
+
+/** @param {EventTarget | null} at */
+function isTyping(at) {
+  return at instanceof HTMLTextAreaElement || (at instanceof HTMLInputElement && at.type !== "checkbox");
+}
+
+/**
+ * @param {string} key
+ * @returns {boolean} whether it means something
+ */
+function press(key) {
+  const card = here();
+  const choice = Object.keys(KEYS).find((name) => KEYS[name] === key);
+  const known = GLOBAL[key];
+  if (known) known();
+  else if (!card) return false;
+  else if (card instanceof Batch) return choice && card.choices.includes(choice) ? (chooseAll(card, choice), true) : false;
+  else if (choice && card.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
+  else if (key === "a") card.switch("forAll");
+  else if (key === "w") card.switch("always");
+  else if (key === "c" && card.record.status === "open" && !state.packages.has(card.id)) card.toggleContext();
+  else if (key === "x" && state.packages.has(card.id)) card.showPackages();
+  else return false;
+  return true;
+}
+
+/** Whether the next open conflict is current after a choice. */
+function goesOn() {
+  return /** @type {HTMLInputElement} */ (byId("goes-on")).checked;
 }
 
 /** @type {Record<string, () => void>} */
@@ -408,22 +574,41 @@ const BUTTONS = {
 
 async function begin() {
   document.addEventListener("keydown", onKey);
+  const query = /** @type {HTMLInputElement} */ (byId("query"));
+  query.addEventListener("input", () => look(() => find(query.value), false));
+  query.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    const text = event.key === "Enter" ? query.value : "";
+    if (!text) query.value = "";
+    look(() => find(text), true);
+  });
+  byId("cards").addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("[data-group]")) group();
+  });
+  byId("scope").addEventListener("change", () => look(() => find(/** @type {HTMLSelectElement} */ (byId("scope")).value), true));
+  byId("clear").addEventListener("click", () => look(() => find(""), true));
   for (const [id, what] of Object.entries(BUTTONS)) byId(id).addEventListener("click", what);
   byId("cards").addEventListener("focusin", (event) => {
-    const card = cardAt(/** @type {Element} */ (event.target));
-    if (card && card.id !== current && cards.get(card.id) === card) point(card);
+    const id = /** @type {Element} */ (event.target).closest("article")?.id.slice(2) ?? "";
+    const card = cards.get(id) ?? batches.get(id);
+    if (card && id !== current) point(card);
   });
   byId("tree").addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const card = cardAt(document.querySelector(link?.getAttribute("href") ?? "#cards"));
-    if (!card) return;
+    if (!link || link.getAttribute("href") === "#automatic") return;
     event.preventDefault();
     byId("layout").classList.remove("with-tree");
     byId("files").setAttribute("aria-expanded", "false");
-    show(card);
+    const folder = link.dataset.folder;
+    const id = link.getAttribute("href")?.slice(3) ?? "";
+    if (folder) void look(() => find(`folder=${/\s/.test(folder) ? `"${folder}"` : folder}`), true);
+    else if (isSelected(id)) showFirst([{ id }]);
+    else void look(() => find(""), false).then(() => showFirst([{ id }]));
   });
   await busy(reload);
-  const first = cards.get(conflicts().find((one) => one.status === "open")?.id ?? "");
+  const first = inOrder().find((card) => card.isOpen);
   if (first) point(first);
   if (state.notices.length) notice(state.notices.join(" · "));
 }

@@ -19,7 +19,10 @@ export const KEYS = {
 };
 
 /** @type {Record<string, string>} */
-const NATURES = { upstream: "up", local: "lo", original: "or" };
+export const NATURES = { upstream: "up", local: "lo", original: "or" };
+
+/** @type {Record<string, string>} */
+const MARKS = { "-": "del", "+": "ins" };
 
 const LONGEST = 4000;
 
@@ -53,6 +56,8 @@ export class Card {
     this.always = false;
     this.isFilled = false;
     this.showsContext = false;
+    /** @type {Record<string, [string, [string, boolean][]][]>} what sides changed, as lines */
+    this.changes = {};
     /** @type {Record<string, string> | null} */
     this.revealed = null;
     this.element = /** @type {HTMLElement} */ (EMPTY.cloneNode(true));
@@ -66,6 +71,14 @@ export class Card {
     this.pill = pill;
     cards.set(this.element, this);
     this.draw();
+  }
+
+  get isOpen() {
+    return this.record.status === "open";
+  }
+
+  get choices() {
+    return this.record.choices;
   }
 
   get record() {
@@ -108,9 +121,9 @@ export class Card {
     this.enrich();
   }
 
-  /** The sentence of a broken reference names it: its original is no value. */
+  /** The sentence of a broken reference names it: its original is no value. Changes have the original in them. */
   shownSides() {
-    return this.record.nature === "reference" ? SIDES.slice(1) : SIDES;
+    return this.record.nature === "reference" || Object.keys(this.changes).length ? SIDES.slice(1) : SIDES;
   }
 
   /**
@@ -144,6 +157,8 @@ export class Card {
       const said = same.length ? `same as ${same.map((name) => state.labels[name]?.toLowerCase()).join(", ")}` : "differs";
       return make("p", { class: "gone" }, letter ? `hidden value, ${said}` : "nothing");
     }
+    const changes = this.changes[side];
+    if (changes) return this.changed(side, changes);
     const text = textOf(one, side);
     const gone = one.nature === "reference" || !("original" in one) || side === "original" ? "nothing" : "deleted";
     if (text === null) return make("p", { class: "gone" }, gone);
@@ -157,6 +172,25 @@ export class Card {
       more.remove();
     });
     return make("div", {}, shown, more);
+  }
+
+  /**
+   * What a side changed, line by line; all of it on demand.
+   * @param {string} side
+   * @param {[string, [string, boolean][]][]} changes
+   */
+  changed(side, changes) {
+    if (!changes.length) return make("p", { class: "gone" }, "the same values");
+    const lines = changes.map(([mark, pieces]) =>
+      make("span", { class: MARKS[mark] ?? null }, `${mark} `, ...pieces.flatMap(([piece, isNew]) => (isNew ? marked(piece) : [piece]))),
+    );
+    const shown = make("pre", { class: "v changes", tabindex: "0", "aria-label": `What changed: ${state.labels[side]}` }, ...lines);
+    const all = make("button", { type: "button", class: "link more" }, "Show all of it");
+    all.addEventListener("click", () => {
+      shown.textContent = textOf(this.record, side);
+      all.remove();
+    });
+    return make("div", {}, shown, all);
   }
 
   actions() {
@@ -180,6 +214,7 @@ export class Card {
     const isGroup = state.packages.has(this.id);
     const count = alike(one).length;
     if (count > 1 && !isGroup && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
+    if (!isGroup && one.status === "open" && state.conflicts > 1) more.append(button("With others", "g", { class: "link", "data-group": "" }));
     if (this.mayBeRule()) more.append(this.toggle("always", isGroup ? "Always" : "Always here", "w"));
     if (one.path && !one.redacted && one.status === "open" && !isGroup) {
       const label = this.showsContext ? "Hide context" : "Show in context";
@@ -308,6 +343,7 @@ export class Card {
     const asked = state.revision;
     const found = await ask(`/api/context?id=${encodeURIComponent(this.id)}`).catch(() => null);
     if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
+    this.changes = found.changes;
     this.sides.replaceChildren(...this.shownSides().map((side) => this.side(side, found.marks[side])));
     const isShown = this.record.status === "settled" || this.showsContext;
     const context = this.record.status === "open" ? (found.local ?? found.upstream) : found.result;

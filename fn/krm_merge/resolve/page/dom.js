@@ -48,3 +48,12 @@ export function button(label, key, attributes) {
   const keyed = key ? make("kbd", { "aria-hidden": "true" }, key) : null;
   return make("button", { type: "button", "aria-keyshortcuts": key || null, ...attributes }, label, keyed);
 }
+
+/**
+ * A text that is cut in the middle where it is too long: its end says most. All of it is shown where it has the focus.
+ * @param {string} text
+ */
+export function middle(text) {
+  const at = text.length > 24 ? text.length - 16 : text.length;
+  return make("span", { class: "middle", title: text }, make("span", {}, text.slice(0, at)), make("span", {}, text.slice(at)));
+}

@@ -21,6 +21,8 @@ export const state = {
   policyFile: "",
   revision: 0,
   open: 0,
+  /** all conflicts, settled ones too */
+  conflicts: 0,
   canUndo: false,
   canRedo: false,
   canSave: false,
@@ -34,6 +36,8 @@ export const state = {
   texts: new Map(),
   /** @type {Map<string, { count: number, first: string[] }>} where a record is about several packages, which */
   packages: new Map(),
+  /** @type {import("./batch.js").Group[]} deletions that are alike */
+  bundles: [],
   /** @type {Map<string, Set<string>>} */
   alike: new Map(),
 };
@@ -48,6 +52,7 @@ export function load(report) {
   state.order = [];
   state.records = new Map();
   state.alike = new Map();
+  state.bundles = report.bundles;
   update(report);
 }
 
@@ -79,6 +84,14 @@ export function update(answer, near) {
     if (known) known.add(record.id);
     else state.alike.set(record.fingerprint, new Set([record.id]));
   }
+  state.conflicts = conflicts().length;
+  for (const bundle of state.bundles) bundle.ids = bundle.ids.filter(isConflict);
+  state.bundles = state.bundles.filter((bundle) => bundle.ids.length > 1);
+}
+
+/** @param {string} id */
+function isConflict(id) {
+  return (state.records.get(id)?.status ?? "automatic") !== "automatic";
 }
 
 /** @returns {Decision[]} */

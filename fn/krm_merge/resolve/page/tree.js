@@ -1,17 +1,17 @@
-// The files and resources with conflicts, and how many of each are open.
+// The folders, files and resources with conflicts: how many each has, and how many of them are open.
 
-import { byId, make } from "./dom.js";
+import { byId, make, middle } from "./dom.js";
 import { conflicts, resourceOf, state } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
 
-/** @typedef {{ first: string, open: Set<string>, pill: HTMLElement }} Row */
+/** @typedef {{ first: string, total: number, open: Set<string>, pill: HTMLElement }} Row */
 
 const MOST_FILES_WITH_RESOURCES = 300;
 // A part that is far away costs the browser nothing.
 const FILES_IN_PART = 50;
 
-/** @type {Map<string, Row>} rows by file, and by file and resource */
+/** @type {Map<string, Row>} rows by folder with a slash behind it, by file, and by file and resource */
 let rows = new Map();
 
 export function drawTree() {
@@ -23,18 +23,25 @@ export function drawTree() {
     files.set(one.file, names);
     names.add(resourceOf(one));
     for (const key of keysOf(one)) {
-      const row = rows.get(key) ?? { first: one.id, open: new Set(), pill: make("span", { role: "img" }) };
+      const row = rows.get(key) ?? { first: one.id, total: 0, open: new Set(), pill: make("span", { role: "img" }) };
       rows.set(key, row);
+      row.total++;
       if (one.status === "open") row.open.add(one.id);
     }
   }
   const list = make("div", { role: "list" });
   let count = 0;
-  for (const [file, names] of files) {
-    const item = make("div", { role: "listitem" }, link(file, file, ""));
+  let above = "";
+  for (const [file, names] of [...files].sort(([a], [b]) => byFolder(a, b))) {
+    const item = make("div", { role: "listitem" });
+    const folder = file.slice(0, file.lastIndexOf("/") + 1);
+    if (folder !== above) item.append(...foldersOf(folder, above));
+    above = folder;
+    const depth = depthOf(folder);
+    item.append(link(file, file.slice(folder.length), depth));
     const named = [...names].filter((name) => name && name !== file);
-    if (named.length && files.size <= MOST_FILES_WITH_RESOURCES) {
-      item.append(make("ul", {}, ...named.map((name) => make("li", {}, link(`${file}\n${name}`, name, "sub")))));
+    if (named.length > 1 && files.size <= MOST_FILES_WITH_RESOURCES) {
+      item.append(make("ul", {}, ...named.map((name) => make("li", {}, link(`${file}\n${name}`, name, depth + 1)))));
     }
     if (count++ % FILES_IN_PART === 0) list.append(make("div", { class: "part" }));
     list.lastElementChild?.append(item);
@@ -67,22 +74,72 @@ export function countAgain(changed) {
 
 /** @param {Decision} one */
 function keysOf(one) {
-  return [one.file, `${one.file}\n${resourceOf(one)}`];
+  return [...chain(one.file), one.file, `${one.file}\n${resourceOf(one)}`];
+}
+
+/**
+ * The folders of a file, each with a slash behind it, the outermost first.
+ * @param {string} file
+ */
+function chain(file) {
+  const parts = file.split("/").slice(0, -1);
+  return parts.map((_, at) => `${parts.slice(0, at + 1).join("/")}/`);
+}
+
+/**
+ * The folders that are rows: one with a single folder and nothing else in it is a row with that.
+ * @param {string} folder
+ */
+function rowsAbove(folder) {
+  const all = chain(folder);
+  return all.filter((one, at) => at === all.length - 1 || rows.get(one)?.total !== rows.get(all[at + 1] ?? "")?.total);
+}
+
+/** @param {string} folder */
+function depthOf(folder) {
+  return rowsAbove(folder).length;
+}
+
+/**
+ * The rows of folders that a file is the first in.
+ * @param {string} folder
+ * @param {string} above the folder of the file before
+ */
+function foldersOf(folder, above) {
+  const known = new Set(rowsAbove(above));
+  const all = rowsAbove(folder);
+  return all.flatMap((one, at) => (known.has(one) ? [] : [link(one, one.slice((all[at - 1] ?? "").length), at)]));
+}
+
+/**
+ * The order of files: those of one folder together.
+ * @param {string} a
+ * @param {string} b
+ */
+function byFolder(a, b) {
+  const [left, right] = [chain(a), chain(b)];
+  const at = left.findIndex((one, index) => one !== right[index]);
+  if (at < 0) return left.length - right.length;
+  return right[at] === undefined ? 1 : (left[at] ?? "") < (right[at] ?? "") ? -1 : 1;
 }
 
 /** @param {Row} row */
-function drawCount({ open, pill }) {
+function drawCount({ open, total, pill }) {
   pill.className = open.size ? "pill" : "pill done";
-  pill.textContent = open.size ? String(open.size) : "✓";
-  pill.setAttribute("aria-label", open.size ? `${open.size} open` : "settled");
+  pill.textContent = !open.size ? "✓" : open.size === total ? String(total) : `${open.size}/${total}`;
+  pill.setAttribute("aria-label", open.size ? `${open.size} of ${total} open` : "settled");
 }
 
 /**
  * @param {string} key
  * @param {string} name
- * @param {string} kind
+ * @param {number} depth
  */
-function link(key, name, kind) {
+function link(key, name, depth) {
   const row = /** @type {Row} */ (rows.get(key));
-  return make("a", { href: `#c-${row.first}`, class: kind, title: name }, make("span", {}, name), row.pill);
+  const isFolder = key.endsWith("/");
+  const kind = isFolder ? "folder" : key.includes("\n") ? "sub" : "";
+  const made = make("a", { href: `#c-${row.first}`, class: `${kind} d${Math.min(depth, 6)}`, title: key.replace("\n", " "), "data-folder": isFolder ? key.slice(0, -1) : null }, middle(name), row.pill);
+  made.firstElementChild?.removeAttribute("title");
+  return made;
 }
