@@ -35,7 +35,7 @@ from krm_merge.packages import (
 )
 from krm_merge.posix import temporary_directory
 from krm_merge.report import SIDES, Files, MergeReport, Style, as_json, render_document
-from krm_merge.resolve.api import Host
+from krm_merge.resolve.api import Host, RenewedError
 from krm_merge.resolve.interface import SideLabels
 from krm_merge.safe_text import line, terminal_line
 
@@ -343,8 +343,11 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
 def _ask(host: Host[Any], labels: SideLabels) -> None:
     from krm_merge.resolve.terminal import Screen, Terminal
 
-    if Terminal(host, Screen(_say, _read_answer, _edit), labels).settle():
-        host.save()
+    while not host.is_saved and Terminal(host, Screen(_say, _read_answer, _edit), labels).settle():
+        try:
+            host.save()
+        except RenewedError as error:
+            say(str(error))
 
 
 def _say(text: str) -> None:

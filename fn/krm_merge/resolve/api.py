@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge import Choice
+from krm_merge.packages import UnavailableError
 from krm_merge.report import SIDES, DecisionRecord, SideName, address_of, changed_values, words_changed, yaml_text
 from krm_merge.resolve.choices import ChoiceJournal, Step
 from krm_merge.resolve.interface import (
@@ -22,19 +23,29 @@ from krm_merge.resolve.interface import (
     bundles_of,
     choice_words,
     choice_words_for_all,
+    place_name,
     what_happened,
 )
 from krm_merge.text import Value
 
 
+class RenewedError(KrmMergeError):
+    """Why nothing was saved: a file changed meanwhile. The session has read it; saving again may work."""
+
+
 class Host(Generic[Step]):
     """One session, from the first look to the end. `write` writes what is saved, all or nothing, or raises.
 
-    `lock` is for those who serve it from several threads.
+    `renew` makes a session of the same steps on the files as they are now. `lock` is for those who serve it from
+    several threads.
     """
 
     def __init__(
-        self, session: ConflictSession[Step], journal: ChoiceJournal[Step], write: Callable[[Saved], None]
+        self,
+        session: ConflictSession[Step],
+        journal: ChoiceJournal[Step],
+        write: Callable[[Saved], None],
+        renew: Callable[[Sequence[Step]], ConflictSession[Step]] | None = None,
     ) -> None:
         """Takes a session that has the steps that were kept."""
         self.session = session
@@ -42,6 +53,7 @@ class Host(Generic[Step]):
         self.is_saved = False
         self._kept = journal
         self._write = write
+        self._renew = renew
 
     def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
         """Settles conflicts. Raises RefusedChoiceError, PackageError."""
@@ -70,13 +82,32 @@ class Host(Generic[Step]):
     def save(self) -> Saved:
         """Writes the merged package and the choices.
 
-        Raises NotSettledError or KrmMergeError, and has written nothing then.
+        Raises NotSettledError, RenewedError or another KrmMergeError, and has written nothing then.
         """
         saved = self.session.save()
-        self._write(saved)
+        try:
+            self._write(saved)
+        except UnavailableError as error:
+            if self._renew is None:
+                raise
+            before, self.session = self.session, self._renew(self.session.steps)
+            self.session.revision = before.revision + 1
+            raise RenewedError(_renewed(str(error), before.records, self.session.records)) from None
         self.is_saved = True
         self._kept.remove()
         return saved
+
+
+def _renewed(why: str, before: Iterable[DecisionRecord], now: Iterable[DecisionRecord]) -> str:
+    """Says which choices fit the files as they are now, and which do not."""
+    chosen = {record.id: record for record in before if record.settled_by.startswith(("resolution", "rule"))}
+    fitting = {record.id for record in now if record.status == "settled" and record.id in chosen}
+    others = [place_name(record) for identifier, record in chosen.items() if identifier not in fitting]
+    more = f" and {len(others) - _MOST_PLACES} more" if len(others) > _MOST_PLACES else ""
+    lost = f"; not those on {', '.join(others[:_MOST_PLACES])}{more}" if others else ""
+    return (
+        f"{why.partition(';')[0]}; nothing was written. It is read anew: {len(fitting)} choices fit{lost}. Save again"
+    )
 
 
 Body: TypeAlias = Mapping[str, Any]
@@ -84,6 +115,7 @@ Body: TypeAlias = Mapping[str, Any]
 OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
 _MOST_PACKAGES: Final = 200
+_MOST_PLACES: Final = 5
 _SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 
@@ -209,6 +241,8 @@ class Api:
                 return self.posts[path](body)
             except (RefusedChoiceError, NotSettledError) as error:
                 return Reply(422, {"error": str(error), **self._state()})
+            except RenewedError as error:
+                return Reply(409, {"error": str(error), **self._state()})
             except KrmMergeError as error:
                 return Reply(500, {"error": str(error), **self._state()})
 

@@ -236,7 +236,7 @@ def deleting_side(record: DecisionRecord) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ConflictScope:
     """Open conflicts that can be settled at once: what they have in common, and the query that finds them."""
 
     name: str
@@ -244,7 +244,7 @@ class Scope:
     ids: tuple[str, ...]
 
 
-def scopes_of(record: DecisionRecord, open_records: Sequence[DecisionRecord], finder: Finder) -> list[Scope]:
+def scopes_of(record: DecisionRecord, open_records: Sequence[DecisionRecord], finder: Finder) -> list[ConflictScope]:
     """What an open conflict can be settled together with, the nearest first; each has another set of conflicts."""
     deleted = deleting_side(record)
     field = general_path(record.path)
@@ -269,7 +269,8 @@ def scopes_of(record: DecisionRecord, open_records: Sequence[DecisionRecord], fi
         folder = folder.rpartition("/")[0]
     queries.append(("that are open", "is:open"))
     scopes = [
-        Scope(name, query, tuple(match.id for match in finder.find(open_records, query))) for name, query in queries
+        ConflictScope(name, query, tuple(match.id for match in finder.find(open_records, query)))
+        for name, query in queries
     ]
     by_ids = {scope.ids: scope for scope in reversed(scopes) if len(scope.ids) > 1}
     return [scope for scope in scopes if by_ids.get(scope.ids) is scope]
@@ -454,7 +455,7 @@ class ConflictSession(ABC, Generic[Step]):
         """The conflicts that a query finds, in the order in which they are shown."""
         return self._finder.find(self.records, query)
 
-    def scopes(self, identifier: str) -> list[Scope]:
+    def scopes(self, identifier: str) -> list[ConflictScope]:
         """What a conflict can be settled together with. Raises RefusedChoiceError."""
         return scopes_of(self.record(identifier), self.open, self._finder)
 

@@ -11,8 +11,8 @@ from krm_merge.merge import Choice
 from krm_merge.report import DecisionRecord, SideName, changed_values, flow_text, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.interface import (
+    ConflictScope,
     RefusedChoiceError,
-    Scope,
     SideLabels,
     bundle_words,
     bundles_of,
@@ -182,7 +182,7 @@ class Terminal:
 
     def _group(self, record: DecisionRecord, number: str) -> bool:
         """Lists the groups of a conflict, or asks about one of them."""
-        scopes: Sequence[Scope] = self._host.session.scopes(record.id)
+        scopes: Sequence[ConflictScope] = self._host.session.scopes(record.id)
         if number.isdecimal() and 0 < int(number) <= len(scopes):
             scope = scopes[int(number) - 1]
             records = [self._host.session.record(identifier) for identifier in scope.ids]

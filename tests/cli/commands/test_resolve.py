@@ -196,11 +196,29 @@ def test_what_somebody_else_changed_meanwhile_is_kept(three: Path) -> None:
             served.choose(record, "upstream")
         (three / "l" / "0.yaml").write_text("# theirs\n")
         refused = served.ask("/api/save", {})
-        assert "0.yaml was changed meanwhile" in refused["error"]
+        assert "0.yaml was changed meanwhile; nothing was written. It is read anew: 2 choices fit; " in refused["error"]
+        assert "; not those on ConfigMap c0 data.a. Save again" in refused["error"]
         served.ask("/api/close", {})
         assert served.end()[0] == 1
     assert (three / "l" / "0.yaml").read_text() == "# theirs\n"
     assert b"{a: l}" in (three / "l" / "1.yaml").read_bytes()
+
+
+def test_saving_goes_on_with_a_file_that_changed_meanwhile(three: Path) -> None:
+    with page(three, "o", "u", "l") as served:
+        for record in served.open():
+            served.choose(record, "upstream")
+        text = (three / "l" / "0.yaml").read_text()
+        (three / "l" / "0.yaml").write_text(text + "# theirs\n")
+        assert "It is read anew: 3 choices fit. Save again" in served.ask("/api/save", {})["error"]
+        (three / "l" / "1.yaml").write_text(text.replace("name: c0", "name: c1").replace("a: l", "a: other"))
+        assert "2 choices fit; not those on ConfigMap c1 data.a. Save again" in served.ask("/api/save", {})["error"]
+        (changed,) = served.open()
+        served.choose(changed, "local")
+        assert served.ask("/api/save", {})["saved"]
+        assert served.end()[0] == 0
+    assert (three / "l" / "0.yaml").read_text().endswith("data: {a: u}\n# theirs\n")
+    assert "a: other" in (three / "l" / "1.yaml").read_text()
 
 
 def test_a_second_session_on_one_package_is_refused(three: Path) -> None:

@@ -217,21 +217,30 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
     with opened_journal(place) as journal:
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
-        local = Directory(place)
-        choices = choices.obeying(find_policy(local))
-        earlier = recall(memory_path(place))
-        choice_journal = ChoiceJournal(journal_path(place), PolicySteps(choices.package.target_file))
+        steps = PolicySteps(find_policy(Directory(place)).target_file)
+        choice_journal = ChoiceJournal(journal_path(place), steps)
+
+        def begin(steps: Sequence[ChoiceStep]) -> Session:
+            local = Directory(place)
+            sides = PackageUpdate(local, repositories, str(place), ref or None)
+            return Session(
+                Task(str(place), sides, choices.obeying(find_policy(local)), recall(memory_path(place))), steps
+            )
 
         def write(saved: Saved) -> None:
-            journal.commit(saved.changes, local)
+            task = _task_of(host)
+            journal.commit(saved.changes, task.sides.local)
             _show(task, saved)
 
-        with stages(f"reading {counted_files(len(local))} of {place}") as stage:
+        with stages(f"reading {counted_files(len(Directory(place)))} of {place}") as stage:
             repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
-            sides = PackageUpdate(local, repositories, str(place), ref or None)
-            task = Task(str(place), sides, choices, earlier)
-            host = Host(Session(task, choice_journal.steps), choice_journal, write)
+            host = Host(begin(choice_journal.steps), choice_journal, write, begin)
         yield host
+
+
+def _task_of(host: Host[ChoiceStep]) -> Task:
+    assert isinstance(host.session, Session)
+    return host.session.task
 
 
 @contextmanager
@@ -242,20 +251,26 @@ def _merge_of(
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
+        # Once: a change of local does not change which upstream it has.
         kept_record = record_upstream(sides, source, is_requested=record)
-        choices = choices.obeying(find_policy(sides.local))
-
         is_package = local.is_dir()
-        earlier = recall(memory_path(local if is_package else local.parent))
-        task = Task(str(local), sides, choices, earlier, is_package)
-        choice_journal = ChoiceJournal(journal_path(local), PolicySteps(choices.package.target_file))
+        choice_journal = ChoiceJournal(journal_path(local), PolicySteps(find_policy(sides.local).target_file))
+
+        def begin(steps: Sequence[ChoiceStep]) -> Session:
+            sides = read_sides(places)
+            earlier = recall(memory_path(local if is_package else local.parent))
+            return Session(
+                Task(str(local), sides, choices.obeying(find_policy(sides.local)), earlier, is_package), steps
+            )
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
-            write_changes(sides.local, {**saved.changes, **kept_record})
+            task = _task_of(host)
+            write_changes(task.sides.local, {**saved.changes, **kept_record})
             _show(task, saved)
 
-        yield Host(Session(task, choice_journal.steps), choice_journal, write)
+        host = Host(begin(choice_journal.steps), choice_journal, write, begin)
+        yield host
 
 
 def _show(task: Task, saved: Saved) -> None:
