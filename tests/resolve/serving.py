@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from e2e.hosts import SECONDS
+from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.resolve.api import Api, Host
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, Step
 from krm_merge.resolve.interface import OF_PACKAGES, ConflictSession, Saved, SideLabels
@@ -90,7 +91,7 @@ def served_session(session: ConflictSession[Step], kept: ChoiceJournal[Step], la
     """A server for a session, until the end of the block."""
     saved: list[Saved] = []
     host = Host(session, kept, saved.append)
-    api = Api(host, labels)
+    api = Api(host, labels, text_of_rule)
     server = Server(api)
     thread = Thread(target=server.run)
     thread.start()

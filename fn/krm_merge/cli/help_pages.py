@@ -73,6 +73,20 @@ def page_of_rule(number: str) -> str:
     raise NoPageError(f"no rule has the number {number}; krm-merge help rules lists them")
 
 
+def text_of_rule(number: str) -> str:
+    """The section about a rule as plain text, the heading on its first line; '' where no rule has this number."""
+    try:
+        before, *others = page_of_rule(number).lstrip("# ").split("](")
+    except NoPageError:
+        return ""
+    pieces = [before]
+    # Of a link, the words.
+    for part in others:
+        head, _, words = pieces[-1].rpartition("[")
+        pieces[-1:] = [head + words, part.partition(")")[2]]
+    return "".join(pieces)
+
+
 def _read(page: str) -> str:
     package = Path(__file__).parent.parent
     # An installation has them in the package, a checkout in docs/.

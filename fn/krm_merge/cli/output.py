@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import click
 
+from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.cli.terminal import conflicts_of, count_of, fit, open_conflicts, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
@@ -301,7 +302,12 @@ def shows_contexts(files: Iterable[Path]) -> bool:
 def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
     """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
-        write_file(file, File(render_document(report(), file.suffix).encode()))
+        document = report()
+        if file.suffix == ".html":
+            used = {record.rule for record in document.records if record.status != "automatic"}
+            rules = {number: text_of_rule(number) for number in used}
+            document = replace(document, rules={number: text for number, text in rules.items() if text})
+        write_file(file, File(render_document(document, file.suffix).encode()))
 
 
 @contextmanager
@@ -377,7 +383,7 @@ def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
     from krm_merge.resolve.server import Server
 
     try:
-        server = Server(Api(host, labels))
+        server = Server(Api(host, labels, text_of_rule))
     except OSError as error:
         raise UnavailableError(f"127.0.0.1: {reason(error)}; use --terminal") from None
     with _show_page(server.address, no_browser):

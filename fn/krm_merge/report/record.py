@@ -126,7 +126,7 @@ class MergeReport:
 
     `results` are those of the KRM functions specification: what is said beside the records is there, too. `packages`
     are the packages that an update reached, with their versions. `contexts` are the lines around the places of records,
-    by their ids, for people to read: they are no part of the document.
+    by their ids, and `rules` the texts of rules by their numbers, for people to read: they are no part of the document.
     """
 
     package: str = ""
@@ -136,6 +136,7 @@ class MergeReport:
     results: Sequence[Mapping[str, Value]] = ()
     packages: Sequence[Mapping[str, Value]] = ()
     contexts: Mapping[str, Context] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
 
     def with_status(self, status: Status) -> list[DecisionRecord]:
         """The records of this status, in their order."""

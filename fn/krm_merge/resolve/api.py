@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge import Choice
 from krm_merge.packages import UnavailableError
-from krm_merge.report import SIDES, DecisionRecord, SideName, address_of, changed_values, words_changed, yaml_text
+from krm_merge.report import SIDES, DecisionRecord, SideName, changed_values, words_changed, yaml_text
 from krm_merge.resolve.choices import ChoiceJournal, Step
 from krm_merge.resolve.interface import (
     Answer,
@@ -130,8 +130,11 @@ class Reply(NamedTuple):
 class Api:
     """Answers requests about the session of a host. `is_over` is set when the last answer is given."""
 
-    def __init__(self, host: Host[Any], labels: SideLabels) -> None:
-        """Serves this host; the page calls the sides as the labels say."""
+    def __init__(
+        self, host: Host[Any], labels: SideLabels, rule_text: Callable[[str], str] = lambda number: ""
+    ) -> None:
+        """Serves this host; the page calls the sides as the labels say. `rule_text` explains a rule by its number."""
+        self._rule_text = rule_text
         self._host = host
         self._labels = labels
         self.is_over = Event()
@@ -141,6 +144,7 @@ class Api:
         self.questions: Mapping[str, tuple[str, Callable[[str], Reply]]] = {
             "/api/context": ("id", self.context),
             "/api/find": ("q", self.find),
+            "/api/rule": ("id", self.rule),
             "/api/scopes": ("id", self.scopes),
         }
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
@@ -199,8 +203,7 @@ class Api:
                 record, contexts = session.record(identifier), session.contexts(identifier)
             except RefusedChoiceError as error:
                 return Reply(404, {"error": str(error)})
-        value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
-        value["changes"] = changed_values(record)
+        value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "changes": changed_values(record)}
         for side in SIDES:
             if side in contexts:
                 context = contexts[side]
@@ -211,6 +214,13 @@ class Api:
         """`GET /api/find?q=`: the ids of the conflicts that a query finds, and what all of them can be settled with."""
         with self._host.lock:
             return Reply(200, {"query": query, **self._batch(self._host.session.find(query))})
+
+    def rule(self, number: str) -> Reply:
+        """`GET /api/rule?id=`: the text of a rule, so that nobody needs the network to read it."""
+        title, _, text = self._rule_text(number).partition("\n")
+        if not title:
+            return Reply(404, {"error": f"there is no rule {number!r} here"})
+        return Reply(200, {"title": title, "text": text.strip()})
 
     def scopes(self, identifier: str) -> Reply:
         """`GET /api/scopes?id=`: what a conflict can be settled together with, the nearest first."""

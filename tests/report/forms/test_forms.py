@@ -124,6 +124,16 @@ def test_html_is_well_formed_and_needs_nothing_else(report: MergeReport) -> None
     }
 
 
+def test_html_has_the_texts_of_its_rules() -> None:
+    report = report_of_all()
+    rules = {record.rule: f"{record.rule}. <Title>\n\nWhy" for record in report.records}
+    page = Elements(text := render_document(replace(report, rules=rules), ".html"))
+    links = {value for name, value in page.attributes if name == "href"}
+    assert links == {f"#rule-{record.rule}" for record in report.records if record.status != "automatic"}
+    assert links <= {f"#{value}" for name, value in page.attributes if name == "id"}
+    assert "<h3>V4. &lt;Title&gt;</h3>" in text
+
+
 def test_html_shows_each_side_what_differs_and_the_result_in_its_place() -> None:
     text = render_document(report_of_all(), ".html")
     assert "<mark>u</mark>" in text

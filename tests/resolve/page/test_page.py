@@ -172,6 +172,15 @@ def test_the_keys_are_listed(page: Page) -> None:
     expect(count(page)).to_have_text("3 open · 0 settled")
 
 
+def test_a_rule_is_explained_on_the_page(page: Page) -> None:
+    card(page, 0).get_by_role("button", name="Rule V4").click()
+    rule = page.get_by_role("dialog", name="V4. Both changed a value: `onConflict` decides")
+    expect(rule).to_contain_text("conflict")
+    page.keyboard.press("Escape")
+    expect(rule).to_be_hidden()
+    assert page.locator("a[href^=http]").count() == 0
+
+
 def test_the_tree_leads_to_a_file(page: Page) -> None:
     page.get_by_role("navigation").get_by_title("2.yaml").click()
     expect(card(page, 2)).to_be_focused()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -150,7 +150,7 @@ def _sections(report: MergeReport) -> Iterator[Html]:
             continue
         yield tag("h2", heading, " ", tag("small", f"{len(records):,}"), id=status)
         for record in records[:cards]:
-            yield card(record, report.contexts.get(record.id))
+            yield card(record, report.contexts.get(record.id), report.rules)
         yield from _lines(records[cards:])
         cards = max(0, cards - len(records))
     automatic = report.with_status("automatic")
@@ -159,11 +159,17 @@ def _sections(report: MergeReport) -> Iterator[Html]:
     if automatic:
         yield tag("h2", "Taken automatically ", tag("small", f"{len(automatic):,}"), id="automatic")
         yield from _lines(automatic)
+    if report.rules:
+        yield tag("h2", "Rules", id="rules")
+    for number, text in sorted(report.rules.items()):
+        title, _, explanation = text.partition("\n")
+        yield tag("article", tag("h3", title), tag("pre", explanation.strip(), class_="rule"), id=f"rule-{number}")
 
 
-def card(record: DecisionRecord, context: Context | None) -> Html:
-    """A record with the values of its sides beside each other."""
-    about = [_file_link(record), tag("a", record.rule, href=address_of(record.docs), title="The rule")]
+def card(record: DecisionRecord, context: Context | None, rules: Container[str] = ()) -> Html:
+    """A record with the values of its sides beside each other; `rules` are explained on the page."""
+    address = f"#rule-{record.rule}" if record.rule in rules else address_of(record.docs)
+    about = [_file_link(record), tag("a", record.rule, href=address, title="The rule")]
     title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
     message = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
     changes = changed_values(record)

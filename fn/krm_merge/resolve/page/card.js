@@ -1,7 +1,7 @@
 // One conflict: where it is, what happened, the values of the three sides, what can be chosen, and what comes out.
 
 import { ask } from "./api.js";
-import { button, make } from "./dom.js";
+import { button, byId, make } from "./dom.js";
 import { countOf, isApart, packagesOf } from "./packages.js";
 import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
 
@@ -227,10 +227,22 @@ export class Card {
       made.addEventListener("click", () => this.reveal(made));
       more.append(made);
     }
-    const rule = make("a", { class: "rule", target: "_blank", rel: "noopener noreferrer" }, `Rule ${one.rule}`);
-    rule.href = `https://github.com/krm-merge/krm-merge/blob/main/${one.docs}`;
+    const rule = button(`Rule ${one.rule}`, "", { class: "link" });
+    rule.addEventListener("click", () => this.explain());
     more.append(rule);
     return more;
+  }
+
+  /** Shows the text of the rule that decides here. */
+  async explain() {
+    try {
+      const { title, text } = await ask(`/api/rule?id=${encodeURIComponent(this.record.rule)}`);
+      byId("rule-title").textContent = title;
+      byId("rule-text").textContent = text;
+      /** @type {HTMLDialogElement} */ (byId("rule")).showModal();
+    } catch (error) {
+      this.say(String(/** @type {Error} */ (error).message));
+    }
   }
 
   mayBeRule() {
