@@ -157,6 +157,7 @@ def _at(value: Value, path: Sequence[str]) -> Value:
 _WHY: dict[Reason, str] = {
     "priority": "{winner} has priority ({against})",
     "order": "{winner} is declared earlier ({against})",
+    "overwritten": "{winner} overwrites it ({against})",
     "dependency": "it builds on a change that was ignored",
     "whiteout": "{winner} whites the resource out",
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
-from krm_merge.transform import Detect, Keep
+from krm_merge.transform import Detect, Keep, Runner
 from transform.engine.plugins import DETECTS, Data, Keys, ignored, named, op, run, wants
 
 # ---- one plugin by itself --------------------------------------------------------------------------------------------
@@ -402,6 +402,26 @@ def test_a_list_and_a_map_in_one_place(first: str) -> None:
         assert ignored(settlement) == ["b add /x/y/-"]
 
 
+@DETECTS
+def test_an_element_on_the_way_is_created(detect: Detect) -> None:
+    """As in crane; two plugins may write inside of the element at one place, and each `-` is an element of its own."""
+    image, name = wants("a", "add /spec/containers/0/image 1"), wants("b", "add /spec/containers/0/name 2")
+    for first in ("", "a", "b"):
+        settlement = run({"spec": {}}, image, name, first=first, detect=detect)
+        assert (settlement.value, ignored(settlement)) == ({"spec": {"containers": [{"image": 1, "name": 2}]}}, [])
+    settlement = run({"l": [{"n": 0}]}, wants("a", "add /l/1/x/0 1", "add /l/-/y 2", "add /l/-/0/0 3"), detect=detect)
+    assert settlement.value == {"l": [{"n": 0}, {"x": [1]}, {"y": 2}, [[3]]]}
+    settlement = run({"l": [0]}, wants("a", "add /l/1/x 1", "remove /l/0", "add /l/1/x 2"), detect=detect)
+    assert settlement.value == {"l": [{"x": 1}, {"x": 2}]}
+    for operation, missing in (
+        ("add /l/2/x 1", "/l/2"),
+        ("add /l/[n=1]/x 1", "/l/[n=1]"),
+        ("add /l/0/n/x 1", "/l/0/n"),
+    ):
+        outcome = Runner((wants("a", operation),), {}, detect=detect).run({"l": [{"n": 0}]}, lambda path: ())
+        assert missing in str(outcome.failures)
+
+
 # ---- by the text of the paths ----------------------------------------------------------------------------------------
 
 
@@ -422,12 +442,42 @@ def test_by_path_what_is_written_over_is_told() -> None:
     settlement = run({"x": {"k": "old"}}, below, above, detect="path")
     assert settlement.value == {"x": {"k": "other"}, "y": 1}
     assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
-        ("below replace /x/k", "above", "order")
+        ("below replace /x/k", "above", "overwritten")
     ]
     assert [named(operation) for operation in settlement.operations] == ["below add /y", "above replace /x"]
     # The other way round both stand.
     settlement = run({"x": {"k": "old"}}, above, below, detect="path")
     assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
+
+
+def test_by_path_a_value_that_is_moved_is_in_the_result() -> None:
+    first, mover = wants("first", "replace /a 9"), wants("mover", "move /b /a")
+    settlement = run({"a": 1}, first, mover, detect="path")
+    assert (settlement.value, ignored(settlement)) == ({"b": 9}, [])
+    # Until it is written over at its new place.
+    mover, last = wants("mover", "move /t/b /a"), wants("last", 'replace /t {"x": 1}')
+    settlement = run({"a": 1, "t": {}}, first, mover, last, detect="path")
+    assert settlement.value == {"t": {"x": 1}}
+    assert {(named(loss.operation), loss.winner) for loss in settlement.ignored} == {
+        ("first replace /a", "last"),
+        ("mover move /t/b from /a", "last"),
+    }
+
+
+def test_by_path_a_winner_may_be_overwritten_itself() -> None:
+    plugins = wants("a", "replace /x/k 1"), wants("b", "replace /x/k 2"), wants("c", 'replace /x {"k": 3}')
+    settlement = run({"x": {"k": 0}}, *plugins, detect="path")
+    assert settlement.value == {"x": {"k": 3}}
+    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
+        ("a replace /x/k", "c", "overwritten"),
+        ("b replace /x/k", "c", "overwritten"),
+    ]
+
+
+def test_by_path_a_change_that_is_in_the_result_agrees() -> None:
+    settlement = run({"x": 0}, wants("a", "add /x 1"), wants("b", "replace /x 1"), detect="path")
+    assert (settlement.value, ignored(settlement)) == ({"x": 1}, [])
+    assert [(named(agreement.operation), agreement.other) for agreement in settlement.agreed] == [("b replace /x", "a")]
 
 
 @pytest.mark.parametrize("detect", ["effect", "path"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Sequence
 from itertools import count
 from typing import TypeAlias
 
@@ -85,7 +86,7 @@ def _transfer(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
 def _carry_out_changes(tracked: Tracked, operation: Operation, changes: list[EffectPart], reads: Reads = ()) -> Effect:
     for change in changes:
         tracked.apply(change)
-    writes = tuple(location_of(change) for change in changes if not (isinstance(change, Put) and change.parent))
+    writes = tuple(location_of(change) for change in changes if isinstance(change, Take) or not change.parent)
     return Effect(operation, tuple(changes), writes, reads)
 
 
@@ -107,10 +108,20 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
         holder = _empty_for((*rest, path[-1])[0])
         parents.append(Put(location, holder, parent=True))
     for at, token in enumerate(rest):
-        if not isinstance(holder, dict):
+        inside = _empty_for((*rest, path[-1])[at + 1])
+        if isinstance(holder, list) and token == "-":
+            # Each `-` is an element of its own, so nobody else writes inside of this one.
+            value, path = _wrapped((*rest[at + 1 :], path[-1]), value), (*path[: len(path) - len(rest) + at - 1], "-")
+            break
+        if isinstance(holder, list) and token == str(len(holder)):
+            element = _new(tracked.elements(location), ("place", token))
+            parents.append(InsertedElement(location, element, inside, (), parent=True))
+            location, holder = (*location, element), inside
+        elif isinstance(holder, dict):
+            location, holder = (*location, token), inside
+            parents.append(Put(location, holder, parent=True))
+        else:
             raise OperationError(f"there is no {pointer_text(path[: len(path) - len(rest) + at])}")
-        location, holder = (*location, token), _empty_for((*rest, path[-1])[at + 1])
-        parents.append(Put(location, holder, parent=True))
     token = path[-1]
     if isinstance(holder, dict):
         return [*parents, Put((*location, token), value)], ()
@@ -120,12 +131,13 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
     index = len(holder) if at_end else index_of(token, holder)
     if index is None:
         raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is not a place among them")
-    elements = tuple(tracked.elements(location)) if not rest and holder else ()
+    elements = tuple(tracked.elements(location))
     name = _name(value, tracked.keys_at(location))
+    key = json.dumps(name or value, sort_keys=True)
     # Adding a duplicate depends on the existing element staying unchanged.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
     reads = () if like is None else (((*location, elements[like]), holder[like]),)
-    return [*parents, InsertedElement(location, _new(elements, name or value), value, elements[index:])], reads
+    return [*parents, InsertedElement(location, _new(elements, key), value, elements[index:])], reads
 
 
 def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
@@ -133,11 +145,17 @@ def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
     return {key: value[key] for key in keys} if isinstance(value, dict) and all(key in value for key in keys) else {}
 
 
-def _new(elements: tuple[Element, ...], name: Value) -> Added:
+def _new(elements: Sequence[Element], key: Hashable) -> Added:
     """A new element, with a number that no equal element has."""
-    key = json.dumps(name, sort_keys=True)
     numbers = {other.number for other in elements if isinstance(other, Added) and other.key == key}
     return Added(key, next(number for number in count() if number not in numbers))
+
+
+def _wrapped(rest: Pointer, value: Value) -> Value:
+    """A value with new parents around it."""
+    for token in reversed(rest):
+        value = [value] if token in ("-", "0") else {token: value}
+    return value
 
 
 def _empty_for(token: str) -> Value:

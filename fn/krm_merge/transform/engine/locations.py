@@ -108,7 +108,7 @@ class Tracked:
         # Lists whose elements are no longer 0, 1, 2 and so on.
         self._elements: dict[Location, tuple[Element, ...]] = {}
         # The parents that operations created on their way, outer ones first.
-        self._created: dict[Location, Put] = {}
+        self._created: dict[Location, Put | InsertedElement] = {}
 
     def copy(self) -> Tracked:
         """An independent copy."""
@@ -262,6 +262,8 @@ class Tracked:
         pointer = (*self.pointer(location), str(at))
         self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
         self._elements[location] = (*elements[:at], change.element, *elements[at:])
+        if change.parent:
+            self._created[location_of(change)] = change
         return [Operation("add", pointer, value=change.value)]
 
     def _without(self, location: Location) -> None:
@@ -307,12 +309,16 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class InsertedElement:
-    """Inserts an element into the list at a location, before the first of its `followers` that exists."""
+    """Inserts an element into the list at a location, before the first of its `followers` that exists.
+
+    A `parent` only holds others, as that of Put.
+    """
 
     location: Location
     element: Added
     value: Value
     followers: tuple[Element, ...]
+    parent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

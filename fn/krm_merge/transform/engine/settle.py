@@ -6,7 +6,7 @@ conflict with each other (T2), and overwritten values are reported (T5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -113,8 +113,9 @@ class _Places:
                 others[:] = [step]
 
 
-Reason: TypeAlias = Literal["priority", "order", "dependency", "whiteout"]
-"""Why a change is ignored: a higher priority, an earlier declaration, a dependency on an ignored change, a whiteout."""
+Reason: TypeAlias = Literal["priority", "order", "overwritten", "dependency", "whiteout"]
+"""Why a change is ignored: a higher priority, an earlier declaration, a change of a value that was there already (only
+by paths), a dependency on an ignored change, a whiteout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,14 +372,15 @@ class _Settling:
         """The location where other plugins left no suitable parent for an operation: a list for a map, or none."""
         unfit_locations: list[Location] = []
         for change in effect.changes:
-            if isinstance(change, Put) and change.parent:
-                now = self._merged.at(change.location)
+            if not isinstance(change, Take) and change.parent:
+                location = location_of(change)
+                now = self._merged.at(location)
                 if now is None or now is ABSENT:
                     # Do not create a parent again that another plugin removed.
-                    unfit = bool(effect.created_parents) and self._writers.has_around(change.location)
+                    unfit = bool(effect.created_parents) and self._writers.has_around(location)
                 else:
                     unfit = type(now) is not type(change.value)
-                unfit_locations += [change.location] if unfit else []
+                unfit_locations += [location] if unfit else []
             elif isinstance(change, InsertedElement) and self._is_moved_from_elsewhere(effect, change):
                 unfit_locations.append(location_of(change))
         return unfit_locations
@@ -450,19 +452,93 @@ class _Proposed:
         return PluginOperation(self.plugin, self.operation)
 
 
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    """An operation that lost against another; `at` is its location in the original object."""
+@dataclass(slots=True)
+class _Written:
+    """The value that an operation wrote, and the locations where it is now; `last` is one that was written over."""
 
-    loser: _Proposed
-    winner: _Proposed
-    at: Location
+    value: Value | Absent
+    places: list[Location] = field(default_factory=list)
+    last: Location = ()
+
+
+class _Merged:
+    """The object with the operations of all plugins in order, and which of them its values are from."""
+
+    def __init__(self, original: Object, keys_of: KeysOf) -> None:
+        self._original = Tracked(original, keys_of)
+        self.value = self._original.copy()
+        self._written: dict[int, _Written] = {}
+        self._under: dict[Location, list[tuple[_Written, Location]]] = {}
+        # The last operation that wrote each location, with its number.
+        self._writers: dict[Location, tuple[int, _Proposed]] = {}
+
+    def record(self, claim: _Proposed, effect: Effect) -> None:
+        """Records what an operation did. A value is in the result wherever it is moved or copied to."""
+        if not effect.writes:
+            return
+        target, carried = effect.writes[-1], list[tuple[_Written, Location]]()
+        if effect.operation.kind in ("copy", "move") and effect.reads:
+            source = effect.reads[-1][0]
+            below = (entry for entry in self._under.get(source, ()) if entry[1] in entry[0].places)
+            carried = [(written, (*target, *at[len(source) :])) for written, at in below]
+        for location in effect.writes:
+            for written, at in self._under.pop(location, ()):
+                if at in written.places:
+                    written.places.remove(at)
+                    written.last = at
+        self._written[id(claim)] = own = _Written(_outcome(effect))
+        for written, at in (*carried, (own, target)):
+            written.places.append(at)
+            for depth in range(len(at) + 1):
+                self._under.setdefault(at[:depth], []).append((written, at))
+        self._writers |= dict.fromkeys(effect.writes, (len(self._written), claim))
+
+    def has_outcome(self, effect: Effect) -> bool:
+        """Whether the result is what an operation that was not carried out wanted."""
+        return bool(effect.writes) and is_same(self.value.at(effect.writes[-1]), _outcome(effect))
+
+    def place_of(self, claim: _Proposed) -> Location:
+        """The last location of the value that an operation wrote, or else the path that it names."""
+        written = self._written.get(id(claim))
+        if written is None:
+            return self._original.whereabouts(claim.operation.path)
+        return written.places[-1] if written.places else written.last
+
+    def winner(self, claim: _Proposed) -> _Proposed:
+        """The operation whose value is in the result where this one wrote its own; others may have written inside."""
+        written = self._written.get(id(claim))
+        if written is None:
+            return claim
+        place = self.place_of(claim)
+        if (written.places and written.value is not ABSENT) or is_same(self.value.at(place), written.value):
+            return claim
+        above = (self._writers[place[:depth]] for depth in range(len(place) + 1) if place[:depth] in self._writers)
+        number, last = max(above, key=_number)
+        if _outcome(last.effect) is ABSENT and self.value.at(place) is not ABSENT:
+            # It was removed, and created again as a parent of what another operation wrote below.
+            below = (writer for at, writer in self._writers.items() if at[: len(place)] == place)
+            if later := [writer for writer in below if writer[0] > number and _outcome(writer[1].effect) is not ABSENT]:
+                return self.winner(min(later, key=_number)[1])
+        return last
+
+
+def _number(writer: tuple[int, _Proposed]) -> int:
+    return writer[0]
+
+
+def _outcome(effect: Effect) -> Value | Absent:
+    """The value that an operation leaves where it writes."""
+    last = effect.changes[-1] if effect.changes else None
+    if last is None and effect.operation.kind == "move":
+        return effect.reads[-1][1]  # to where it was
+    return ABSENT if last is None or isinstance(last, Take) else last.value
 
 
 def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf, copies: Copies) -> Settlement:
     """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
-    The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees.
+    The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees. The winner
+    of an operation that is ignored is the one whose value is in the result (T5).
     """
     settlement = Settlement(original)
     proposed: list[_Proposed] = []
@@ -475,36 +551,41 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
         holder = holders.setdefault(claim.operation.path, [])
         if not holder or holder[0].rank == claim.rank:
             holder.append(claim)
+    accepted = [claim for claim in proposed if holders[claim.operation.path][0].rank == claim.rank]
+    merged = _apply(settlement, accepted, keys_of, copies.afresh())
     before = Tracked(original, keys_of)
-    accepted: list[_Proposed] = []
-    losses: list[_Loss] = []
     for claim in proposed:
         holder = holders[claim.operation.path]
-        if holder[0].rank == claim.rank:
-            accepted.append(claim)
-        elif any(agree(claim.operation, other.operation) for other in holder):
-            settlement.agreed.append(Agreed(claim.provenance, holder[0].plugin))
+        is_accepted = holder[0].rank == claim.rank
+        rival = claim if is_accepted else _rival(claim, holder)
+        winner = merged.winner(rival)
+        if winner.rank == claim.rank:
+            # T2: what a plugin overwrites itself is no conflict.
+            settlement.operations.append(claim.provenance)
+        elif merged.has_outcome(claim.effect) or (winner is rival and agree(claim.operation, rival.operation)):
+            settlement.agreed.append(Agreed(claim.provenance, winner.plugin))
         else:
-            losses.append(_Loss(claim, holder[0], before.whereabouts(claim.operation.path)))
-    overwritten = _apply(settlement, accepted, keys_of, copies.afresh())
-    lost = {id(loss.loser) for loss in overwritten}
-    settlement.operations = [claim.provenance for claim in accepted if id(claim) not in lost]
-    after = Tracked(settlement.value, keys_of)
-    settlement.ignored = [with_values(_explain_loss(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
+            at = merged.place_of(claim)
+            ignored = Ignored(claim.provenance, winner.plugin, _reason(claim, winner), winner.operation)
+            settlement.ignored.append(with_values(ignored, at, before, merged.value))
     return settlement
 
 
-def _explain_loss(loss: _Loss) -> Ignored:
-    # An operation overwrites another path only by its location.
-    by_priority = loss.winner.operation.path == loss.loser.operation.path and loss.winner.rank[0] != loss.loser.rank[0]
-    reason: Reason = "priority" if by_priority else "order"
-    return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
+def _rival(claim: _Proposed, holder: Sequence[_Proposed]) -> _Proposed:
+    """The operation of a stronger plugin on the path: an equal one, else the last that writes."""
+    equals = (other for other in holder if agree(claim.operation, other.operation))
+    return next(equals, None) or next((other for other in reversed(holder) if other.effect.writes), holder[0])
 
 
-def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf, copies: Copies) -> list[_Loss]:
-    """Carries out the accepted operations in order. Reports values that another plugin overwrites."""
-    working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
-    written: list[tuple[_Proposed, Location, Value | Absent]] = []
+def _reason(claim: _Proposed, winner: _Proposed) -> Reason:
+    if claim.operation.path != winner.operation.path or winner.rank > claim.rank:
+        return "overwritten"
+    return "priority" if winner.rank[0] != claim.rank[0] else "order"
+
+
+def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf, copies: Copies) -> _Merged:
+    """Carries out the accepted operations in order."""
+    working, merged = Tracked(settlement.value, keys_of), _Merged(settlement.value, keys_of)
     for claim in accepted:
         try:
             if claim.effect.created_parents and isinstance(
@@ -514,24 +595,10 @@ def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysO
             effect = carry_out(working, claim.operation, copies)
         except OperationError as error:
             raise RefusedOperationsError(claim.plugin, f"with the operations of other plugins, {error}") from None
-        written += ((claim, location, working.at(location)) for location in effect.writes)
+        merged.record(claim, effect)
         for change in effect.changes:
-            settlement.patch += (PluginOperation(claim.plugin, done) for done in merged.apply(change))
-    if not isinstance(merged.value, dict):
+            settlement.patch += (PluginOperation(claim.plugin, done) for done in merged.value.apply(change))
+    if not isinstance(merged.value.value, dict):
         raise RefusedOperationsError(accepted[-1].plugin, "with the operations of other plugins, they leave no object")
-    settlement.value = merged.value
-    return list(_overwritten(written, merged))
-
-
-def _overwritten(written: Sequence[tuple[_Proposed, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
-    """The operations whose outcome was lost because another plugin wrote to the same location or above it."""
-    last = {location: at for at, (_, location, _) in enumerate(written)}
-    reported: set[int] = set()
-    for at, (claim, location, value) in enumerate(written):
-        if id(claim) in reported or is_same(merged.at(location), value):
-            continue
-        above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
-        winner = next((written[later][0] for later in above if later > at), claim)
-        if winner.rank != claim.rank:
-            reported.add(id(claim))
-            yield _Loss(claim, winner, location)
+    settlement.value = merged.value.value
+    return merged
