@@ -45,9 +45,9 @@ RULE = re.compile(r"\b[VLFKRWPTM][0-9]{1,2}\b")
 RULE_RANGE = re.compile(r"\b([VLFKRWPTM])([0-9]{1,2})[-\u2013]\1?([0-9]{1,2})\b")
 HEADING = re.compile(r"^### ([A-IU]|[VLFKRWPTM][0-9]{1,2})\. ", re.MULTILINE)
 # The page of components has numbers of its own, in tables.
-COMPONENT_RULE = re.compile(r"\b[CRIS][0-9]{1,2}\b")
-COMPONENT_RULE_RANGE = re.compile(r"\b([CRIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
-COMPONENT_ROW = re.compile(r"^\| ([CRIS][0-9]{1,2}) \| ", re.MULTILINE)
+COMPONENT_RULE = re.compile(r"\b(?:CR|[CIS])[0-9]{1,2}\b")
+COMPONENT_RULE_RANGE = re.compile(r"\b(CR|[CIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
+COMPONENT_ROW = re.compile(r"^\| ((?:CR|[CIS])[0-9]{1,2}) \| ", re.MULTILINE)
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
@@ -86,8 +86,8 @@ def cited_of_components(text: str) -> set[str]:
 
 
 def test_rules_of_components_stand_once_and_in_order() -> None:
-    numbers = {"C": range(1, 18), "R": range(1, 35), "I": range(1, 19), "S": (3, 7, 8)}
-    assert COMPONENT_ROW.findall(COMPONENTS) == [f"{letter}{n}" for letter in "CRIS" for n in numbers[letter]]
+    numbers = {"C": range(1, 18), "CR": range(1, 35), "I": range(1, 19), "S": (3, 7, 8)}
+    assert COMPONENT_ROW.findall(COMPONENTS) == [f"{letter}{n}" for letter in numbers for n in numbers[letter]]
     assert cited_of_components(COMPONENTS) <= set(COMPONENT_ROW.findall(COMPONENTS))
 
 

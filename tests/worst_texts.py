@@ -181,12 +181,12 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "functions.merge_sides._KIND": (Worst("kind: a"), Worst(" ", "kind:"), Worst("a", "kind: ")),
     "functions.merge_sides._MAY_BE_KPTFILE": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
-    "functions.patch_resources._OPERATION": (
+    "patch.patches._OPERATION": (
         Worst("}", "operation 1, "),
         Worst("operation 1, "),
         Worst("}: ", "operation 1, "),
     ),
-    "functions.patch_resources._PLACES": (
+    "patch.patches._PLACES": (
         Worst("'", "member '"),
         Worst("member '"),
         Worst("' not", "index '"),

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "fn" / "krm_merge"
-COMPONENT_LETTERS = "CRIS"
-CITED = re.compile(r"\b(?P<letter>[VLFKRMWPTCIS])(?P<first>\d{1,2})\b(?:(?:-| to )(?P=letter)(?P<last>\d{1,2})\b)?")
+COMPONENT_LETTERS = ("C", "CR", "I", "S")
+CITED = re.compile(r"\b(?P<letter>CR|[VLFKRMWPTCIS])(?P<first>\d{1,2})\b(?:(?:-| to )(?P=letter)(?P<last>\d{1,2})\b)?")
 LAWS_CITED = re.compile(r"\b[Ll]aws? (?P<laws>[A-IU]\b(?:(?:-|, | to | and )[A-IU]\b)*)")
 LAW_RANGE = re.compile(r"(?P<first>[A-IU])(?:(?:-| to )(?P<last>[A-IU]))?")
 
@@ -76,7 +76,6 @@ def _with_comments(first: int, lines: list[str]) -> int:
 
 
 def _rules_in(text: str, path: str) -> Iterator[RuleId]:
-    # The numbers of components.md are its own: its R1 is not that of rules.md.
     of_components = "component" in path or path.startswith("fn/krm_merge/forges/")
     for match in CITED.finditer(text):
         letter, first = match["letter"], int(match["first"])

@@ -44,7 +44,7 @@ CARRYING_OUT = (
 MOST_PLACES = 3
 HEADING = re.compile(r"^#+ (?P<title>.+)$")
 RULE_HEADING = re.compile(r"^(?P<number>[A-IU]|[VLFKRMWPT]\d+)\. (?P<says>.+)$")
-RULE_ROW = re.compile(r"^\| (?P<number>[CRIS]\d+) \| (?P<says>.+) \|$")
+RULE_ROW = re.compile(r"^\| (?P<number>(?:CR|[CIS])\d+) \| (?P<says>.+) \|$")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 HEAD = """\

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,9 +18,19 @@ import pytest
 
 from e2e.hosts import SECONDS
 from krm_merge.cli.app import app, main
-from krm_merge.cli.help_pages import COMMANDS, FUNCTIONS, PAGES_WITH_RULES, TOPICS, overview, page_of
+from krm_merge.cli.help_pages import (
+    COMMANDS,
+    FUNCTIONS,
+    PAGES_WITH_RULES,
+    TOPICS,
+    is_rule,
+    overview,
+    page_of,
+    page_of_rule,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+NUMBER = re.compile(r"(?:[VLFKRWPTMCIS]|CR)[0-9]{1,2}")
 
 
 def called(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -111,6 +123,30 @@ def test_a_rule_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.startswith("### T5. ")
     assert "### T6" not in out
+
+
+def rules_of_results() -> set[str]:
+    """The rules that code may write into a result: texts that are numbers of rules, and what is given as `rule`."""
+    rules: set[str] = set()
+    for file in sorted((ROOT / "fn").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "rule" and isinstance(node.value, ast.Constant):
+                rules.add(str(node.value.value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NUMBER.fullmatch(node.value):
+                rules.add(node.value)
+    return rules - {""}
+
+
+def test_every_rule_of_a_result_has_one_page() -> None:
+    """A number means one rule, whatever function wrote it."""
+    rules = rules_of_results()
+    assert {"V4", "P4", "T5", "CR4", "CR21", "C9", "I17", "S3", "G"} <= rules
+    pages = [(ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES_WITH_RULES]
+    for rule in sorted(rules):
+        assert is_rule(rule)
+        assert page_of_rule(rule).startswith(f"### {rule}. ") or page_of_rule(rule).startswith(f"## {rule}. ")
+        places = [place for page in pages for place in re.findall(rf"(?m)^(?:#+ {rule}\. |\| {rule} \| )", page)]
+        assert len(places) == 1, (rule, places)
 
 
 def test_a_rule_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

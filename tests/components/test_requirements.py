@@ -18,7 +18,7 @@ WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
 
 
 def named() -> dict[str, list[str]]:
-    """The tests by what their docstrings name; `R19 to R23` names five."""
+    """The tests by what their docstrings name; `CR19 to CR23` names five."""
     found: dict[str, list[str]] = defaultdict(list)
     for file in sorted(file for place in PLACES for file in TESTS.glob(place)):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md")
-_RULE = re.compile(r"[A-Z][0-9]{1,2}")
+PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md", "components.md")
+_RULE = re.compile(r"[A-Z]|(?:[A-Z]|CR)[0-9]{1,2}")
+_ROW = re.compile(r"^\| (?P<number>[A-Z]+[0-9]+) \| (?P<says>.*) \|$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)")
 _HEADING = re.compile(r"^(#+) (.*)$")
 _COMMENT = re.compile(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
@@ -59,7 +60,7 @@ def page_of(topic: Topic) -> str:
 
 
 def is_rule(name: str) -> bool:
-    """Whether this is the number of a rule, such as V4."""
+    """Whether this is the number of a rule, such as V4, or the letter of a law, such as G."""
     return _RULE.fullmatch(name) is not None
 
 
@@ -70,6 +71,9 @@ def page_of_rule(number: str) -> str:
         for heading in filter(None, map(_HEADING.match, text.splitlines())):
             if heading[2].startswith(f"{number}. "):
                 return _section(text, heading[2])
+        for row in _ROW.finditer(text):
+            if row["number"] == number:
+                return f"### {number}. {row['says']}\n"
     raise NoPageError(f"no rule has the number {number}; krm-merge help rules lists them")
 
 

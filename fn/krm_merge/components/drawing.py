@@ -25,7 +25,7 @@ class Drawing:
     """The contents of a drawing. No order in it matters, and entries of unknown Components are ignored.
 
     `waiting` has short labels of the pull requests that wait for a Component or are planned in it, `groups` the
-    Components that each group of pull requests is about. Edges never leave an Application (R4).
+    Components that each group of pull requests is about. Edges never leave an Application (CR4).
     """
 
     graph: Graph

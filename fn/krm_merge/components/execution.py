@@ -1,4 +1,4 @@
-"""Applies plans: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
+"""Applies plans: branches and commits in git, pull requests in a forge (rules C4, CR21 to CR31).
 
 A step whose result exists already is skipped: a plan that is applied twice changes nothing the second time, and
 the next run completes an interrupted one.
@@ -130,7 +130,7 @@ class _Run:
             self._check_not_ended()
         if commit != here:
             self._git.push(commit, branch)
-            self.report("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
+            self.report("info", "CR22" if here else "CR21", f"pushed {branch} at {commit[:12]}")
         settled = self._settle(pull, branch)
         if self._ok_to_test and commit != here:
             self._pulls.comment(settled, "/ok-to-test")
@@ -228,7 +228,7 @@ class _Run:
             self._replaced_files = list(self._changed_files(fork, here))
         if is_ours and (is_new or actions & _ANEW):
             return self._rebuild(base)
-        # R23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
+        # CR23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
         conflict = self._git.conflict(base, here)
         if is_ours and conflict:
             try:
@@ -236,18 +236,18 @@ class _Run:
             except CopyConflictError as problem:
                 # Somebody has to rebase the copied pull request. Until then its digests are updated as before.
                 message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
-                self.report("warning", "R28", message)
+                self.report("warning", "CR28", message)
         elif conflict or ("rebase" in actions and not is_ours and not self._git.store.is_ancestor(base, here)):
             why = f" and conflicts with {self._plan.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
-            self.report("warning", "R23", message)
+            self.report("warning", "CR23", message)
         try:
             return self._with_copies(self._without_copies(here, base), base)
         except CopyConflictError as problem:
             if is_ours:
                 return self._rebuild(base)
             remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
-            raise _PlanStoppedError("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+            raise _PlanStoppedError("CR28", f"people added commits to {branch}, and {problem}; {remedy}") from None
 
     def _changed_files(self, fork: str, here: str) -> Iterator[tuple[bytes, bytes]]:
         before, after = self._git.store.entries(fork), self._git.store.entries(here)
@@ -272,7 +272,7 @@ class _Run:
         try:
             return self._with_copies(base, base)
         except CopyConflictError as problem:
-            raise _PlanStoppedError("R28", f"{problem}; rebase it on {self._plan.base}") from None
+            raise _PlanStoppedError("CR28", f"{problem}; rebase it on {self._plan.base}") from None
 
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether merging the commit leaves the tree of the target as it is."""
@@ -291,7 +291,7 @@ class _Run:
         if self._git.is_ours(self._git.merge_base(base, commit), commit):
             return self._with_digests(self._rebuild(base))
         message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
-        self.report("warning", "R23", message)
+        self.report("warning", "CR23", message)
         return commit
 
     def _with_copies(self, commit: str, base: str) -> str:
@@ -318,11 +318,11 @@ class _Run:
             except CopyConflictError as problem:
                 self._is_fit = False
                 remedy = f"revert it by hand, in a commit with the line: {problem.trailer}"
-                self.report("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
+                self.report("warning", "CR28", f"{problem}; it stays a draft until you {remedy}")
         return commit
 
     def _with_digests(self, commit: str) -> str:
-        """Adds a commit for each component whose digest changes, after all other commits (R29)."""
+        """Adds a commit for each component whose digest changes, after all other commits (CR29)."""
         self._is_missing = False
         for edit in self._plan.edits:
             commit = self._with_digest(commit, edit)
@@ -387,19 +387,19 @@ class _Run:
         if pull is None:
             pull, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
             how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
-            self.report("info", "R21", f"opened #{pull.number}{how if plan.draft else ''}")
+            self.report("info", "CR21", f"opened #{pull.number}{how if plan.draft else ''}")
             return pull
         pull = self._describe(pull, plan.title, plan.description)
         draft = plan.draft or not self._is_fit
         if pull.draft != draft:
             pull = self._pulls.set_draft(pull, draft=draft)
-            self.report("info", "R30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
+            self.report("info", "CR30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
         return pull
 
     def _describe(self, pull: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
         if pull.title == title and is_described(pull.body, description):
             return pull
-        self.report("info", "R23", f"updated the description of #{pull.number}")
+        self.report("info", "CR23", f"updated the description of #{pull.number}")
         return self._pulls.edit(pull, title, with_block(pull.body, description))
 
 

@@ -1,4 +1,4 @@
-"""The graph of Components and the groups of its pull requests (rules R1 to R11, C1, C2, C9, C10).
+"""The graph of Components and the groups of its pull requests (rules CR1 to CR11, C1, C2, C9, C10).
 
 Dependencies, versions, cycles, and the findings about them.
 """
@@ -36,7 +36,7 @@ def component_of(result: Result) -> ComponentKey:
 
 
 def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[list[ComponentKey]]:
-    """A circle for each back edge of a depth-first walk, starting at its least Component (R3).
+    """A circle for each back edge of a depth-first walk, starting at its least Component (CR3).
 
     `above` are the Components that each one depends on. Without these edges the graph has no circle.
     """
@@ -140,7 +140,7 @@ def incomplete_components(graph: Graph, history: History) -> Iterator[Result]:
     for key in graph.order:
         if not graph.components[key].repository and graph.role(key) != "independent":
             message = f"{key} names no repository, so it gets and triggers no pull requests; set {_REPOSITORY}"
-            yield finding("warning", "R21", message, key, _REPOSITORY)
+            yield finding("warning", "CR21", message, key, _REPOSITORY)
         if graph.dependants(key) and not history.image_names(key):
             message = f"{key} names no image, and no build does, so its dependants get no digests; set {_IMAGE}"
             yield finding("warning", "C5", message, key, _IMAGE)
@@ -164,7 +164,7 @@ class BranchNames:
     dependants: Collection[str] = ()
 
     def group(self, branch: str) -> str:
-        """The group of a branch; without a separator it is the whole name (R8)."""
+        """The group of a branch; without a separator it is the whole name (CR8)."""
         # A fork's branch comes with its owner; git allows no colon in a name.
         owner, colon, plain = branch.partition(":")
         if colon:
@@ -226,7 +226,7 @@ def resource_name(*parts: str) -> str:
 
 
 Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
-"""Role of a Component: others depend on it, it depends on others, both, or neither (R2)."""
+"""Role of a Component: others depend on it, it depends on others, both, or neither (CR2)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -275,7 +275,7 @@ class Graph:
         return self._above.get(key, ())
 
     def deleted_names(self, namespace: str) -> set[str]:
-        """The names of the deleted Components of a namespace (R5, C9)."""
+        """The names of the deleted Components of a namespace (CR5, C9)."""
         return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
 
     def role(self, key: ComponentKey) -> Role:
@@ -285,7 +285,7 @@ class Graph:
         return "dependant" if key in self._above else "independent"
 
     def is_tested(self, key: ComponentKey) -> bool:
-        """Whether builds of a Component are tested and released: those of a dependency never are (R14, I4)."""
+        """Whether builds of a Component are tested and released: those of a dependency never are (CR14, I4)."""
         return key not in self._below
 
     def is_validated(self, key: ComponentKey) -> bool:
@@ -372,10 +372,10 @@ def _explain(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Co
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
     if name in deleted:
         message = f"{declarer} names {name}, which is deleted; the edge is removed"
-        return finding("info", "R5", message, declarer)
+        return finding("info", "CR5", message, declarer)
     if elsewhere:
         message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"
-        return finding("warning", "R4", message, declarer)
+        return finding("warning", "CR4", message, declarer)
     return finding(
         "warning", "C9", f"{declarer} names {name}, but there is no such Component; the edge is ignored", declarer
     )
@@ -384,17 +384,17 @@ def _explain(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Co
 def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None:
     dependant, dependency = living[edge.dependant], living[edge.dependency]
     if edge.dependant == edge.dependency:
-        return finding("error", "R3", f"{edge.dependant} depends on itself; remove the dependency", edge.dependant)
+        return finding("error", "CR3", f"{edge.dependant} depends on itself; remove the dependency", edge.dependant)
     if dependant.application != dependency.application:
         message = (
             f"{edge.dependant} depends on {edge.dependency} of application {dependency.application or 'none'}, itself "
             f"in {dependant.application or 'none'}; the edge is ignored"
         )
-        return finding("warning", "R4", message, edge.dependant)
+        return finding("warning", "CR4", message, edge.dependant)
     return None
 
 
 def _circle(circle: Sequence[ComponentKey]) -> Result:
-    """The finding about a circle, with its whole path (R3)."""
+    """The finding about a circle, with its whole path (CR3)."""
     text = " -> ".join(map(str, [*circle, circle[0]]))
-    return finding("error", "R3", f"these Components depend on each other in a circle: {text}", circle[0])
+    return finding("error", "CR3", f"these Components depend on each other in a circle: {text}", circle[0])

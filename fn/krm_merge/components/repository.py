@@ -1,4 +1,4 @@
-"""The repositories and pull requests that plans are applied to (rule R28). The edge to git and to forges.
+"""The repositories and pull requests that plans are applied to (rule CR28). The edge to git and to forges.
 
 Equal parents and contents give equal commits, so that a second run changes nothing.
 """

@@ -62,9 +62,9 @@ class Contexts:
 
 
 def scenario_contexts(existing: Sequence[str], replaced: Sequence[str] | None, application: Application) -> Contexts:
-    """The contexts of a scenario that tests no dependency (R14); its other contexts are kept.
+    """The contexts of a scenario that tests no dependency (CR14); its other contexts are kept.
 
-    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (R6).
+    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (CR6).
     """
     if replaced is not None and (not replaced or ALL_TESTS & set(replaced)):
         more = (name for name in existing if name in ALL_TESTS and name not in replaced)
@@ -102,10 +102,10 @@ def _limited_contexts(existing: Sequence[str], replaced: Sequence[str], applicat
 
 
 def release_expression(now: str, replaced: str | None, application: Application) -> tuple[str, str | None]:
-    """The expression of a ReleasePlan that releases no dependency (R16), and the expression that it replaces.
+    """The expression of a ReleasePlan that releases no dependency (CR16), and the expression that it replaces.
 
     The latter is '' if there was none, and None if nothing was replaced. `replaced` is the one that an earlier run
-    replaced; without any dependency it is restored (R6). Raises CelError if it cannot be read.
+    replaced; without any dependency it is restored (CR6). Raises CelError if it cannot be read.
     """
     theirs = now if replaced in (None, now) else theirs_of(now)
     if not application.untested:
@@ -120,7 +120,7 @@ def nudges_of(
     """Which components the builds of a Component nudge, in order, and which of them only because of the graph.
 
     A declared nudge that is not an edge yet is kept (C9). `derived` are the nudges that an earlier run added from the
-    graph alone (R6).
+    graph alone (CR6).
     """
     if key not in graph.components:
         return [], []
@@ -151,7 +151,7 @@ class TriggerExpression:
 def trigger_expression(
     text: str, component: Component, graph: Graph, files: Collection[str], nudged: Sequence[str] = ()
 ) -> TriggerExpression:
-    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (R12, C11).
+    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (CR12, C11).
 
     The existing expression is kept and not evaluated: a guard is added to it. `files` are the globs of
     digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
@@ -268,5 +268,5 @@ def _restrict(text: str, component: Component) -> str:
 
 
 def without(names: Iterable[str], deleted: Collection[str]) -> list[str]:
-    """The names that remain when Components are deleted (R5)."""
+    """The names that remain when Components are deleted (CR5)."""
     return [name for name in names if name not in deleted]

@@ -183,7 +183,7 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.resources[component.key] = item
             for path, written in misspelt(value):
                 message = f"this field is not read; write dependencies as {written}"
-                _warn(item, path, message, "R1", component.key, results)
+                _warn(item, path, message, "CR1", component.key, results)
         case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
             component_items.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
@@ -195,7 +195,7 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
                 component_items.builds.append(build)
                 if build.outcome == "succeeded" and (path := strange_digest(value)):
                     message = f"{EXPECTED_DIGEST}; so this build is ignored"
-                    _warn(item, path, message, "R19", build.component, results)
+                    _warn(item, path, message, "CR19", build.component, results)
             else:
                 check_fields(item.kind, value)
                 component_items.definitions.append(item)

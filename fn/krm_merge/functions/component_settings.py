@@ -1,4 +1,4 @@
-"""`mode: configure`: makes Konflux resources follow the graph (R1, R5, R6); their comments are kept."""
+"""`mode: configure`: makes Konflux resources follow the graph (CR1, CR5, CR6); their comments are kept."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _NUDGES = "build-nudges-ref"
 
 
 def take_out_deleted(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    """R5: removes deleted Components from every list; unknown names are kept (C9)."""
+    """CR5: removes deleted Components from every list; unknown names are kept (C9)."""
     for key, item in component_items.resources.items():
         gone = graph.deleted_names(key.namespace)
         for field in (*DEPENDS_ON, _NUDGES):
             names = _names(edits, item, field)
             if set(names) & gone:
                 _set_list(item, field, without(names, gone), edits)
-                edits.report(item, "info", "R5", f"spec.{field} is now {joined_names(without(names, gone))}")
+                edits.report(item, "info", "CR5", f"spec.{field} is now {joined_names(without(names, gone))}")
                 if field == _NUDGES:
                     _annotate(
                         item, DERIVED_NUDGES, without(_annotation_names(edits, item, DERIVED_NUDGES), gone), edits
@@ -57,7 +57,7 @@ def take_out_deleted(component_items: ComponentItems, graph: Graph, edits: Value
         names = _annotation_names(edits, item, DEPENDS_ON_ANNOTATION)
         if set(names) & gone:
             _annotate(item, DEPENDS_ON_ANNOTATION, without(names, gone), edits)
-            edits.report(item, "info", "R5", f"{DEPENDS_ON_ANNOTATION} is now {joined_names(without(names, gone))}")
+            edits.report(item, "info", "CR5", f"{DEPENDS_ON_ANNOTATION} is now {joined_names(without(names, gone))}")
     for item in component_items.others.get("NudgeConfig", ()):
         gone = graph.deleted_names(item.namespace)
         nudges = items(edits.value(item), "spec", "nudges")
@@ -66,11 +66,11 @@ def take_out_deleted(component_items: ComponentItems, graph: Graph, edits: Value
             edits.set(item, ("spec", "nudges"), left)
             derived = _annotation_names(edits, item, DERIVED_NUDGES)
             _annotate(item, DERIVED_NUDGES, [arrow for arrow in derived if not set(arrow.split(">")) & gone], edits)
-            edits.report(item, "info", "R5", f"spec.nudges is now {joined_names(map(_arrow, map(_pair, left)))}")
+            edits.report(item, "info", "CR5", f"spec.nudges is now {joined_names(map(_arrow, map(_pair, left)))}")
 
 
 def write_nudges(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    """Sets build-nudges-ref by the graph, and records the names that only the graph added (R6)."""
+    """Sets build-nudges-ref by the graph, and records the names that only the graph added (CR6)."""
     for key, item in component_items.resources.items():
         now, recorded = _names(edits, item, _NUDGES), _annotation_names(edits, item, DERIVED_NUDGES)
         nudges, derived = nudges_of(graph, key, now, recorded)
@@ -78,8 +78,8 @@ def write_nudges(component_items: ComponentItems, graph: Graph, edits: ValueEdit
             continue
         _set_list(item, _NUDGES, nudges, edits)
         _annotate(item, DERIVED_NUDGES, derived, edits)
-        is_removed = "R6" if key in graph.components else "R5"
-        rule = "R1" if set(now) <= set(nudges) else is_removed
+        is_removed = "CR6" if key in graph.components else "CR5"
+        rule = "CR1" if set(now) <= set(nudges) else is_removed
         edits.report(item, "info", rule, f"spec.{_NUDGES} is now {joined_names(nudges)}")
 
 
@@ -109,7 +109,7 @@ def write_nudge_configs(
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
         ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace)
-        edits.results.info(f"{ref}: created for {joined_names(map(_arrow, pairs))}", resource=ref, rule="R1")
+        edits.results.info(f"{ref}: created for {joined_names(map(_arrow, pairs))}", resource=ref, rule="CR1")
     return new
 
 
@@ -130,7 +130,7 @@ def _change_nudge_config(
         return
     edits.set(item, ("spec", "nudges"), new_nudges)
     _annotate(item, DERIVED_NUDGES, derived, edits)
-    rule = "R1" if len(left) == len(nudges) else "R6"
+    rule = "CR1" if len(left) == len(nudges) else "CR6"
     edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, new_nudges)))}")
 
 
@@ -207,7 +207,7 @@ def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) ->
 
 
 _REPLACED = (*ANNOTATIONS, f"{OWN_GROUP}/replaced")
-"""The replaced value of a scenario or a ReleasePlan, as JSON (R6)."""
+"""The replaced value of a scenario or a ReleasePlan, as JSON (CR6)."""
 _NUDGE_FILES = "build.appstudio.openshift.io/build-nudge-files"
 _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
@@ -261,7 +261,7 @@ def _repositories(component_items: ComponentItems, graph: Graph, edits: ValueEdi
         context, message = repository_context(ours)
         if (text(edits.value(item), "spec", "context") or ".") != context:
             edits.set(item, ("spec", "context"), context)
-            edits.report(item, "info", "R13", f"spec.context is now {context}")
+            edits.report(item, "info", "CR13", f"spec.context is now {context}")
         if message:
             edits.report(item, "info", "I7", message)
 
@@ -286,13 +286,13 @@ def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits)
             message = f"does not test {joined_names(target.untested)}, which others depend on"
             if target.names == [GROUP_TESTS]:
                 message += "; it tests groups, since without contexts it would test everything"
-            edits.report(item, "info", "R14", message)
+            edits.report(item, "info", "CR14", message)
         elif target.replaced is not None:
             tested = joined_names(application.tested)
             message = f"tests {tested} and groups; a new Component is untested until this runs again"
-            edits.report(item, "info", "R14", message)
+            edits.report(item, "info", "CR14", message)
         elif replaced is not None:
-            edits.report(item, "info", "R6", f"spec.contexts is restored: {joined_names(target.names)}")
+            edits.report(item, "info", "CR6", f"spec.contexts is restored: {joined_names(target.names)}")
 
 
 def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -307,12 +307,12 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
         if not application.untested and replaced is None:
             continue
         if application.untested and (now or text(edits.value(item), "metadata", "labels", _RELEASE)) == "false":
-            edits.report(item, "info", "R16", "does not release automatically, and is not changed")
+            edits.report(item, "info", "CR16", "does not release automatically, and is not changed")
             continue
         try:
             expression, theirs = release_expression(now, replaced, application)
         except CelError as error:
-            edits.report(item, "warning", "R16", f"its expression cannot be read and is not changed: {error}")
+            edits.report(item, "warning", "CR16", f"its expression cannot be read and is not changed: {error}")
             continue
         if (expression, theirs) == (now, replaced):
             continue
@@ -323,9 +323,9 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
             condition = ", if its previous expression is true, too" if theirs else ""
-            edits.report(item, "info", "R16", f"releases only {joined_names(application.tested)}{condition}")
+            edits.report(item, "info", "CR16", f"releases only {joined_names(application.tested)}{condition}")
         else:
-            edits.report(item, "info", "R6", f"its expression is {'restored' if expression else 'removed'}")
+            edits.report(item, "info", "CR6", f"its expression is {'restored' if expression else 'removed'}")
 
 
 def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
@@ -351,10 +351,10 @@ def _triggers(
             continue
         trigger = trigger_expression(now, component, graph, files, theirs)
         for problem in trigger.problems:
-            edits.report(item, "warning", "R12", problem)
+            edits.report(item, "warning", "CR12", problem)
         if trigger.text != now:
             edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), trigger.text)
-            edits.report(item, "info", "R12", "; ".join(trigger.changes))
+            edits.report(item, "info", "CR12", "; ".join(trigger.changes))
 
 
 def _nudge_files(item: Resource, file_names: list[str], expression: str, edits: ValueEdits) -> list[str]:
@@ -380,7 +380,7 @@ def _nudge_files(item: Resource, file_names: list[str], expression: str, edits: 
     _remember(item, json.dumps(before or None, ensure_ascii=False) if file_names else None, edits)
     if written != now:
         message = f"build-service edits {written or 'its default files'}"
-        edits.report(item, "info", "C10" if file_names else "R6", message)
+        edits.report(item, "info", "C10" if file_names else "CR6", message)
     return split_names(written or "")
 
 
@@ -391,7 +391,7 @@ def _with_applications(
     kind: str, component_items: ComponentItems, graph: Graph, edits: ValueEdits
 ) -> Iterator[tuple[Resource, Application]]:
     """The items of a kind whose application has Components here."""
-    # R16: Components that are tested only for a validated edge are not released.
+    # CR16: Components that are tested only for a validated edge are not released.
     is_tested = graph.is_tested if kind == "ReleasePlan" else graph.is_validated
     by_application = applications(graph, is_tested)
     for item in component_items.others.get(kind, ()):
@@ -460,7 +460,7 @@ def _replaced_expression(item: Resource) -> str | None:
 
 def _left(item: Resource, edits: ValueEdits) -> None:
     edits.report(
-        item, "warning", "R6", f"{_REPLACED[-1]} cannot be read, so nothing here is changed; remove or correct it"
+        item, "warning", "CR6", f"{_REPLACED[-1]} cannot be read, so nothing here is changed; remove or correct it"
     )
 
 

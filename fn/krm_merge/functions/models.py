@@ -244,7 +244,7 @@ class ConflictsModel(StrictModel):
         "unit",
         description="What a plugin loses with an operation: the operations that depend on it, only this one, or all.",
     )
-    onConflict: Literal["info", "warning", "error"] = Field(
+    severity: Literal["info", "warning", "error"] = Field(
         "warning", description="The severity of a change that is ignored; on an error no file is written."
     )
 
@@ -270,7 +270,7 @@ class TransformResources(StrictModel):
     skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
     options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
     plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
-    conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", onConflict="warning")
+    conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", severity="warning")
     whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
 

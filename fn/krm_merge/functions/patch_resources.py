@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -53,40 +52,21 @@ from krm_merge.patch.patches import (
     Modes,
     ParsedPatch,
     PatchType,
+    format_problem,
+    overwritten_fields,
     patch_between,
     patches_of,
+    path_by_keys,
     read_patches,
+    shown,
     smallest_patch,
     target_of,
+    value_at,
     with_names,
 )
 from krm_merge.patch.strategic.elements import PATCH
 from krm_merge.schema import hidden_in, is_secret_kind
 from krm_merge.text import MappingNode, Object, Value, to_value, yaml_of
-
-_OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
-_OTHER_VALUE = " is not equal to tested value "
-# The library's messages may quote the document; these messages name only places.
-_PLACES = re.compile(
-    r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
-    r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
-    r"|copies make more than .*|the value that it copies is nested deeper than [0-9]+ levels"
-)
-
-
-def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
-    """The message of an error.
-
-    For a `secret` values were hidden already: only messages of the JSON patch library may quote any.
-    """
-    match = _OPERATION.fullmatch(error.problem) if secret and patch.operations is not None else None
-    if match is None:
-        return str(error)
-    operation, words = match.groups()
-    location = _PLACES.match(words)
-    why = location.group() if location else "it cannot be applied"
-    return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"
-
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
@@ -362,6 +342,7 @@ class Patcher:
         assert isinstance(before, dict)
         now, identity = before, TargetNames.of(before)
         copies = Copies(self._copied)
+        applied: list[PatchJob] = []
         following = 0
         while (number := self._targets.next(following, identity.name)) is not None:
             job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
@@ -380,6 +361,7 @@ class Patcher:
                     f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
                 )
                 return REMOVED
+            applied.append(job)
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))
                 if change := rename_of(str(item.ref), now, after, job.label):
@@ -387,8 +369,29 @@ class Patcher:
                 now, identity = after, TargetNames.of(after)
         if now is before:
             return SAME
+        self._report_overwritten(item, applied, before, now)
         item.change(before, now, self._shapes.of(item).keys_at)
         return CHANGED
+
+    def _report_overwritten(self, item: Resource, jobs: Sequence[PatchJob], before: Object, after: Object) -> None:
+        """P4: reports what a patch sets and a later one sets differently, in the words that plugins have (T5)."""
+        shape, modes = self._shapes.of(item), self._config.modes
+
+        def run(job: PatchJob, value: Object) -> Object:
+            return _settle(job.patch.apply(value, shape, modes, copies=Copies()), value, job)
+
+        for field_ in overwritten_fields(after, [partial(run, job) for job in jobs]):
+            loser, winner = jobs[field_.loser], jobs[field_.winner]
+            path = format_path(path_by_keys(field_.path, after, shape.keys_at))
+            values = [value_at(value, field_.path) for value in (before, after)]
+            secret = any(_is_secret(item, job, after) for job in (loser, winner))
+            current, proposed, lost = (None if v is None else shown(v, secret=secret) for v in (*values, field_.value))
+            tags = {"event": "ignored", "patch": loser.label, "winner": winner.label, "reason": "overwritten"}
+            message = f"{item.ref}: {loser.label}'s {path} is ignored: {winner.label} overwrites it"
+            more = tags if lost is None else {**tags, "value": lost}
+            self.results.add(
+                Result("warning", message, item.ref, item.file, item.index, path, current, proposed, more, "P4")
+            )
 
     def _refuse(self, item: Resource, job: PatchJob, error: PatchError, *, secret: bool) -> None:
         problem = format_problem(error, job.patch, secret=secret)

@@ -171,7 +171,7 @@ def _has_passed(item: Resource) -> bool:
 
 
 def _promote(component_items: ComponentItems, simulation: Simulation, history: History) -> None:
-    """R15: the global candidate list is kept in the Components."""
+    """CR15: the global candidate list is kept in the Components."""
     for key, image in simulation.candidates.items():
         item = component_items.resources[key]
         # Otherwise only the Component itself names the promoted digest.

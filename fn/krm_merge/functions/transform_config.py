@@ -110,14 +110,14 @@ _OPTIONS = 'a JSON map of texts is expected, e.g. \'{"strip-default-rbac": "fals
 
 @dataclass(frozen=True, slots=True)
 class TransformSettings:
-    """The user's choices except the plugins. `on_conflict` is the severity of ignored changes."""
+    """The user's choices except the plugins. `severity` is that of ignored changes."""
 
     priorities: Sequence[str] = ()
     skipped: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     detect: Detect = "effect"
     keep: Keep = "unit"
-    on_conflict: Severity = "warning"
+    severity: Severity = "warning"
     whiteout: WhiteoutAction = "annotate"
     list_keys: tuple[ListKeys, ...] = ()
 
@@ -138,7 +138,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     data = config.get("data")
     if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
         return _of_config_map(resource_list, data, directory)
-    model = validate(resource_list, TransformResources, _fields(config))
+    model = validate(resource_list, TransformResources, _with_severity(_fields(config), results))
     if model is None:
         return None
     plugins = list(read_plugins(model.plugins, directory, results))
@@ -150,11 +150,22 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
         model.options,
         model.conflicts.detect,
         model.conflicts.keep,
-        model.conflicts.onConflict,
+        model.conflicts.severity,
         model.whiteout.action,
         list_keys_of(model.listKeys),
     )
     return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
+
+
+def _with_severity(values: Mapping[str, Value], results: Results) -> Mapping[str, Value]:
+    """The fields with `conflicts.severity` by its name; version 0.1 called it `onConflict`, which says who wins."""
+    conflicts = values.get("conflicts")
+    if not isinstance(conflicts, dict) or "onConflict" not in conflicts or "severity" in conflicts:
+        return values
+    message = "conflicts.onConflict is called conflicts.severity; the old name works in this version only"
+    results.warning(f"functionConfig: {message}", path="conflicts.onConflict")
+    renamed = {"severity" if name == "onConflict" else name: value for name, value in conflicts.items()}
+    return {**values, "conflicts": renamed}
 
 
 def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:

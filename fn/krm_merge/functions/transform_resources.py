@@ -83,12 +83,12 @@ def add_new(
     created: Iterable[Created],
     whited_out: Container[ItemKey],
     runner: Runner,
-    on_conflict: Severity,
+    severity: Severity,
     copied: CopiedInAll,
 ) -> None:
     """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
     results = resource_list.results
-    strongest = strongest_of(created, runner, on_conflict, results)
+    strongest = strongest_of(created, runner, severity, results)
     existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
     root = root_package(resource_list)
     free = FreeIndexes(resource_list, root)
@@ -103,7 +103,7 @@ def add_new(
 
 
 def strongest_of(
-    created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results
+    created: Iterable[Created], runner: Runner, severity: Severity, results: Results
 ) -> list[ProposedResource]:
     """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
     unlisted = max(runner.priorities.values(), default=0) + 1
@@ -119,7 +119,7 @@ def strongest_of(
         if not equal(winner.created.resource, resource.resource):
             tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
             message = f"{new.ref}: {resource.plugin} proposes other contents than {winner.plugin}, which has priority"
-            results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
+            results.add(Result(severity, message, new.ref, rule="T7", tags=tags))
     return list(strongest.values())
 
 
@@ -260,7 +260,7 @@ class Transformer:
         if outcome.failures:
             return None
         self._summary.busy |= _busy(outcome)
-        reporter = TransformReporter(self.results, item, self._choices.on_conflict)
+        reporter = TransformReporter(self.results, item, self._choices.severity)
         protected_changes = take_protected_changes(outcome.settlement, visible)
         reporter.bookkeeping(protected_changes, annotations_of(before))
         plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
@@ -390,7 +390,7 @@ def transform_resources(resource_list: ResourceList) -> None:
     created = [resource for summary in summaries for resource in summary.created]
     if created and not results.errors:
         whited_out = set().union(*(summary.whited_out for summary in summaries))
-        add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict, copied)
+        add_new(resource_list, created, whited_out, runner, transformation.choices.severity, copied)
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)

@@ -172,12 +172,12 @@ _WHITEOUT: dict[str, tuple[Severity, str]] = {
 class TransformReporter:
     """Reports on one resource, without secret values."""
 
-    def __init__(self, results: Results, item: Resource, on_conflict: Severity) -> None:
-        """`on_conflict` is the severity of a change that is ignored."""
+    def __init__(self, results: Results, item: Resource, severity: Severity) -> None:
+        """`severity` is the severity of a change that is ignored."""
         self._results = results
         self._item = item
         self._ref = item.ref
-        self._on_conflict = on_conflict
+        self._severity = severity
         self._secrecy: Secrecy | None = None
 
     def losses(self, settlement: Settlement) -> None:
@@ -205,7 +205,7 @@ class TransformReporter:
             tags["value"] = REDACTED if self._is_secret(change.path, operation.value) else _compact(operation.value)
         self._add(
             "T5",
-            self._on_conflict,
+            self._severity,
             f"{self._ref}: {plugin}'s {operation} is ignored: {why}",
             tags,
             path=format_path(change.path) or None,
@@ -229,7 +229,7 @@ class TransformReporter:
             existing = self._text(path, annotations.get(change.annotation, ABSENT))
             self._add(
                 "T5",
-                self._on_conflict,
+                self._severity,
                 f"{self._ref}: {plugin}'s {operation} is ignored{part}: kpt manages this annotation",
                 tags,
                 path=format_path(path),

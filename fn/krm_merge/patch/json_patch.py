@@ -201,7 +201,7 @@ class JsonPatch:
     def is_secret(self) -> bool:
         """Whether an operation has a value that messages must not show (M6)."""
         operations = [operation for operation in self._operations if isinstance(operation, dict)]
-        return any(Secrecy().hides(_field_path(item.get("path")), (item.get("value"),)) for item in operations)
+        return any(Secrecy().hides(field_path(item.get("path")), (item.get("value"),)) for item in operations)
 
     def apply(self, document: Object, copies: Copies | None = None) -> Object:
         """The document with all operations applied; it is not changed. Raises PatchError naming the operation.
@@ -250,7 +250,7 @@ class JsonPatch:
         # The place precedes the value: a long value is cut off.
         ordered = {name: operation[name] for name in _ORDER if name in operation} | operation
         wrong = PatchError(f"operation {number + 1}, {shown_operation(ordered)}: {_in_words(error)}")
-        wrong.path = _field_path(operation.get("path"))
+        wrong.path = field_path(operation.get("path"))
         return wrong
 
 
@@ -258,7 +258,7 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _field_path(pointer: Value) -> FieldPath:
+def field_path(pointer: Value) -> FieldPath:
     """The field that a JSON pointer names, as results name fields; nothing for an invalid pointer."""
     if not isinstance(pointer, str) or not pointer.startswith("/"):
         return ()

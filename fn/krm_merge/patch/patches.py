@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from krm_merge.krm import FieldPath, Target
+from krm_merge.krm import FieldPath, Step, Target
 from krm_merge.limits import Copies
-from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, without_nulls
-from krm_merge.patch.model import PatchError, Shape
+from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, field_path, without_nulls
+from krm_merge.patch.model import PatchError, Shape, identity, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.elements import PATCH, ListOrder, MergeKeys, Moved, first_directive, is_directive
+from krm_merge.safe_text import REDACTED
 from krm_merge.schema import hidden_in
-from krm_merge.text import Object, TextError, Value, read_all, same, to_value
+from krm_merge.text import KeysOf, Object, TextError, Value, read_all, same, to_value
 
 PatchType: TypeAlias = Literal["strategic", "merge", "json"]
 
@@ -211,3 +215,126 @@ def named_by(patch: ParsedPatch) -> list[str]:
     inner = metadata if isinstance(metadata, dict) else {}
     fields = [name for name in ("apiVersion", "kind") if name in patch.body]
     return fields + [f"metadata.{name}" for name in ("name", "namespace") if name in inner]
+
+
+class OverwrittenField(NamedTuple):
+    """A field that two patches set differently: their numbers, and the value that is lost; None of one removed."""
+
+    path: FieldPath
+    loser: int
+    winner: int
+    value: Value
+
+
+def overwritten_fields(after: Object, patches: Sequence[Callable[[Object], Object]]) -> Iterator[OverwrittenField]:
+    """The fields that patches set and later ones set differently; `after` is the object after all, in their order.
+
+    A patch that is applied again changes what others set otherwise. What it always changes, such as a list that it
+    adds to, is nobody else's; nor is an empty parent that others fill.
+    """
+    for number, patch in enumerate(patches[:-1]):
+        try:
+            again = patch(after)
+            if same(again, after):
+                continue
+            unstable = [path for path, _ in _changes(again, patch(again))]
+            for path, value in _changes(after, again):
+                if _has_same_elements(value, value_at(after, path)):
+                    continue  # P2 reports what moves.
+                others = (n for n in range(len(patches) - 1, number, -1) if _restores(patches[n], again, after, path))
+                if (
+                    path not in unstable
+                    and not _is_parent(patch, again, after, path)
+                    and (winner := next(others, None)) is not None
+                ):
+                    yield OverwrittenField(path, number, winner, value)
+        except PatchError:
+            continue  # It cannot run twice, which is reported (P6).
+
+
+def _changes(before: Object, after: Object) -> Iterator[tuple[FieldPath, Value]]:
+    """The fields that differ, each with its value after; None where it is missing."""
+    for operation in create_json(before, after, repeatable=True):
+        if operation["op"] != "remove":
+            path = field_path(operation["path"])
+            yield path, value_at(after, path)
+
+
+def _has_same_elements(first: Value, other: Value) -> bool:
+    if not isinstance(first, list) or not isinstance(other, list):
+        return False
+    return Counter(map(identity, first)) == Counter(map(identity, other))
+
+
+def _is_parent(patch: Callable[[Object], Object], again: Object, after: Object, path: FieldPath) -> bool:
+    """Whether a patch only sets a map to an empty one, as a JSON patch does before it adds a field."""
+    if value_at(again, path) is not None or value_at(again, path[:-1]) != {}:
+        return False
+    probe: Value = "probe"
+    for step in reversed((*path[:-1], "")):
+        probe = {str(step): probe}
+    merged = apply_merge(after, probe)
+    return not isinstance(merged, dict) or value_at(patch(merged), (*path[:-1], "")) is None
+
+
+def _restores(patch: Callable[[Object], Object], changed: Object, expected: Object, path: FieldPath) -> bool:
+    try:
+        return same(value_at(patch(changed), path), value_at(expected, path))
+    except PatchError:
+        return False
+
+
+def value_at(value: Value, path: FieldPath) -> Value:
+    """The value at a path of fields and indices, None where there is none."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(str(step))
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def path_by_keys(path: FieldPath, value: Value, keys_of: KeysOf) -> FieldPath:
+    """A path of fields and indices, with the elements of lists named by their keys if they have some."""
+    steps: list[Step] = []
+    for at, step in enumerate(path):
+        element = value_at(value, path[: at + 1])
+        keys = keys_of(tuple(name for name in path[:at] if isinstance(name, str))) if isinstance(step, int) else ()
+        if keys and isinstance(element, dict) and all(key in element for key in keys):
+            steps.append(tuple((key, text_of(element[key])) for key in keys))
+        else:
+            steps.append(step)
+    return tuple(steps)
+
+
+def shown(value: Value, *, secret: bool) -> str:
+    """A value in a result: a text as it is, others as JSON; of what is secret nothing (M6)."""
+    if secret:
+        return REDACTED
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
+_OTHER_VALUE = " is not equal to tested value "
+# The library's messages may quote the document; these messages name only places.
+_PLACES = re.compile(
+    r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
+    r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
+    r"|copies make more than .*|the value that it copies is nested deeper than [0-9]+ levels"
+)
+
+
+def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
+    """The message of an error.
+
+    For a `secret` values were hidden already: only messages of the JSON patch library may quote any.
+    """
+    match = _OPERATION.fullmatch(error.problem) if secret and patch.operations is not None else None
+    if match is None:
+        return str(error)
+    operation, words = match.groups()
+    location = _PLACES.match(words)
+    why = location.group() if location else "it cannot be applied"
+    return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"

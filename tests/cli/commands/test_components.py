@@ -113,7 +113,7 @@ def test_a_page_of_a_part(world: World, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_circles_are_drawn_and_reported(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """C6, R3."""
+    """C6, CR3."""
     world.component("parent", "parent", "child")
     assert run("graph", "package") == 1
     shown = capsys.readouterr()

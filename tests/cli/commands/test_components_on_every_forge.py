@@ -38,7 +38,7 @@ def merge_and_build(world: HostedWorld, letter: str) -> None:
 
 
 def test_from_draft_to_merge(world: HostedWorld) -> None:
-    """C13, R21 to R23, R30: doing it again asks for no change."""
+    """C13, CR21 to CR23, CR30: doing it again asks for no change."""
     world.go_on("parent", "child")
     (own,) = world.pulls("child")
     assert (own.source_branch, own.draft, own.title) == ("update/child", True, "Update parent in child (update)")
@@ -53,7 +53,7 @@ def test_from_draft_to_merge(world: HostedWorld) -> None:
 
 
 def test_a_fork_triggers(world: HostedWorld) -> None:
-    """R7, C13: its branch is not among ours, its commit is below refs/pull or refs/merge-requests."""
+    """CR7, C13: its branch is not among ours, its commit is below refs/pull or refs/merge-requests."""
     head = world.open_from_fork("parent", "someone", "feature").head
     world.build("parent", "parent", "2", 2, branch="feature")
     plans = world.go_on("parent", "child")

@@ -50,7 +50,7 @@ def parent(components: HostedWorld) -> HostedWorld:
 
 
 def test_s1_common_parent_image(parent: HostedWorld) -> None:
-    """R19, R21, R22, R23, R26, R27, R30, I10, C4."""
+    """CR19, CR21, CR22, CR23, CR26, CR27, CR30, I10, C4."""
     world, head = parent, git(Path(parent.url("parent")), "rev-parse", "update").strip()
     world.go_on("parent", "child")
     assert world.branches("child") == {"main", "update/child"}
@@ -122,7 +122,7 @@ def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.Mon
 
 
 def test_a_fork_triggers(components: HostedWorld) -> None:
-    """R7, R21, R27: the group of someone:feature is feature."""
+    """CR7, CR21, CR27: the group of someone:feature is feature."""
     world = components
     head = world.open_from_fork("parent", "someone", "feature").head
     world.build("parent", "parent", "1", 1, branch="feature")
@@ -136,7 +136,7 @@ def test_a_fork_triggers(components: HostedWorld) -> None:
 
 
 def test_a_fork_is_not_taken_for_ours(parent: HostedWorld) -> None:
-    """R21, R26: somebody else's branch of the same name, with our description, stays as it is."""
+    """CR21, CR26: somebody else's branch of the same name, with our description, stays as it is."""
     world = parent
     (plan,) = world.plan("parent", "child")
     other = world.open_from_fork("child", "someone", "update/child", str(plan["description"]))
@@ -216,7 +216,7 @@ def test_requests_do_not_grow_with_history(parent: HostedWorld) -> None:
 
 
 def test_a_repository_without_drafts(parent: HostedWorld) -> None:
-    """C13, R27: an ordinary pull request waits by its title, until it need not."""
+    """C13, CR27: an ordinary pull request waits by its title, until it need not."""
     world = parent
     world.on_server("child").drafts = False
     world.go_on("parent", "child")

@@ -127,7 +127,7 @@ def test_what_happens_to_a_tag(world: World, policy: str, tag: str) -> None:
 
 
 def test_a_branch_of_people_is_left_alone(world: World) -> None:
-    """R33: with a pull request or without; the other spelling is taken, and if that is taken too, nothing."""
+    """CR33: with a pull request or without; the other spelling is taken, and if that is taken too, nothing."""
     mine = world.commit("child", "update/child", {"README": "mine\n"})
     world.open("child", "update/child")
     world.go_on("parent", "child")
@@ -142,7 +142,7 @@ def test_a_branch_of_people_is_left_alone(world: World) -> None:
 
 
 def test_both_are_of_people(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R33."""
+    """CR33."""
     world.commit("child", "update@child", {"README": "mine\n"})
     world.commit("child", "update/child", {"README": "mine\n"})
     world.plan("parent", "child")
@@ -153,7 +153,7 @@ def test_both_are_of_people(world: World, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_description_without_our_words(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R33: who takes the block out takes the pull request over."""
+    """CR33: who takes the block out takes the pull request over."""
     world.go_on("parent", "child")
     world.forge.edit(world.url("child"), 1, "Mine", "all mine")
     world.build("parent", "parent", "2", 1)
@@ -165,7 +165,7 @@ def test_a_description_without_our_words(world: World, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("how", ["amended", "without a message", "with our message"])
 def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """R23, C4: whatever is said in them."""
+    """CR23, C4: whatever is said in them."""
     world.go_on("parent", "child")
     clone, branch = world.root / "child", "update/child"
     world.in_clone("child", "fetch", "--quiet", "origin")
@@ -189,7 +189,7 @@ def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFi
 
 
 def test_what_was_closed_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R34: a plan that is out of date opens nothing again."""
+    """CR34: a plan that is out of date opens nothing again."""
     world.plan("parent", "child")
     assert world.apply() == 0
     world.forge.close(world.url("child"), 1)
@@ -200,7 +200,7 @@ def test_what_was_closed_meanwhile_stays_so(world: World, capsys: pytest.Capture
 
 
 def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R34."""
+    """CR34."""
     world.go_on("parent", "child")
     world.build("parent", "parent", "2", 1)
     world.plan("parent", "child")
@@ -212,7 +212,7 @@ def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.Capture
 
 
 def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R33: also where a person took it over after the plan was made."""
+    """CR33: also where a person took it over after the plan was made."""
     world.go_on("parent", "child")
     world.build("parent", "parent", "2", 1)
     world.plan("parent", "child")

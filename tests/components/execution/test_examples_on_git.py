@@ -118,7 +118,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parent_image(tmp_path: Path) -> None:
-    """S1: R19 to R23, R26, R27, R30, I10: a draft before the merge, and what becomes of it."""
+    """S1: CR19 to CR23, CR26, CR27, CR30, I10: a draft before the merge, and what becomes of it."""
     example = Example(tmp_path, "components-parent-image")
     world, old = example.world, example.images["node-parent"]
 
@@ -159,7 +159,7 @@ def test_parent_image(tmp_path: Path) -> None:
 
 
 def test_operator(tmp_path: Path) -> None:
-    """R21, R22, R26, R27, R30 to R32, I5, I10, I11: two groups, and the branch of a person beside them."""
+    """CR21, CR22, CR26, CR27, CR30 to CR32, I5, I10, I11: two groups, and the branch of a person beside them."""
     example = Example(tmp_path, "components-operator")
     world, old = example.world, {name: example.images[name] for name in ("api", "worker", "proxy")}
     code, catalog = {"main.go": "package main\n"}, f"- {old['api']}\n- quay.io/acme/api@{digest('e')}"
@@ -205,7 +205,7 @@ def test_operator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["squash", "merge"])
 def test_monorepo(tmp_path: Path, how: How) -> None:
-    """S3: R28 to R30, I5, I10: what the person changes in the bundle is below the digest, until it is merged."""
+    """S3: CR28 to CR30, I5, I10: what the person changes in the bundle is below the digest, until it is merged."""
     example = Example(tmp_path, "components-monorepo")
     world, name, old = example.world, "gate-operator", {"controller": example.images["controller"]}
     csv, role = "bundle/manifests/gate.clusterserviceversion.yaml", "bundle/manifests/old-role.yaml"
@@ -268,7 +268,7 @@ def own(world: World, number: int = 1) -> tuple[bool, dict[str, str]]:
 
 
 def test_s2_one_group(olm: World) -> None:
-    """R20, R22, R30, R31, I10, I11: one pull request for three; it is a draft until the last of them is built."""
+    """CR20, CR22, CR30, CR31, I10, I11: one pull request for three; it is a draft until the last of them is built."""
     # Step 1.
     propose(olm, "op1", "feature-1234", "1")
     olm.go_on(*OPERANDS, "bundle")
@@ -312,7 +312,7 @@ def test_s2_one_group(olm: World) -> None:
 
 
 def test_s2_three_groups(olm: World) -> None:
-    """R32: three branches are three pull requests, and each waits for its own alone."""
+    """CR32: three branches are three pull requests, and each waits for its own alone."""
     # Step 6.
     new = operands("123")
     for name, letter in zip(new, "123", strict=True):
@@ -332,7 +332,7 @@ def test_s2_three_groups(olm: World) -> None:
 
 
 def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """I5, R26, R31: if a person has the branch in the bundle's repository, the planned one has the other spelling."""
+    """I5, CR26, CR31: if a person has the branch in the bundle's repository, the planned one has the other spelling."""
     # Step 7.
     mine = olm.commit("bundle", "feature-1234", {"README.md": "mine\n"})
     assert olm.open("bundle", "feature-1234") == 1

@@ -38,7 +38,7 @@ def csv(letter: str) -> str:
 
 
 def test_s3_one_repository(monorepo: World) -> None:
-    """R28 to R30: the bundle's branch beside the user's; what the user changed in the bundle is below the digest."""
+    """CR28 to CR30: the bundle's branch beside the user's; what the user changed in the bundle is below the digest."""
     world = monorepo
     world.commit("op", "new-feature", {"controller/main.go": "package main // 1\n"})
     number = world.open("op", "new-feature")
@@ -119,7 +119,7 @@ def dockerfile(letter: str) -> str:
 
 
 def test_s1_common_parent_image(parent: World) -> None:
-    """R19 to R23, R26, R27, R30."""
+    """CR19 to CR23, CR26, CR27, CR30."""
     world = parent
     world.go_on("parent", "child")
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("1")
@@ -161,7 +161,7 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
 
 
 def test_s8_merged_before_what_triggered_it(parent: World) -> None:
-    """R34: it is reported, and corrected when the other is merged."""
+    """CR34: it is reported, and corrected when the other is merged."""
     world = parent
     world.go_on("parent", "child")
     world.merge("child", 1)

@@ -1,4 +1,4 @@
-"""R23: what `apply` does with a branch whose target moved on since it was made."""
+"""CR23: what `apply` does with a branch whose target moved on since it was made."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_branch_that_merges_is_left_alone(world: World) -> None:
 
 
 def test_a_branch_of_people_that_conflicts_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R23, C4: it is theirs to rebase."""
+    """CR23, C4: it is theirs to rebase."""
     before = world.commit("bundle", "for-op2/bundle", {"README": "mine\n"})
     world.merge("bundle", 1)
     world.go_on("op1", "op2", "bundle")
@@ -71,7 +71,7 @@ def test_a_branch_of_people_that_conflicts_is_told(world: World, capsys: pytest.
 
 
 def test_what_a_person_brought_is_closed(world: World) -> None:
-    """R22: the target is not pushed over the branch, which would count as a merge."""
+    """CR22: the target is not pushed over the branch, which would count as a merge."""
     before = head(world)
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
     world.go_on("op1", "op2", "bundle")
@@ -86,7 +86,7 @@ def test_what_a_person_brought_is_closed(world: World) -> None:
 
 
 def test_a_draft_that_brings_nothing_is_closed(world: World) -> None:
-    """R22: what triggered it is still open, and opens another one with its next digest."""
+    """CR22: what triggered it is still open, and opens another one with its next digest."""
     world.commit("op2", "feat", {"a": "b\n"})
     number = world.open("op2", "feat")
     world.build("op2", "op2", "4", number)
@@ -123,7 +123,7 @@ def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.
 
 
 def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R22: that the target had it once does not count as having brought it."""
+    """CR22: that the target had it once does not count as having brought it."""
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
     world.go_on("op1", "op2", "bundle")
     assert world.pull("bundle", 2).state == "closed"
@@ -142,7 +142,7 @@ def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.Captur
 
 
 def test_what_is_taken_back_is_brought_again_beside_others(world: World) -> None:
-    """R22: also if another pull request of the group is still open."""
+    """CR22: also if another pull request of the group is still open."""
     numbers = {}
     for name, letter in (("op1", "4"), ("op2", "5")):
         world.commit(name, "feat", {"a": "b\n"})
@@ -176,7 +176,7 @@ def test_what_has_no_place_for_now_is_not_closed(world: World, capsys: pytest.Ca
 
 
 def test_what_a_person_brought_beside_others_is_closed(world: World) -> None:
-    """R22: what counts is what its merge would change, not what differs from the target since."""
+    """CR22: what counts is what its merge would change, not what differs from the target since."""
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2"), "README": "new\n"})
     world.go_on("op1", "op2", "bundle")
     assert world.pull("bundle", 2).state == "closed"
@@ -186,7 +186,7 @@ def test_what_a_person_brought_beside_others_is_closed(world: World) -> None:
 def test_what_is_taken_back_on_the_branch_alone_is_taken_back_in_the_target(
     world: World, capsys: pytest.CaptureFixture[str], by_person: bool
 ) -> None:
-    """C5, R23: that the merge of a branch changes nothing does not say that the target has its digests."""
+    """C5, CR23: that the merge of a branch changes nothing does not say that the target has its digests."""
     world.commit("op2", "feat", {"a": "b\n"})
     number = world.open("op2", "feat")
     world.build("op2", "op2", "4", number)

@@ -1,4 +1,4 @@
-"""R28: what a pull request changes in the dependant's directory comes to its branch, and follows the pull request."""
+"""CR28: what a pull request changes in the dependant's directory comes to its branch, and follows the pull request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_links_and_submodules_are_copied(world: World) -> None:
 
 
 def test_a_link_that_the_target_changed_is_not_merged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R28: there are no lines to merge."""
+    """CR28: there are no lines to merge."""
     clone = world.root / "mono"
     world.in_clone("mono", "checkout", "--quiet", "-b", "feat")
     (clone / "bundle/x").unlink()
@@ -66,7 +66,7 @@ def test_a_link_that_the_target_changed_is_not_merged(world: World, capsys: pyte
 
 
 def test_a_later_conflict_with_the_target_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R28: the pull request conflicts as well; until it is rebased, what it builds is brought."""
+    """CR28: the pull request conflicts as well; until it is rebased, what it builds is brought."""
     world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
     number = world.open("mono", "feat")
     world.build("ctrl", "mono", "1", number)
@@ -114,7 +114,7 @@ def test_what_the_target_has_already_is_left_alone(world: World) -> None:
 
 
 def test_later_changes_are_copied_beside_commits_of_people(world: World) -> None:
-    """R28: only what changed since the copy, also what is as it was before."""
+    """CR28: only what changed since the copy, also what is as it was before."""
     world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n", "bundle/d/e": "f\n"})
     world.build("ctrl", "mono", "1", world.open("mono", "feat"))
     world.go_on("mono")
@@ -127,7 +127,7 @@ def test_later_changes_are_copied_beside_commits_of_people(world: World) -> None
 
 
 def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R28: the line that the error names tells the next run that it is done."""
+    """CR28: the line that the error names tells the next run that it is done."""
     world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
     world.build("ctrl", "mono", "1", world.open("mono", "feat"))
     world.go_on("mono")
@@ -149,7 +149,7 @@ def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.Ca
 
 
 def test_what_conflicts_with_the_target_names_the_remedy(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R28."""
+    """CR28."""
     world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
     world.commit("mono", "main", {"bundle/x": "z\n"})
     world.build("ctrl", "mono", "1", world.open("mono", "feat"))
@@ -184,7 +184,7 @@ def differing(world: World) -> list[str]:
 
 
 def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> None:
-    """R28, S7: it must not leave draft with what was turned down."""
+    """CR28, S7: it must not leave draft with what was turned down."""
     world = two
     world.forge.close(world.url("mono"), 1)
     world.go_on("mono", "op")
@@ -196,7 +196,7 @@ def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> Non
 
 
 def test_what_is_merged_stays(two: World) -> None:
-    """R28: the target has it, and it must not go from there."""
+    """CR28: the target has it, and it must not go from there."""
     world = two
     world.merged("ctrl", "mono", 1, "2", "squash")
     world.in_clone("mono", "fetch", "--quiet", "origin")
@@ -211,7 +211,7 @@ def test_what_is_merged_stays(two: World) -> None:
 
 
 def test_what_somebody_else_merged_stays(two: World) -> None:
-    """R28: also where the pull request was closed in favour of another."""
+    """CR28: also where the pull request was closed in favour of another."""
     world = two
     world.commit("mono", "main", {"bundle/x": "y\n"})
     world.forge.close(world.url("mono"), 1)
@@ -225,7 +225,7 @@ def test_what_somebody_else_merged_stays(two: World) -> None:
 
 
 def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R28, R30: until a person takes it out."""
+    """CR28, CR30: until a person takes it out."""
     world = two
     fork = world.git("--git-dir", world.url("mono"), "rev-parse", "main")
     world.commit("mono", "feat/bundle", {"bundle/x": "mine\n"})

@@ -26,51 +26,51 @@ ONE = {("b", "a")}
 
 # What is declared, and what comes of it: edges, and findings as severity, rule and a part of the message.
 DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] = [
-    ("R1 absent is none", [component("a"), component("b")], set(), []),
-    ("R1 duplicates collapse", [component("a"), component("b", "a", "a")], ONE, []),
+    ("CR1 absent is none", [component("a"), component("b")], set(), []),
+    ("CR1 duplicates collapse", [component("a"), component("b", "a", "a")], ONE, []),
     ("C1 the other direction", [component("a", nudges=["b"]), component("b")], ONE, []),
     ("C1 both directions", [component("a", nudges=["b", "b"]), component("b", "a")], ONE, []),
-    ("R3 self", [component("a", "a")], set(), [("error", "R3", "a depends on itself")]),
-    ("R3 self, nudging", [component("a", nudges=["a"])], set(), [("error", "R3", "a depends on itself")]),
-    ("R3 two", [component("a", "b"), component("b", "a")], {*ONE, ("a", "b")}, [("error", "R3", "a -> b -> a")]),
+    ("CR3 self", [component("a", "a")], set(), [("error", "CR3", "a depends on itself")]),
+    ("CR3 self, nudging", [component("a", nudges=["a"])], set(), [("error", "CR3", "a depends on itself")]),
+    ("CR3 two", [component("a", "b"), component("b", "a")], {*ONE, ("a", "b")}, [("error", "CR3", "a -> b -> a")]),
     (
-        "R3 two, one of each direction",
+        "CR3 two, one of each direction",
         [component("a", "b", nudges=["b"]), component("b")],
         {*ONE, ("a", "b")},
-        [("error", "R3", "a -> b -> a")],
+        [("error", "CR3", "a -> b -> a")],
     ),
     (
-        "R3 three",
+        "CR3 three",
         [component("a", "b"), component("b", "c"), component("c", "a")],
         {("a", "b"), ("b", "c"), ("c", "a")},
-        [("error", "R3", ": a -> b -> c -> a")],
+        [("error", "CR3", ": a -> b -> c -> a")],
     ),
     (
-        "R3 two circles",
+        "CR3 two circles",
         [component("a", "b"), component("b", "a"), component("c", "d"), component("d", "c"), component("e", "a")],
         {("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"), ("e", "a")},
-        [("error", "R3", "a -> b -> a"), ("error", "R3", "c -> d -> c")],
+        [("error", "CR3", "a -> b -> a"), ("error", "CR3", "c -> d -> c")],
     ),
     (
-        "R4 another application",
+        "CR4 another application",
         [component("a", app="other"), component("b", "a")],
         set(),
-        [("warning", "R4", "b depends on a of application other, itself in app; the edge is ignored")],
+        [("warning", "CR4", "b depends on a of application other, itself in app; the edge is ignored")],
     ),
     (
-        "R4 another application is no circle",
+        "CR4 another application is no circle",
         [component("a", "b", app="other"), component("b", "a")],
         set(),
-        [("warning", "R4", "a depends on b"), ("warning", "R4", "b depends on a")],
+        [("warning", "CR4", "a depends on b"), ("warning", "CR4", "b depends on a")],
     ),
     (
-        "R4 another namespace",
+        "CR4 another namespace",
         [component("n/a"), component("m/b", "a")],
         set(),
-        [("warning", "R4", "m/b names a, which is in namespace n; the edge is ignored")],
+        [("warning", "CR4", "m/b names a, which is in namespace n; the edge is ignored")],
     ),
     (
-        "R4 the same name in the own namespace counts",
+        "CR4 the same name in the own namespace counts",
         [component("n/a"), component("m/a"), component("m/b", "a")],
         {("m/b", "m/a")},
         [],
@@ -80,14 +80,14 @@ DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] =
         "C9 deleted",
         [component("a", deleted=True), component("b", "a")],
         set(),
-        [("info", "R5", "b names a, which is deleted; the edge is removed")],
+        [("info", "CR5", "b names a, which is deleted; the edge is removed")],
     ),
-    ("R5 a deleted one declares nothing", [component("a"), component("b", "a", "b", deleted=True)], set(), []),
+    ("CR5 a deleted one declares nothing", [component("a"), component("b", "a", "b", deleted=True)], set(), []),
     (
-        "R5 a deletion breaks a circle",
+        "CR5 a deletion breaks a circle",
         [component("a", "b"), component("b", "a", deleted=True)],
         set(),
-        [("info", "R5", "a names b, which is deleted")],
+        [("info", "CR5", "a names b, which is deleted")],
     ),
 ]
 
@@ -96,7 +96,7 @@ DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] =
     ("components", "edges", "told"), [row[1:] for row in DECLARED], ids=[row[0] for row in DECLARED]
 )
 def test_declared(components: list[Component], edges: Edges, told: list[tuple[str, str, str]]) -> None:
-    """R1, R3, R4, R5, S10, C1, C9: in whichever order the Components come."""
+    """CR1, CR3, CR4, CR5, S10, C1, C9: in whichever order the Components come."""
     for ones in (components, components[::-1]):
         graph, findings = build_graph(ones)
         assert {(str(edge.dependant), str(edge.dependency)) for edge in graph.edges} == edges
@@ -114,7 +114,7 @@ def test_nudge_config() -> None:
     nudges = [Nudge("n", source, target) for source, target in pairs]
     graph, findings = build_graph(components, nudges)
     assert graph.edges == {Edge(ComponentKey("n", "b"), ComponentKey("n", "a"))}
-    assert sorted(finding.rule for finding in findings) == ["C9", "C9", "R4"]
+    assert sorted(finding.rule for finding in findings) == ["C9", "C9", "CR4"]
     assert edges_of(components, [Nudge("other", "a", "b")]) == set()
     _, (circle,) = build_graph(components[:2], [Nudge("n", "a", "b"), Nudge("n", "b", "a")])
     assert "n/a -> n/b -> n/a" in circle.message
@@ -125,13 +125,13 @@ def test_removed_is_deleted() -> None:
     components = [component("a"), component("b", "a", "ghost"), component("c", "b")]
     assert edges_of(components, removed=["a", "ghost"]) == {("c", "b")}
     graph, findings = build_graph(components, removed=["a", "ghost"])
-    assert [finding.rule for finding in findings] == ["R5", "R5"]
+    assert [finding.rule for finding in findings] == ["CR5", "CR5"]
     assert list(graph.deleted) == [ComponentKey("", "a")]
     assert ComponentKey("", "a") not in graph.components
 
 
 def test_gone() -> None:
-    """R5, C9: what is deleted is so in its namespace; what the configuration lists, in all, with an item or without."""
+    """CR5, C9: what is deleted is so in its namespace; what the configuration lists, in all of them, item or not."""
     graph, _ = build_graph([component("n/a", deleted=True), component("m/a"), component("n/b")], removed=["b", "c"])
     assert graph.deleted_names("n") == {"a", "b", "c"}
     assert graph.deleted_names("m") == {"b", "c"}
@@ -139,7 +139,7 @@ def test_gone() -> None:
 
 
 def test_roles() -> None:
-    """R2, R6, I4: who is tested follows from the role; without the edges all are independent again."""
+    """CR2, CR6, I4: who is tested follows from the role; without the edges all are independent again."""
     declared = {"base": [], "op": ["base"], "bundle": ["op"], "alone": [], "broken": ["ghost"]}
     roles: dict[str, Role] = {
         "base": "dependency",
@@ -181,7 +181,7 @@ def valid_edges(components: list[Component]) -> Edges:
 
 @given(graphs, st.randoms(use_true_random=False))
 def test_errors_are_circles(components: list[Component], random: Random) -> None:
-    """R3: there is an error exactly if the valid edges cannot be sorted; the order of Components does not matter."""
+    """CR3: there is an error exactly if the valid edges cannot be sorted; the order of Components does not matter."""
     edges = valid_edges(components)
     below: dict[str, set[str]] = {}
     for dependant, dependency in edges:
@@ -228,17 +228,17 @@ CIRCLES = [
 @pytest.mark.parametrize("mode", ["validate", "configure", "plan", "simulate"])
 @pytest.mark.parametrize(("targets", "path"), CIRCLES)
 def test_circles_write_nothing(mode: str, targets: list[str], path: str) -> None:
-    """R3, S10: exit 1, the whole path in the message, every byte as it came."""
+    """CR3, S10: exit 1, the whole path in the message, every byte as it came."""
     items = [item(name, target) for name, target in zip("abc", targets, strict=False)]
     answer = run(items, mode)
     assert answer.exit_code == 1
     assert answer.items == items
-    (message,) = answer.messages("R3")
+    (message,) = answer.messages("CR3")
     assert path in message
 
 
 def test_the_rest_is_only_told() -> None:
-    """R4, R5, C9, S10: validate writes nothing and tells where; these are no errors."""
+    """CR4, CR5, C9, S10: validate writes nothing and tells where; these are no errors."""
     items = [
         item("a", "gone", "ghost", "far"),
         item("b", "a", "a"),
@@ -249,6 +249,6 @@ def test_the_rest_is_only_told() -> None:
     assert answer.exit_code == 0
     assert answer.items == items
     assert answer.rules("error") == []
-    assert answer.rules("warning") == ["C9", "R4", "R4"]
-    assert answer.rules("info") == ["R5"]
+    assert answer.rules("warning") == ["C9", "CR4", "CR4"]
+    assert answer.rules("info") == ["CR5"]
     assert {result["resourceRef"]["name"] for result in answer.results} == {"a", "c"}  # type: ignore[index]

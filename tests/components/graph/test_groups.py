@@ -14,9 +14,9 @@ AT = BranchNames(("@",), dependants={"bundle"})
 OTHERS = BranchNames(ignored_prefixes=("konflux",), dependants={"bundle"})
 
 GROUPS: list[tuple[BranchNames, str, str]] = [
-    (OURS, "my-feature/change-1", "my-feature"),  # R7
+    (OURS, "my-feature/change-1", "my-feature"),  # CR7
     (OURS, "my-feature/a/b", "my-feature"),
-    (OURS, "my-feature", "my-feature"),  # R8
+    (OURS, "my-feature", "my-feature"),  # CR8
     (OURS, "my-feature/bundle", "my-feature"),
     (OURS, "my-feature@bundle", "my-feature"),  # I5
     (OURS, "my-feature/x@bundle", "my-feature"),
@@ -46,7 +46,7 @@ GROUPS: list[tuple[BranchNames, str, str]] = [
 
 @pytest.mark.parametrize(("branches", "branch", "group"), GROUPS)
 def test_group(branches: BranchNames, branch: str, group: str) -> None:
-    """R7, R8, R9, I5, I6, C2: every branch has one group."""
+    """CR7, CR8, CR9, I5, I6, C2: every branch has one group."""
     assert branches.group(branch) == group
 
 
@@ -64,7 +64,7 @@ WRITTEN: list[tuple[str, set[str], str]] = [
 
 
 def test_branch_where_slashes_separate_nothing() -> None:
-    """R26: a group that could not be read from the branch again is not written to it."""
+    """CR26: a group that could not be read from the branch again is not written to it."""
     assert branch_for("x", "bundle", (), ["@"]) == "x@bundle"
 
 
@@ -75,7 +75,7 @@ def test_branch_for(group: str, taken: set[str], branch: str) -> None:
 
 
 def test_group_label() -> None:
-    """R9: as Konflux labels the group; 62 characters, for a label has at most 63."""
+    """CR9: as Konflux labels the group; 62 characters, for a label has at most 63."""
     assert group_label("feature-2") == "df15e51b5cb12b49e605575c27c9fa24f7c046dc32ba3c8ee864a738e02270"
     assert len(group_label("")) == 62
 
@@ -121,11 +121,11 @@ def are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> N
 @pytest.mark.parametrize("branches", [OURS, BOTH, AT], ids=["/", "/@", "@"])
 @given(branch=branch_texts, taken=st.sets(branch_texts, max_size=3))
 def test_our_branches_are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> None:
-    """R26: what is written for a group is in it, and is found again."""
+    """CR26: what is written for a group is in it, and is found again."""
     are_in_their_group(branches, branch, taken)
 
 
 @pytest.mark.parametrize("branch", ["renovate/nginx", "renovate", "dependabot/pip/a"])
 def test_ignored_prefixes_are_in_their_group(branch: str) -> None:
-    """R26, I6."""
+    """CR26, I6."""
     are_in_their_group(OURS, branch, set())

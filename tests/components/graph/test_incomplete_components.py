@@ -71,7 +71,7 @@ def planned(state: Observations) -> list[str]:
 
 
 def test_no_plan_that_cannot_be_carried_out() -> None:
-    """R21, C5: neither to where no repository is known, nor of what no file can name."""
+    """CR21, C5: neither to where no repository is known, nor of what no file can name."""
     state = parent()
     state.component("other", "parent")
     state.push("parent", "1")

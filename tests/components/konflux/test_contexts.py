@@ -1,4 +1,4 @@
-"""Directories of Components, and which changes concern them (R12, I7, S11)."""
+"""Directories of Components, and which changes concern them (CR12, I7, S11)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ TOUCHES = [
 
 @pytest.mark.parametrize(("context", "files", "expected"), TOUCHES)
 def test_touches(context: str, files: list[str], expected: bool) -> None:
-    """R12, S11: a build runs for what is added, changed, removed or renamed in the directory."""
+    """CR12, S11: a build runs for what is added, changed, removed or renamed in the directory."""
     assert touches(context, files) is expected
 
 

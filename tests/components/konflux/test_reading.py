@@ -125,7 +125,7 @@ ALIASES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
 
 @pytest.mark.parametrize(("spec", "annotation", "names"), ALIASES)
 def test_aliases(spec: dict[str, Any], annotation: str, names: tuple[str, ...]) -> None:
-    """R1, C1."""
+    """CR1, C1."""
     metadata: dict[str, Any] = {"name": "c", **({"annotations": {ANNOTATION: annotation}} if annotation else {})}
     assert read_component({"metadata": metadata, "spec": spec}).depends_on == names
 
@@ -246,7 +246,7 @@ EVENTS: list[tuple[str, str | None, str, str]] = [
 
 @pytest.mark.parametrize(("kind", "number", "branch", "event"), EVENTS)
 def test_events(kind: str, number: str | None, branch: str, event: str) -> None:
-    """R15, R19: what is merged, and what is not yet."""
+    """CR15, CR19: what is merged, and what is not yet."""
     labels = {f"{PAC}/event-type": kind, f"{PAC}/pull-request": number}
     build = read(labels=labels, annotations={f"{PAC}/source-branch": branch})
     assert build.event == event
@@ -258,7 +258,7 @@ def test_events(kind: str, number: str | None, branch: str, event: str) -> None:
     ("succeeded", "outcome"), [("True", "succeeded"), ("False", "failed"), ("Unknown", "running"), (None, "running")]
 )
 def test_outcomes(succeeded: str | None, outcome: str) -> None:
-    """R19."""
+    """CR19."""
     assert read(succeeded=succeeded).outcome == outcome
 
 
@@ -288,7 +288,7 @@ def test_space_around_results() -> None:
 
 @pytest.mark.parametrize("told", ["", "\n", "unknown", f"sha512:{'1' * 128}"])
 def test_a_build_without_a_digest(told: str) -> None:
-    """R19: it is read, and gives no image."""
+    """CR19: it is read, and gives no image."""
     build = read(results={"IMAGE_DIGEST": told})
     assert (build.outcome, build.digest) == ("succeeded", "")
 
@@ -308,7 +308,7 @@ def test_no_builds(changes: dict[str, Any]) -> None:
 
 
 def test_an_older_build_is_not_promoted() -> None:
-    """R15: never an older one than was promoted. Source: integration-service, isBuildPLROlderThanLastBuild."""
+    """CR15: never an older one than was promoted. Source: integration-service, isBuildPLROlderThanLastBuild."""
     component = read_component(yaml.safe_load(OLD))
     build = read(labels={f"{PAC}/event-type": "push"})  # started before 1709568000
     assert History([build], (), {component.key: component}).promoted_digest(component.key) == digest("2")

@@ -196,13 +196,13 @@ def test_what_looks_odd_is_read(name: str, place: tuple[str | int, ...], value: 
     "value", ["sha256:111", f"sha256:{'A' * 64}", f"sha512:{'1' * 128}", "1" * 64, "nonsense"], ids=range(5)
 )
 def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
-    """R19: nobody can edit the results of a build. That build is ignored, and the others count as before."""
+    """CR19: nobody can edit the results of a build. That build is ignored, and the others count as before."""
     place = ("status", "results", 1, "value")
     path = format_path(place)
     answer = run(listed(changed(GOOD["PipelineRun child-1"], place, value)), mode)
     assert answer.exit_code == 0
     (result,) = [result for result in answer.results if result.get("field") == {"path": path}]
-    assert (result["severity"], result["tags"]) == ("warning", {"rule": "R19", "component": "team/child"})
+    assert (result["severity"], result["tags"]) == ("warning", {"rule": "CR19", "component": "team/child"})
     assert f"/child-1: {path}: {DIGEST}" in str(result["message"])
     assert str(result["message"]).endswith("; so this build is ignored")
     if mode == "plan":
@@ -212,7 +212,7 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_a_build_that_gives_no_image_may_tell_anything(status: str) -> None:
-    """R19: it would not count in any case, so its digest is not reported."""
+    """CR19: it would not count in any case, so its digest is not reported."""
     build = changed(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
     answer = run(listed(changed(build, ("status", "conditions", 0, "status"), status)), "validate")
     assert [result for result in answer.results if result["severity"] != "info"] == []

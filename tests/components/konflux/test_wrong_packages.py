@@ -60,7 +60,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("spelling", "is_told"), SPELLINGS)
 def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
-    """R1: a field that is not read, but looks as if it were."""
+    """CR1: a field that is not read, but looks as if it were."""
     component = changed(GOOD["Component child"], (*SPEC, spelling), ["parent"])
     answer = run(listed(component), mode)
     assert answer.exit_code == 0
@@ -71,14 +71,14 @@ def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
             "this field is not read; write dependencies as dependsOn, depends-on or depends on"
         )
         assert one["field"] == {"path": format_path((*SPEC, spelling))}
-        assert one["tags"] == {"rule": "R1", "component": "team/child"}
+        assert one["tags"] == {"rule": "CR1", "component": "team/child"}
 
 
 def test_misspelt_annotation() -> None:
-    """R1."""
+    """CR1."""
     component = changed(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
     answer = run(listed(component), "validate")
-    (message,) = answer.messages("R1")
+    (message,) = answer.messages("CR1")
     assert message.endswith(f"write dependencies as {DEPENDS_ON}")
 
 
@@ -156,7 +156,7 @@ def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
 
 
 def test_removed_without_a_manifest() -> None:
-    """R5, C9: what was planned for a deleted dependency is closed, also where nothing but `removed` tells of it."""
+    """CR5, C9: what was planned for a deleted dependency is closed, also where nothing but `removed` tells of it."""
     state = Observations()
     state.component("parent")
     state.component("child", "parent")
@@ -169,10 +169,10 @@ def test_removed_without_a_manifest() -> None:
     source = {"url": pull.repository, "revision": "main"}
     child = changed(GOOD["Component child"], SPEC, {"application": "app", "source": {"git": source}})
     items = [yaml.safe_dump(one) for one in (changed(child, ANNOTATIONS, {}), observed)]
-    assert run(items, "plan").rules() == ["R6"]
+    assert run(items, "plan").rules() == ["CR6"]
     answer = run(items, "plan", "{removed: [parent]}")
-    assert answer.rules() == ["R5"]
-    assert answer.messages("R5") == ["team/child: child#1 is closed: its dependencies are deleted"]
+    assert answer.rules() == ["CR5"]
+    assert answer.messages("CR5") == ["team/child: child#1 is closed: its dependencies are deleted"]
 
 
 def test_removed_is_in_what_configure_wrote() -> None:

@@ -76,7 +76,7 @@ def test_pushes_that_come_later_join_what_is_open() -> None:
 
 
 def test_what_was_closed_by_hand_does_not_come_back_with_others() -> None:
-    """C12, R34."""
+    """C12, CR34."""
     state = operator("op1", "op2")
     state.push("op1", "1")
     state.step()
@@ -116,4 +116,4 @@ def test_the_planned_one_of_a_dependency_takes_no_pushes() -> None:
     plans, rules = state.step()
     assert "component-update-middle/last ready middle=1 []" in plans
     assert "component-update-base/last draft middle=3 [] until middle#1 merged" in plans
-    assert "R6" not in rules
+    assert "CR6" not in rules

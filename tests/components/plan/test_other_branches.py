@@ -20,7 +20,7 @@ def for_branch(state: Observations, branch: str) -> None:
 
 
 def test_a_push_to_another_branch_is_not_promoted() -> None:
-    """R15: the newest push of the Component's branch counts, though another one was pushed to later."""
+    """CR15: the newest push of the Component's branch counts, though another one was pushed to later."""
     state = parent()
     state.push("parent", "2")
     state.push("parent", "1")
@@ -43,7 +43,7 @@ def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
 
 @pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])
 def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None:
-    """R20, R30: neither before its merge nor after."""
+    """CR20, CR30: neither before its merge nor after."""
     state = parent()
     state.open("parent", "fix")
     state.edit("parent", 1, target_branch="release-1")
@@ -57,7 +57,7 @@ def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None
 
 
 def test_a_pull_request_that_was_planned_for_before() -> None:
-    """R20: what its planned pull request tells of it does not count either, once it is for another branch."""
+    """CR20: what its planned pull request tells of it does not count either, once it is for another branch."""
     state = parent()
     state.open("parent", "fix")
     state.build("parent", "1", 1)
@@ -65,11 +65,11 @@ def test_a_pull_request_that_was_planned_for_before() -> None:
     state.edit("parent", 1, target_branch="release-1")
     state.builds.clear()
     plans, findings = state.plan()
-    assert (plans, [finding.rule for finding in findings]) == ([], ["R6"])
+    assert (plans, [finding.rule for finding in findings]) == ([], ["CR6"])
 
 
 def test_a_pull_request_that_gets_another_target() -> None:
-    """R20: the target is observed; earlier builds name the earlier target."""
+    """CR20: the target is observed; earlier builds name the earlier target."""
     state = parent()
     state.open("parent", "fix")
     state.build("parent", "1", 1)
@@ -78,7 +78,7 @@ def test_a_pull_request_that_gets_another_target() -> None:
     state.edit("parent", 1, target_branch="release-1")
     _, findings = state.plan()
     message = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
-    assert [finding.message for finding in findings if finding.rule == "R15"] == [message]
+    assert [finding.message for finding in findings if finding.rule == "CR15"] == [message]
 
 
 def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
@@ -88,7 +88,7 @@ def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
     state.build("parent", "1", 1)
     state.edit("parent", 1, target_branch="release-1")
     plans, findings = state.plan()
-    assert (plans, [finding.rule for finding in findings]) == ([], ["R15"])
+    assert (plans, [finding.rule for finding in findings]) == ([], ["CR15"])
 
 
 def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
@@ -135,19 +135,19 @@ LONG = "feature/" + "x" * 80
     ],
 )
 def test_labels_hold_no_slash(branch: str, label: str, is_own: bool) -> None:
-    """R15: a label alone may be of every branch that is written so."""
+    """CR15: a label alone may be of every branch that is written so."""
     build = yaml.safe_load(push("a", "1", 1))
     build["metadata"]["labels"][f"{PAC}/branch"] = label
     one_version = VERSIONS.replace(", {name: r1, revision: release-1}", "")
     items = [one_version.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
     answer = run(items, "plan")
     assert any("kind: PullRequestPlan" in item for item in answer.items) is is_own
-    assert bool(answer.messages("R15")) is not is_own
+    assert bool(answer.messages("CR15")) is not is_own
 
 
 @pytest.mark.parametrize("annotation", [f"{PAC}/source-branch", "build.appstudio.redhat.com/target_branch"])
 def test_annotations_before_labels(annotation: str) -> None:
-    """R15: these have the name of the branch as it is."""
+    """CR15: these have the name of the branch as it is."""
     value = yaml.safe_load(push("a", "1", 1))
     value["metadata"]["labels"][f"{PAC}/branch"] = "release-1.0"
     value["metadata"]["annotations"][annotation] = "release/1.0"
@@ -158,7 +158,7 @@ def test_annotations_before_labels(annotation: str) -> None:
 
 @pytest.mark.parametrize("branch", ["", "main"])
 def test_the_branch_is_not_told_on_both_sides(branch: str) -> None:
-    """R15: who does not say its branch is of every one."""
+    """CR15: who does not say its branch is of every one."""
     state = parent()
     state.push("parent", "1")
     for_branch(state, "")
@@ -205,7 +205,7 @@ spec:
 
 
 def test_of_several_versions_the_first_is_promoted() -> None:
-    """R15: as resources, in plan and in simulate; a child without versions depends on the first."""
+    """CR15: as resources, in plan and in simulate; a child without versions depends on the first."""
     items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
     (plan,) = (yaml.safe_load(item) for item in run(items, "plan").items if "kind: PullRequestPlan" in item)
     assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]
@@ -214,7 +214,7 @@ def test_of_several_versions_the_first_is_promoted() -> None:
 
 
 def test_a_push_to_another_branch_leaves_what_the_component_says() -> None:
-    """R15: nothing of it is written back."""
+    """CR15: nothing of it is written back."""
     promoted = VERSIONS + f"status: {{lastPromotedImage: 'quay.io/acme/parent:v1@{digest('0')}'}}\n"
     assert run([promoted, CHILD, push("b", "1", 2, branch="release-1")], "simulate").items[0] == promoted
 
@@ -253,7 +253,7 @@ def test_a_revision_may_be_a_whole_ref() -> None:
     ],
 )
 def test_a_revision_may_be_no_branch(revision: str, branch: str) -> None:
-    """R15: what is not of one branch is of every one."""
+    """CR15: what is not of one branch is of every one."""
     written = VERSIONS.replace("refs/heads/main", f"'{revision}'")
     assert read_component(yaml.safe_load(written)).branch == branch
     plans = [item for item in run([written, CHILD, push("a", "1", 1, branch="main")], "plan").items if "Plan\n" in item]

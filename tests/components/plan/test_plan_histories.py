@@ -27,7 +27,7 @@ def two_in_one_repository() -> Observations:
 
 
 def test_a_pull_request_is_of_what_it_was_built_as() -> None:
-    """R30, R31: what one of two Components of a repository was never built from keeps nothing waiting."""
+    """CR30, CR31: what one of two Components of a repository was never built from keeps nothing waiting."""
     state = two_in_one_repository()
     state.open("op", "f/1")
     state.build("a", "1", 1)
@@ -41,7 +41,7 @@ def test_a_pull_request_is_of_what_it_was_built_as() -> None:
 
 
 def test_other_components_of_the_repository_bring_nothing() -> None:
-    """R32: builds of other pushes do not count as the build of a merge."""
+    """CR32: builds of other pushes do not count as the build of a merge."""
     state = two_in_one_repository()
     state.open("op", "f", ["a/x"])
     state.build("a", "1", 1)
@@ -56,7 +56,7 @@ def test_other_components_of_the_repository_bring_nothing() -> None:
 
 
 def test_builds_that_queue() -> None:
-    """R30, I10: the build of an earlier merge holds no later one, whenever it starts."""
+    """CR30, I10: the build of an earlier merge holds no later one, whenever it starts."""
     state = parent()
     for number in (1, 2):
         state.open("parent", f"f{number}")
@@ -83,7 +83,7 @@ def another_group(state: Observations) -> None:
 
 
 def test_s8_and_another_group_comes_between() -> None:
-    """R34: what was merged too early is brought all the same."""
+    """CR34: what was merged too early is brought all the same."""
     state = started()
     state.merged("child", 1, "d")
     state.step()
@@ -93,7 +93,7 @@ def test_s8_and_another_group_comes_between() -> None:
 
 
 def test_s8_the_last_merge_counts() -> None:
-    """R34: not the last pull request."""
+    """CR34: not the last pull request."""
     state = started()
     another_group(state)
     state.merged("child", 1, "f")
@@ -105,7 +105,7 @@ def test_s8_the_last_merge_counts() -> None:
 
 
 def test_a_merge_is_built_again() -> None:
-    """I12, R21: for a new base image, say; the group of the merge is over, so it is nobody's."""
+    """I12, CR21: for a new base image, say; the group of the merge is over, so it is nobody's."""
     state = started()
     state.merged("parent", 1, "9")
     state.step()
@@ -118,7 +118,7 @@ def test_a_merge_is_built_again() -> None:
 
 
 def test_what_we_closed_was_not_closed_by_hand() -> None:
-    """C12, R34: after another group brought it, a new build of the merge is brought, too."""
+    """C12, CR34: after another group brought it, a new build of the merge is brought, too."""
     state = started()
     state.open("parent", "other")
     state.build("parent", "2", 2)
@@ -133,7 +133,7 @@ def test_what_we_closed_was_not_closed_by_hand() -> None:
 
 
 def test_kept_digests_keep_it_a_draft() -> None:
-    """R30: with onClosed: keep, one image that expires is enough."""
+    """CR30: with onClosed: keep, one image that expires is enough."""
     state = operator("op1", "op2")
     state.choices = PlanChoices(on_closed="keep")
     for name, letter in (("op1", "1"), ("op2", "2")):
@@ -149,7 +149,7 @@ def test_kept_digests_keep_it_a_draft() -> None:
 
 
 def test_the_build_of_a_push_is_gone() -> None:
-    """I12, R6: the Component still tells of it."""
+    """I12, CR6: the Component still tells of it."""
     state = parent()
     state.push("parent", "1")
     state.step()
@@ -157,11 +157,11 @@ def test_the_build_of_a_push_is_gone() -> None:
         state.components["parent"], digest=digest("1"), commit=state.builds[-1].revision
     )
     state.builds.clear()
-    assert state.step() == (["component-update-parent/child ready parent=1 []"], "R22")
+    assert state.step() == (["component-update-parent/child ready parent=1 []"], "CR22")
 
 
 def test_planned_ones_do_not_wait_for_each_other() -> None:
-    """R20, R30: what is built beside another dependant's digests is no news."""
+    """CR20, CR30: what is built beside another dependant's digests is no news."""
     state = Observations()
     state.component("controller", repository="op", context=".")
     for name in ("bundle", "catalog"):
@@ -197,7 +197,7 @@ def test_suffixes_of_several_branches() -> None:
 
 
 def test_a_push_of_what_nobody_observed_is_told() -> None:
-    """C3, R21."""
+    """C3, CR21."""
     state = parent()
     state.push("parent", "1", 7)
-    assert state.step() == ([], "R21")
+    assert state.step() == ([], "CR21")

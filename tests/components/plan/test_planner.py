@@ -1,7 +1,7 @@
 """Plans for the specification's scenarios, step by step: what is observed in, pull requests and findings out.
 
 A plan is a line: its branch, draft or ready, `component=digest`, the actions in brackets, and what it waits for. A
-digest is one letter. S1, R19, I10 are the scenarios, requirements and readings of docs/components.md.
+digest is one letter. S1, CR19, I10 are the scenarios, requirements and readings of docs/components.md.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from krm_merge.components.plan.model import PlanChoices
 
 
 def test_s1_common_parent_image() -> None:
-    """R19 to R23, R26, R27, R30, I10."""
+    """CR19 to CR23, CR26, CR27, CR30, I10."""
     state = parent()
     state.open("parent", "update-2023-06-07")
     assert state.step() == ([], "")  # 1: no build yet
     state.build("parent", "1", 1)
     branch = "update-2023-06-07/child"
-    assert state.step() == ([f"{branch} draft parent=1 [create] until parent#1 merged"], "R21 R27")  # 2
+    assert state.step() == ([f"{branch} draft parent=1 [create] until parent#1 merged"], "CR21 CR27")  # 2
     plan = only(state)
     assert (plan.group, plan.base, plan.target.key) == ("update-2023-06-07", "main", key("child"))
     assert "acme/parent#1 (open)" in plan.description
@@ -33,9 +33,9 @@ def test_s1_common_parent_image() -> None:
     assert plan.digests[0].repositories == ("quay.io/acme/parent",)
     state.build("child", "d", 1)
     same = f"{branch} draft parent=1 [] until parent#1 merged"
-    assert state.step() == ([same], "R22 R27")  # 3
+    assert state.step() == ([same], "CR22 CR27")  # 3
     state.builds.append(state.builds[-1])
-    assert state.step() == ([same], "R22 R27")  # 4: delivered again
+    assert state.step() == ([same], "CR22 CR27")  # 4: delivered again
     state.commit("parent", 1)
     state.build("parent", "2", 1)
     assert state.step()[0] == [f"{branch} draft parent=2 [addCommit describe] until parent#1 merged"]  # 5
@@ -46,14 +46,14 @@ def test_s1_common_parent_image() -> None:
     assert state.step()[0] == [f"{branch} draft parent=2 [rebase describe] until parent#1 mergeBuild"]  # 7'
     assert "acme/parent#1 (waiting): merged, its build is not finished" in only(state).description
     state.push("parent", "8", 1)
-    assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "R22 R30")  # 7
+    assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "CR22 CR30")  # 7
     assert len(state.pulls) == 2
     state.merged("child", 1, "e")
     assert state.step() == ([], "")  # 8
 
 
 def test_s2_operator_in_many_repositories() -> None:
-    """R20, R22, R30, R31, I11: one pull request for the group; it waits for those that triggered it, and only those."""
+    """CR20, CR22, CR30, CR31, I11: one pull request for the group; it waits for those that triggered it alone."""
     state = operator("op1", "op2", "op3", "op4")
     state.open("op1", "feature-1234")
     state.build("op1", "1", 1)
@@ -81,19 +81,19 @@ def test_s2_operator_in_many_repositories() -> None:
 
 
 def test_s2_different_branches() -> None:
-    """R32: as many pull requests as groups; each has the digests of its group."""
+    """CR32: as many pull requests as groups; each has the digests of its group."""
     state = operator("op1", "op2", "op3")
     for at, name in enumerate(("op1", "op2", "op3"), 1):
         state.open(name, f"f{at}/{name}")
         state.build(name, str(at), 1)
     plans, rules = state.step()  # 6
     assert plans == [f"f{at}/bundle draft op{at}={at} [create] until op{at}#1 merged" for at in (1, 2, 3)]
-    assert rules == "R21 R21 R21 R27 R27 R27"
+    assert rules == "CR21 CR21 CR21 CR27 CR27 CR27"
 
 
 @pytest.mark.parametrize("observed", [True, False], ids=["a branch", "a pull request"])
 def test_s2_the_branch_is_in_the_way(observed: bool) -> None:
-    """I5, R26: the other spelling is reported, and is in the same group."""
+    """I5, CR26: the other spelling is reported, and is in the same group."""
     state = operator("op1")
     if observed:
         state.open("bundle", "unrelated", branches=["main", "feature-1234"])
@@ -102,7 +102,7 @@ def test_s2_the_branch_is_in_the_way(observed: bool) -> None:
     state.open("op1", "feature-1234")
     state.build("op1", "1", 1)
     expected = ["feature-1234@bundle draft op1=1 [create] until op1#1 merged"]
-    assert state.step() == (expected, "I5 R21 R27")  # 7
+    assert state.step() == (expected, "CR21 CR27 I5")  # 7
     assert only(state).group == "feature-1234"
     state.commit("op1", 1)
     state.build("op1", "2", 1)
@@ -110,12 +110,12 @@ def test_s2_the_branch_is_in_the_way(observed: bool) -> None:
 
 
 def test_s3_operator_in_one_repository() -> None:
-    """R28, R29, R30, I5: what is changed in the bundle is copied; exactly these paths, and only while it is open."""
+    """CR28, CR29, CR30, I5: what is changed in the bundle is copied; exactly these paths, and only while it is open."""
     state = monorepo()
     state.open("op", "new-feature", ["controller/x.go", "bundlers/x", "README.md"])
     state.build("controller", "1", 1)
     expected = ["new-feature@bundle draft controller=1 [create] until controller#1 merged"]
-    assert state.step() == (expected, "I5 R21 R27")  # 1
+    assert state.step() == (expected, "CR21 CR27 I5")  # 1
     assert only(state).synthetic == ()
     paths = ("bundle/added", "bundle/changed", "bundle/removed")
     state.commit("op", 1, changed=("controller/x.go", *reversed(paths)))
@@ -137,15 +137,15 @@ def test_s3_operator_in_one_repository() -> None:
 
 
 def test_s3_unknown_changes_are_told() -> None:
-    """R28: what was not observed may be missing from the branch."""
+    """CR28: what was not observed may be missing from the branch."""
     state = monorepo()
     state.open("op", "new-feature", None)
     state.build("controller", "1", 1)
-    assert state.step()[1] == "I5 R21 R27 R28"
+    assert state.step()[1] == "CR21 CR27 CR28 I5"
 
 
 def test_s4_groups_without_edges() -> None:
-    """R10, R11: groups alone plan nothing."""
+    """CR10, CR11: groups alone plan nothing."""
     state = Observations()
     for name, app in (("a", "app"), ("b", "app"), ("other", "app2")):
         state.component(name, app=app)
@@ -155,7 +155,7 @@ def test_s4_groups_without_edges() -> None:
 
 
 def test_s4_groups_end_with_the_application() -> None:
-    """R4, R10: an edge to another Application's Component has no effect."""
+    """CR4, CR10: an edge to another Application's Component has no effect."""
     state = Observations()
     state.component("parent", app="other")
     state.component("child", "parent")
@@ -176,7 +176,7 @@ def diamond() -> Observations:
 
 
 def test_s5_diamond() -> None:
-    """R20, R30, R31, I4: one pull request below two; the bundle is a draft until all before it are merged."""
+    """CR20, CR30, CR31, I4: one pull request below two; the bundle is a draft until all before it are merged."""
     state = diamond()
     waits = "draft base=1 [create] until base#1 merged"
     assert state.step()[0] == [f"u/op1 {waits}", f"u/op2 {waits}"]
@@ -196,7 +196,7 @@ def test_s5_diamond() -> None:
 
 
 def test_s5_a_merge_starts_no_second_round() -> None:
-    """R20, R32: at the end of a chain every dependant had one pull request."""
+    """CR20, CR32: at the end of a chain every dependant had one pull request."""
     state = Observations()
     names = ["a", "b", "c", "d"]
     for name, before in zip(names, ["", *names], strict=False):
@@ -213,7 +213,7 @@ def test_s5_a_merge_starts_no_second_round() -> None:
 
 
 def test_s6_updated() -> None:
-    """R22, R23: a commit is described when it is there, its digest added when it is built; the same one is not."""
+    """CR22, CR23: a commit is described when it is there, its digest added when it is built; the same one is not."""
     state = started()
     state.commit("parent", 1)
     assert state.step()[0] == ["up/child draft parent=1 [describe] until parent#1 merged"]
@@ -225,7 +225,7 @@ def test_s6_updated() -> None:
 
 
 def test_s7_closed() -> None:
-    """R30: the last one closed closes what it triggered."""
+    """CR30: the last one closed closes what it triggered."""
     state = started()
     state.close("parent", 1)
     assert state.step() == (["up/child closed  [close]"], "S7")
@@ -233,7 +233,7 @@ def test_s7_closed() -> None:
 
 
 def test_s7_one_of_two_is_closed() -> None:
-    """R30: its digest is reset to the promoted one."""
+    """CR30: its digest is reset to the promoted one."""
     state = operator("op1", "op2")
     for name, letter in (("op1", "1"), ("op2", "2")):
         state.open(name, "f")
@@ -264,17 +264,17 @@ def test_s7_reopened_before_it_was_carried_out() -> None:
 def early() -> Observations:
     state = started()
     state.merged("child", 1, "d")
-    assert state.step() == ([], "R34")
+    assert state.step() == ([], "CR34")
     return state
 
 
 def test_s8_merged_first() -> None:
-    """R34: it is reported; a later merge gets a new pull request, which is not a draft."""
+    """CR34: it is reported; a later merge gets a new pull request, which is not a draft."""
     state = early()
     _, (told,) = state.plan()
     assert "child#1 was merged out of order, before parent#1: main now names images of pull requests" in told.message
     state.merge("parent", 1)
-    assert state.step() == ([], "R34")
+    assert state.step() == ([], "CR34")
     state.push("parent", "9", 1)
     assert state.step()[0] == ["up/child ready parent=9 [create]"]
     assert ("child", 2) in state.pulls
@@ -283,7 +283,7 @@ def test_s8_merged_first() -> None:
 
 
 def test_s8_and_the_other_is_closed() -> None:
-    """R34: back to the promoted digest, which is mended once."""
+    """CR34: back to the promoted digest, which is mended once."""
     state = early()
     state.close("parent", 1)
     assert state.step()[0] == ["up/child ready parent=0 [create]"]
@@ -292,18 +292,18 @@ def test_s8_and_the_other_is_closed() -> None:
 
 
 def test_s8_and_the_other_goes_on() -> None:
-    """R21, R34: another build of it gets another draft."""
+    """CR21, CR34: another build of it gets another draft."""
     state = early()
     state.commit("parent", 1)
     state.build("parent", "2", 1)
-    assert state.step() == (["up/child draft parent=2 [create] until parent#1 merged"], "R21 R27 R34")
+    assert state.step() == (["up/child draft parent=2 [create] until parent#1 merged"], "CR21 CR27 CR34")
 
 
 def test_s9_edges_taken_out() -> None:
-    """R6: an open pull request is reported, not closed."""
+    """CR6: an open pull request is reported, not closed."""
     state = started()
     state.component("child", at="c")
-    assert state.step() == ([], "R6")
+    assert state.step() == ([], "CR6")
     assert state.pulls["child", 1].state == "open"
 
 
@@ -312,7 +312,7 @@ def test_i12_pushes() -> None:
     state = parent()
     state.push("parent", "1")
     branch = "component-update-parent/child"
-    assert state.step() == ([f"{branch} ready parent=1 [create]"], "R21")
+    assert state.step() == ([f"{branch} ready parent=1 [create]"], "CR21")
     state.push("parent", "2")
     assert state.step()[0] == [f"{branch} ready parent=2 [addCommit describe]"]
     state.merged("child", 1, "d")
@@ -347,7 +347,7 @@ def settle(state: Observations) -> None:
 @given(EVENTS)
 def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
     """A plan follows from what is observed alone; carried out, nothing is left to do, and once all that is ready is
-    merged nothing is ready any more (R22, R23, R30)."""
+    merged nothing is ready any more (CR22, CR23, CR30)."""
     state = diamond()
     state.component("shared", "base", repository="base", context="shared")
     names = ["base", "op1", "op2", "bundle"]

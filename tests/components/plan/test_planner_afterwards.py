@@ -22,7 +22,7 @@ def branch_is_used_again(state: Observations) -> None:
     state.merged("child", 1, "d")
     number = state.open("parent", "up")
     state.build("parent", "2", number)
-    assert state.step() == (["up/child draft parent=2 [create] until parent#2 merged"], "R21 R27")
+    assert state.step() == (["up/child draft parent=2 [create] until parent#2 merged"], "CR21 CR27")
 
 
 def closed_by_us(state: Observations) -> None:
@@ -58,7 +58,7 @@ def pushes_go_on_with_a_merge(state: Observations) -> None:
     number = state.open("parent", "other")
     state.build("parent", "3", number)
     state.merged("parent", number, "4")
-    assert "R6" not in state.step()[1]
+    assert "CR6" not in state.step()[1]
 
 
 def merged_without_a_number(state: Observations) -> None:
@@ -147,7 +147,7 @@ def another_group_brought_it(state: Observations) -> None:
     ]
     state.edit("child", 1, user_commits=False)
     state.merged("child", 2, "d")
-    assert state.step() == (["up/child closed  [close]"], "R22")
+    assert state.step() == (["up/child closed  [close]"], "CR22")
     assert "Closed: child#2 has all of its digests." in state.pulls["child", 1].description
     assert state.step() == ([], "")
 
@@ -199,7 +199,7 @@ def one_is_built_as_two(state: Observations) -> None:
     state.component("child", "parent", "second", at="c")
     state.build("second", "2", 1)
     assert "up/child draft parent=1,second=2" in state.step()[0][0]
-    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "R27"]
+    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "CR27"]
     assert message.count("parent#1 is merged") == 1
     state.merged("parent", 1, "8")
     state.step()
@@ -212,7 +212,7 @@ def one_is_built_as_two(state: Observations) -> None:
 def a_head_that_nobody_observed(state: Observations) -> None:
     state.component("near", "parent", repository="parent", context="near")
     state.edit("parent", 1, head="", changed=("near/x",))
-    assert "R28" in {finding.rule for finding in state.plan()[1]}
+    assert "CR28" in {finding.rule for finding in state.plan()[1]}
     assert not any(plan.synthetic for plan in state.plan()[0])
 
 
@@ -225,17 +225,17 @@ def the_name_of_a_dependency_separates_nothing(state: Observations) -> None:
 def builds_of_what_nobody_observed(state: Observations) -> None:
     del state.pulls["parent", 1]
     state.builds = [replace(build, pull_request=7) for build in state.builds]
-    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "R21"]
+    (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "CR21"]
     assert message.startswith("team/parent: builds of #7 trigger nothing: there is no PullRequest of that number")
 
 
 def closed_by_hand_before_the_merge(state: Observations) -> None:
     state.close("child", 1)
     state.merged("parent", 1, "9")
-    assert state.step() == ([], "R34")
+    assert state.step() == ([], "CR34")
     number = state.open("parent", "other")
     state.merged("parent", number, "a")
-    assert state.step() == (["other/child ready parent=a [create]"], "R21 R30")
+    assert state.step() == (["other/child ready parent=a [create]"], "CR21 CR30")
 
 
 def reopened_after_its_end(state: Observations) -> None:
@@ -278,37 +278,37 @@ def a_later_push_contains_it(state: Observations) -> None:
 
 # What is played, and the rule.
 PLAYS: list[tuple[Callable[[Observations], None], str]] = [
-    (branch_is_used_again, "R34: nothing is out of order where a branch is used again"),
+    (branch_is_used_again, "CR34: nothing is out of order where a branch is used again"),
     (closed_by_us, "S7: what we closed is not closed by hand"),
-    (branch_is_used_again_after_it_was_closed, "R21: what never triggered the closed one gets another"),
-    (one_dependency_is_deleted, "R5: its digest is taken out of the branch"),
-    (pushes_go_on_with_a_merge, "I12, R6: a pull request for pushes is not orphaned by a merge"),
-    (merged_without_a_number, "R20, R30: a push is of a merge also where only its commit says so"),
+    (branch_is_used_again_after_it_was_closed, "CR21: what never triggered the closed one gets another"),
+    (one_dependency_is_deleted, "CR5: its digest is taken out of the branch"),
+    (pushes_go_on_with_a_merge, "I12, CR6: a pull request for pushes is not orphaned by a merge"),
+    (merged_without_a_number, "CR20, CR30: a push is of a merge also where only its commit says so"),
     (observed_twice, "a late observation does not undo a merge"),
-    (kept_stays_a_draft, "R30, C3: what stays a draft is not told to leave it"),
+    (kept_stays_a_draft, "CR30, C3: what stays a draft is not told to leave it"),
     (closing_opens_nothing, "S7: nothing is opened for what the same plan closes"),
     (two_share_a_branch, "I17: two dependants on one branch do not undo each other's work"),
     (a_branch_ends_as_ours, "C3: an omission is told"),
-    (a_later_push_contains_it, "R30, I10: a later push brings what an earlier one failed to"),
+    (a_later_push_contains_it, "CR30, I10: a later push brings what an earlier one failed to"),
     (those_of_a_chain_share_none, "I17: one branch cannot be on both sides of a merge"),
-    (two_namespaces_build_one_repository, "R4, I17: their pull requests are told apart"),
-    (old_groups_stay_done, "R21: what is merged is not opened again for newer digests"),
-    (what_was_taken_back_stays_so, "R34: and is not taken back again"),
-    (another_group_brought_it, "R22: what another pull request brought is closed"),
-    (with_commits_of_people_it_stays, "R22: but not with commits of people"),
-    (builds_are_not_kept, "R21, R30: then the description and the Component tell of them"),
-    (what_was_built_once_stays_so, "R30: it does not become a draft when the build is gone"),
-    (a_later_push_is_known_by_its_time, "R30, I10: also where the build of the merge is gone"),
-    (one_is_built_as_two, "R27, C3: told once"),
-    (a_head_that_nobody_observed, "R28: what cannot be copied is told"),
+    (two_namespaces_build_one_repository, "CR4, I17: their pull requests are told apart"),
+    (old_groups_stay_done, "CR21: what is merged is not opened again for newer digests"),
+    (what_was_taken_back_stays_so, "CR34: and is not taken back again"),
+    (another_group_brought_it, "CR22: what another pull request brought is closed"),
+    (with_commits_of_people_it_stays, "CR22: but not with commits of people"),
+    (builds_are_not_kept, "CR21, CR30: then the description and the Component tell of them"),
+    (what_was_built_once_stays_so, "CR30: it does not become a draft when the build is gone"),
+    (a_later_push_is_known_by_its_time, "CR30, I10: also where the build of the merge is gone"),
+    (one_is_built_as_two, "CR27, C3: told once"),
+    (a_head_that_nobody_observed, "CR28: what cannot be copied is told"),
     (the_name_of_a_dependency_separates_nothing, "C2: only dependants have branches"),
-    (builds_of_what_nobody_observed, "C3, R21: that is told"),
-    (closed_by_hand_before_the_merge, "R34: it stays closed, and other groups go on"),
-    (reopened_after_its_end, "S7, R21: what is reopened triggers again"),
+    (builds_of_what_nobody_observed, "C3, CR21: that is told"),
+    (closed_by_hand_before_the_merge, "CR34: it stays closed, and other groups go on"),
+    (reopened_after_its_end, "S7, CR21: what is reopened triggers again"),
 ]
 
 
 @pytest.mark.parametrize("play", [pytest.param(play, id=f"{play.__name__}: {rule}") for play, rule in PLAYS])
 def test_afterwards(play: Callable[[Observations], None]) -> None:
-    """C3, C9, I6, I10, I12, I17, R5, R20 to R22, R30, R34, S7: what each row names, after `started`."""
+    """C3, C9, I6, I10, I12, I17, CR5, CR20 to CR22, CR30, CR34, S7: what each row names, after `started`."""
     play(started())

@@ -16,25 +16,25 @@ from krm_merge.components.plan.model import PlanChoices, parse_description
 
 @pytest.mark.parametrize("outcome", ["failed", "running"])
 def test_r19_only_success_counts(outcome: str) -> None:
-    """R19, C3: nothing is planned, and the reason is reported."""
+    """CR19, C3: nothing is planned, and the reason is reported."""
     state = parent()
     state.open("parent", "up")
     state.build("parent", "1", 1, outcome=outcome)  # type: ignore[arg-type]
-    assert state.step() == ([], "R19")
+    assert state.step() == ([], "CR19")
 
 
 def test_r19_without_a_digest() -> None:
-    """R19: a build that names no image triggers nothing."""
+    """CR19: a build that names no image triggers nothing."""
     state = parent()
     state.open("parent", "up")
     state.build("parent", "", 1)
-    assert state.step() == ([], "R19")
+    assert state.step() == ([], "CR19")
     (finding,) = state.plan()[1]
     assert finding.message.endswith("the build parent-2 of team/parent has no digest as its result IMAGE_DIGEST")
 
 
 def test_r19_a_merge_queue_promotes_nothing() -> None:
-    """R19, R30: what may be merged is not merged."""
+    """CR19, CR30: what may be merged is not merged."""
     state = started()
     state.merge("parent", 1)
     state.build("parent", "5", 1, event="merge_queue")
@@ -42,7 +42,7 @@ def test_r19_a_merge_queue_promotes_nothing() -> None:
 
 
 def test_r20_direct_dependants_only() -> None:
-    """R20: each of them, and none behind them before it is built."""
+    """CR20: each of them, and none behind them before it is built."""
     state = Observations()
     state.component("base")
     state.component("a", "base")
@@ -55,7 +55,7 @@ def test_r20_direct_dependants_only() -> None:
 
 
 def test_r21_what_it_carries() -> None:
-    """R21: branch with the same prefix, in the repository of the dependant; the image is named with its digest."""
+    """CR21: branch with the same prefix, in the repository of the dependant; the image is named with its digest."""
     state = started("fix/one")
     plan = only(state)
     assert plan.target.repository == state.url("child")
@@ -64,17 +64,17 @@ def test_r21_what_it_carries() -> None:
 
 
 def test_r21_what_is_done_is_not_repeated() -> None:
-    """R21, R30: of groups that were merged before anything was opened, the newest has the digest."""
+    """CR21, CR30: of groups that were merged before anything was opened, the newest has the digest."""
     state = parent()
     for number, letter in ((1, "1"), (2, "2")):
         state.open("parent", f"f{number}")
         state.build("parent", letter, number)
         state.merged("parent", number, str(number + 5))
-    assert state.step() == (["f2/child ready parent=7 [create]"], "R21 R30")
+    assert state.step() == (["f2/child ready parent=7 [create]"], "CR21 CR30")
 
 
 def test_r22_one_pull_request() -> None:
-    """R22: however often it is built."""
+    """CR22: however often it is built."""
     state = started()
     for letter in "2345":
         state.build("parent", letter, 1)
@@ -84,14 +84,14 @@ def test_r22_one_pull_request() -> None:
 
 
 def test_r23_a_merge_updates_it() -> None:
-    """R23: on the way over merged to built it is described and rebased."""
+    """CR23: on the way over merged to built it is described and rebased."""
     state = started()
     state.merged("parent", 1, "9")
     assert state.step()[0] == ["up/child ready parent=9 [addCommit rebase describe undraft]"]
 
 
 def test_r23_text_of_people_stays() -> None:
-    """R23: only the block is exchanged."""
+    """CR23: only the block is exchanged."""
     state = started()
     state.edit("child", 1, description=f"Hello.\n{state.pulls['child', 1].description}Bye.\n")
     state.build("parent", "2", 1)
@@ -106,14 +106,14 @@ def test_r23_text_of_people_stays() -> None:
 
 
 def test_r26_its_group() -> None:
-    """R26: what it is built into is in the group of what triggered it."""
+    """CR26: what it is built into is in the group of what triggered it."""
     state = started("feature/x")
     branches = BranchNames(dependants={"parent", "child"})
     assert branches.group(state.pulls["child", 1].source_branch) == "feature" == only(state).group
 
 
 def test_r27_draft_with_a_reference() -> None:
-    """R27; and made a draft again where a person undrafted it."""
+    """CR27; and made a draft again where a person undrafted it."""
     state = started()
     pull = state.pulls["child", 1]
     assert pull.draft
@@ -123,7 +123,7 @@ def test_r27_draft_with_a_reference() -> None:
 
 
 def test_r28_of_another_repository_nothing_is_copied() -> None:
-    """R28: paths of another repository are none of the dependant's."""
+    """CR28: paths of another repository are none of the dependant's."""
     state = parent()
     state.open("parent", "up", ["Dockerfile"])
     state.build("parent", "1", 1)
@@ -140,7 +140,7 @@ def test_r28_of_another_repository_nothing_is_copied() -> None:
     ],
 )
 def test_r28_the_paths(changed: list[str], paths: tuple[str, ...]) -> None:
-    """R28: exactly those in the directory; a part of a name is another directory."""
+    """CR28: exactly those in the directory; a part of a name is another directory."""
     state = monorepo()
     state.open("op", "new-feature", changed)
     state.build("controller", "1", 1)
@@ -148,7 +148,7 @@ def test_r28_the_paths(changed: list[str], paths: tuple[str, ...]) -> None:
 
 
 def test_r28_one_copy_for_two_dependencies() -> None:
-    """R28, R31: a pull request that both are built of is copied once."""
+    """CR28, CR31: a pull request that both are built of is copied once."""
     state = Observations()
     for name in ("a", "b"):
         state.component(name, repository="op", context=name)
@@ -162,7 +162,7 @@ def test_r28_one_copy_for_two_dependencies() -> None:
 
 
 def test_r29_digest_on_top() -> None:
-    """R29: the digest is the last commit of the resource."""
+    """CR29: the digest is the last commit of the resource."""
     pull = (
         "apiVersion: components.krm-merge.dev/v1alpha1\nkind: PullRequest\nmetadata: {name: p, namespace: team}\n"
         "spec: {repository: https://forge.example/acme/op, number: 1, sourceBranch: f, targetBranch: main}\n"
@@ -199,7 +199,7 @@ def build_yaml(name: str) -> str:
 
 @pytest.mark.parametrize("order", list(permutations(["merge op1", "merge op2", "build op1", "build op2"])))
 def test_r30_whatever_comes_first(order: tuple[str, ...]) -> None:
-    """R30, I10: ready after the last merge and its build, not before."""
+    """CR30, I10: ready after the last merge and its build, not before."""
     state = operator("op1", "op2")
     for name in ("op1", "op2"):
         state.open(name, "f")
@@ -215,7 +215,7 @@ def test_r30_whatever_comes_first(order: tuple[str, ...]) -> None:
 
 
 def test_r31_two_of_one_repository() -> None:
-    """R31: of two pull requests to one dependency the newest build counts; both are waited for."""
+    """CR31: of two pull requests to one dependency the newest build counts; both are waited for."""
     state = parent()
     for number, letter in ((1, "1"), (2, "2")):
         state.open("parent", f"f/{number}")
@@ -253,7 +253,7 @@ def test_i13_a_quoted_block_plans_nothing() -> None:
 
 
 def test_r32_groups_do_not_mix() -> None:
-    """R32: a pull request of one group does not name the triggers of another."""
+    """CR32: a pull request of one group does not name the triggers of another."""
     state = operator("op1", "op2")
     for name, branch in (("op1", "x"), ("op2", "x"), ("op1", "y"), ("op2", "y")):
         number = state.open(name, branch)
@@ -272,7 +272,7 @@ def only_digests(state: Observations) -> dict[str, set[str]]:
 
 
 def test_r33_others_are_left_alone() -> None:
-    """R33: pull requests of other programs on our branch names, without our words, are none of ours."""
+    """CR33: pull requests of other programs on our branch names, without our words, are none of ours."""
     state = parent()
     state.open("child", "up/child")
     state.edit("child", 1, title="Update parent", description="by a program")
@@ -285,21 +285,21 @@ def test_r33_others_are_left_alone() -> None:
 
 
 def test_r34_closed_by_hand() -> None:
-    """R34: it is kept closed and reported; when it is reopened, it is updated again."""
+    """CR34: it is kept closed and reported; when it is reopened, it is updated again."""
     state = started()
     state.close("child", 1)
     state.build("parent", "2", 1)
-    assert state.step() == ([], "R34")
+    assert state.step() == ([], "CR34")
     state.edit("child", 1, state="open")
     assert state.step()[0] == ["up/child draft parent=2 [addCommit describe] until parent#1 merged"]
 
 
 def test_r5_deleted() -> None:
-    """R5, C9: a dependant's pull requests are closed; one whose dependencies are all deleted, too."""
+    """CR5, C9: a dependant's pull requests are closed; one whose dependencies are all deleted, too."""
     for name in ("child", "parent"):
         state = started()
         state.removed.append(name)
-        assert state.step() == (["up/child closed  [close]"], "R5")
+        assert state.step() == (["up/child closed  [close]"], "CR5")
         assert state.step() == ([], "")
 
 
@@ -321,7 +321,7 @@ def test_suffix_repository() -> None:
 
 
 def test_an_ignored_prefix() -> None:
-    """R22, I6: the pull request is found again."""
+    """CR22, I6: the pull request is found again."""
     state = started()
     number = state.open("parent", "renovate/nginx")
     state.build("parent", "2", number)
@@ -329,7 +329,7 @@ def test_an_ignored_prefix() -> None:
 
 
 def test_only_at_separates() -> None:
-    """R22, C2: the pull request is found again."""
+    """CR22, C2: the pull request is found again."""
     state = started()
     state.choices = PlanChoices(BranchNames(("@",)))
     number = state.open("parent", "other")

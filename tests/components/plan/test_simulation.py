@@ -43,7 +43,7 @@ MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool, bool]
 def test_s12_matrix(
     role: Role, event: BuildEvent, outcome: BuildOutcome, expected: tuple[bool, bool, bool, bool]
 ) -> None:
-    """R14 to R18."""
+    """CR14 to CR18."""
     assert fate(role, event, outcome) == BuildFate(*expected)
 
 
@@ -108,7 +108,7 @@ PARENT = [component("parent"), component("child", "parent", at="c")]
 
 
 def test_s1_a_group_is_tested_as_a_whole() -> None:
-    """R14, R24, R25: the parent alone is not tested; with the child's build both are, and both get the result."""
+    """CR14, CR24, CR25: the parent alone is not tested; with the child's build both are, and both get the result."""
     pulls = [pull_request("parent", 1, "update"), pull_request("child", 2, "update/child")]
     alone = play(PARENT, [build("parent", "1", 1, 1)], pulls[:1])
     assert [(snapshot.type, snapshot.tests, snapshot.reports) for snapshot in alone.snapshots] == [
@@ -123,7 +123,7 @@ def test_s1_a_group_is_tested_as_a_whole() -> None:
 
 
 def test_s1_pushes_are_promoted_and_the_child_released() -> None:
-    """R15, R16, R17: the parent only becomes a candidate; the child is released once its tests have passed."""
+    """CR15, CR16, CR17: the parent only becomes a candidate; the child is released once its tests have passed."""
     pushes = [build("parent", "8", 1, event="push"), build("child", "9", 2, event="push")]
     played = play(PARENT, pushes, [])
     assert {at.name: image[-1] for at, image in played.candidates.items()} == {"parent": "8", "child": "9"}
@@ -157,7 +157,7 @@ def test_s3_a_mix_is_held() -> None:
 
 
 def test_snapshots_do_not_change() -> None:
-    """R15: what is promoted later is in none that was made before, also where only that is known of it."""
+    """CR15: what is promoted later is in none that was made before, also where only that is known of it."""
     builds = [build("parent", "8", 3, event="push"), build("child", "9", 2, event="push")]
     promoted = [component("parent", at="8"), component("child", "parent", at="c")]
     name = "app-20240101-000002-000"
@@ -168,13 +168,13 @@ def test_snapshots_do_not_change() -> None:
 
 
 def test_an_older_push_is_no_candidate() -> None:
-    """R15: whatever order they are seen in."""
+    """CR15: whatever order they are seen in."""
     pushes = [build("parent", "2", 2, event="push"), build("parent", "1", 1, event="push")]
     assert play(PARENT, pushes, []).candidates[key("parent")].endswith(digest("2"))
 
 
 def test_s4_a_group_without_edges() -> None:
-    """R10, R11, R18, R24, R25: two independent Components are tested together; another application's are not."""
+    """CR10, CR11, CR18, CR24, CR25: two independent Components are tested together; another application's are not."""
     components = [component("a"), component("b"), component("other", app="app2")]
     pulls = [
         pull_request("a", 1, "my-feature/x"),
@@ -199,7 +199,7 @@ def test_s5_only_the_end_of_a_chain_is_tested() -> None:
 
 
 def test_i14_a_group_of_dependencies_is_not_tested() -> None:
-    """R14, I14: their snapshot is reported as untested as long as nothing is built that depends on them."""
+    """CR14, I14: their snapshot is reported as untested as long as nothing is built that depends on them."""
     components = [component("a"), component("b"), component("bundle", "a", "b", at="c")]
     pulls = [pull_request("a", 1, "f/x"), pull_request("b", 2, "f/y")]
     builds = [build("a", "1", 1, 1), build("b", "2", 2, 2)]

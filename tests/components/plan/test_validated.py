@@ -74,7 +74,7 @@ status: {headSHA: '1111111111111111111111111111111111111111'}
 
 
 def test_configure_keeps_the_tests_that_somebody_waits_for() -> None:
-    """R14, R16: the dependency is tested, and still not released."""
+    """CR14, CR16: the dependency is tested, and still not released."""
     items = [component("parent", None), component("child", None), SCENARIO, RELEASE]
 
     def tested(mode: str) -> tuple[list[str], str]:

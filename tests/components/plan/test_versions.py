@@ -63,7 +63,7 @@ def test_a_component_of_the_name_of_a_version_is_not_replaced() -> None:
 
 
 def test_configure_knows_the_directories_of_all_versions() -> None:
-    """R12, R13: the deepest directory that holds all, and of each definition that of its version."""
+    """CR12, CR13: the deepest directory that holds all, and of each definition that of its version."""
     about = "apiVersion: pipelinesascode.tekton.dev/v1alpha1\nkind: Repository\nmetadata: {name: p, namespace: team}\n"
     repository = f"{about}spec: {{url: https://github.com/acme/parent}}\n"
     labels = "{build.konflux-ci.dev/component: parent, build.konflux-ci.dev/version: v2}"

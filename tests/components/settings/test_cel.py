@@ -146,13 +146,13 @@ GLOB_GUARDS = [
 
 @pytest.mark.parametrize(("text", "files", "patterns", "expected"), GLOB_GUARDS)
 def test_guards_for_globs(text: str, files: list[str], patterns: list[str], expected: str) -> None:
-    """R12: tests for names and for patterns are one guard, which is exchanged as a whole."""
+    """CR12: tests for names and for patterns are one guard, which is exchanged as a whole."""
     assert add_guard(text, files, patterns) == expected
     assert add_guard(expected, files, patterns) == expected
 
 
 def test_what_is_no_guard_of_ours_stays() -> None:
-    """R12."""
+    """CR12."""
     for test in ("nudged.startsWith('a')", "nudged.matches(body.x)", 'nudged in ["a"] && body.x', 'other in ["a"]'):
         theirs = f"body.a && ( files.all.size() == 0 || files.all.exists(nudged, !({test})) )"
         assert add_guard(theirs, []) == theirs
@@ -214,7 +214,7 @@ RELEASED = [
 
 @pytest.mark.parametrize(("theirs", "expected"), RELEASED)
 def test_expressions_of_releases(theirs: str, expected: str) -> None:
-    """R16, R6: what a person wrote holds besides, and is found again."""
+    """CR16, CR6: what a person wrote holds besides, and is found again."""
     assert release_condition(theirs, ["a", "b"]) == expected
     assert theirs_of(expected) == theirs
     # Of other Components, too, as an earlier run wrote it.
@@ -232,11 +232,11 @@ NOT_OURS = [
 
 @pytest.mark.parametrize("text", NOT_OURS)
 def test_expressions_of_releases_of_others(text: str) -> None:
-    """R16: they are theirs as a whole."""
+    """CR16: they are theirs as a whole."""
     assert theirs_of(text) == text
 
 
 def test_expressions_of_releases_that_cannot_be_read() -> None:
-    """R16."""
+    """CR16."""
     with pytest.raises(CelError):
         release_condition("a) || (b", ["a"])

@@ -67,7 +67,7 @@ SCENARIO_AFTER = replaced(
 )
 
 CASES = [
-    Case("set", [OP1, OP2, BUNDLE], [OP1, derived(OP2_NUDGES, "bundle"), BUNDLE], NUDGES, ["R1"]),
+    Case("set", [OP1, OP2, BUNDLE], [OP1, derived(OP2_NUDGES, "bundle"), BUNDLE], NUDGES, ["CR1"]),
     Case(
         "sorted",
         [OP1, OP2, CATALOG, BUNDLE],
@@ -78,11 +78,11 @@ CASES = [
             BUNDLE,
         ],
         NUDGES,
-        ["R1", "R1"],
+        ["CR1", "CR1"],
     ),
     Case("nothing", [OP1, OP2, BUNDLE, SCENARIO, RELEASE], [OP1, OP2, BUNDLE, SCENARIO, RELEASE], NOTHING),
     Case(
-        "R5: deleted, taken out of all lists",
+        "CR5: deleted, taken out of all lists",
         [
             replaced(OP1, ("    - bundle", "    - old\n    - bundle")),
             OP2.replace("name: op2,", 'name: op2, deletionTimestamp: "2024-01-01T00:00:00Z",'),
@@ -94,14 +94,14 @@ CASES = [
             replaced(BUNDLE, ("    - op2   # second\n", ""), ("    - op1\n", "    - op1\n  depends on:\n    - op1\n")),
         ],
         "{removed: [old], emit: {contexts: false, releasePlans: false, celGuards: false}}",
-        ["R5"] * 7,
+        ["CR5"] * 7,
     ),
     Case(
         "C9: unknown, left",
         [OP1, OP2, replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
         [OP1, derived(OP2_NUDGES, "bundle"), replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
         NUDGES,
-        ["C9", "R1"],
+        ["C9", "CR1"],
     ),
     Case(
         "scenario, release",
@@ -121,7 +121,7 @@ CASES = [
             ),
         ],
         "{emit: {celGuards: false}}",
-        ["R14", "R16"],
+        ["CR14", "CR16"],
     ),
     Case(
         "repository, pipeline",
@@ -136,14 +136,14 @@ CASES = [
                 (CEL, f"{CEL}      && ( {OP2_FILES} )\n"),
             ),
         ],
-        told=["R12", "R13"],
+        told=["CR12", "CR13"],
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_written(case: Case) -> None:
-    """R5, R13, R14, C1, C8, C9: exactly this; all other bytes stay, and a second run changes nothing."""
+    """CR5, CR13, CR14, C1, C8, C9: exactly this; all other bytes stay, and a second run changes nothing."""
     answer = expect(case.before, case.config)
     assert answer.items == case.after
     assert answer.rules() == case.told
@@ -153,23 +153,23 @@ def test_written(case: Case) -> None:
 
 
 def test_r6_the_last_edge_is_taken_out() -> None:
-    """R6: without dependsOn the derived nudges are removed; a nudge that a person wrote declares an edge."""
+    """CR6: without dependsOn the derived nudges are removed; a nudge that a person wrote declares an edge."""
     before = [OP1, OP2, BUNDLE, CATALOG]
     configured = expect(before, NUDGES).items
     assert "- catalog" in configured[0]
     assert "- bundle\n  - catalog" in configured[1]
     only_bundle = expect([*configured[:3], replaced(CATALOG, ("dependsOn", "notDependsOn"))], NUDGES)
     assert only_bundle.items[:2] == [OP1, derived(OP2_NUDGES, '"bundle"')]
-    assert only_bundle.rules() == ["R6", "R6"]
-    assert "op1: spec.build-nudges-ref is now bundle" in only_bundle.messages("R6")[0]
+    assert only_bundle.rules() == ["CR6", "CR6"]
+    assert "op1: spec.build-nudges-ref is now bundle" in only_bundle.messages("CR6")[0]
     none = expect([*only_bundle.items[:2], *(replaced(one, ("dependsOn", "no")) for one in before[2:])], NUDGES)
     assert none.items[:2] == [OP1, OP2]
-    assert none.rules() == ["R6"]
-    assert "op2: spec.build-nudges-ref is now empty" in none.messages("R6")[0]
+    assert none.rules() == ["CR6"]
+    assert "op2: spec.build-nudges-ref is now empty" in none.messages("CR6")[0]
 
 
 def test_what_follows_from_edges_declares_none() -> None:
-    """C1, R6: neither build-nudges-ref nor a NudgeConfig keeps alive an edge that nothing else declares."""
+    """C1, CR6: neither build-nudges-ref nor a NudgeConfig keeps alive an edge that nothing else declares."""
     config = "{emit: {nudgeConfig: true}}"
     before = [OP2, BUNDLE]
     configured = expect(before, config).items
@@ -179,11 +179,11 @@ def test_what_follows_from_edges_declares_none() -> None:
     assert answer.items[0] == OP2
     assert answer.items[2].endswith("spec:\n  nudges: []\n")
     assert DERIVED not in answer.items[2]
-    assert answer.rules() == ["R6", "R6"]
+    assert answer.rules() == ["CR6", "CR6"]
 
 
 def test_nudges_of_a_person_and_of_the_graph() -> None:
-    """R6: who takes a name out of the annotation declares it; what dependsOn still says is derived again."""
+    """CR6: who takes a name out of the annotation declares it; what dependsOn still says is derived again."""
     ours = derived(OP2_NUDGES, "bundle")
     without = replaced(BUNDLE, ("dependsOn", "no"))
     assert expect([ours, without], NUDGES).items[0] == OP2
@@ -196,12 +196,12 @@ def test_nudges_of_a_person_and_of_the_graph() -> None:
 
 
 def test_derived_nudges_of_deleted_ones() -> None:
-    """R5, R6: a deleted Component is taken out of the annotation, too, and nudges nobody."""
+    """CR5, CR6: a deleted Component is taken out of the annotation, too, and nudges nobody."""
     ours = derived(OP2_NUDGES, "bundle")
     config = NUDGES.replace("{emit", "{removed: [bundle], emit")
     answer = expect([ours, BUNDLE], config)
     assert answer.items[0] == OP2
-    assert answer.rules() == ["R5"]
+    assert answer.rules() == ["CR5"]
     assert expect([ours, BUNDLE], config.replace("[bundle]", "[op2]")).items[0] == OP2
     made = expect([OP1, OP2, BUNDLE], "{emit: {nudgeConfig: true}}").items[-1]
     answer = expect([OP1, OP2, BUNDLE, made], "{removed: [op2]}")
@@ -234,13 +234,13 @@ def test_nudge_config() -> None:
     note = f'  annotations:\n    {DERIVED}: "op2>bundle"\nspec:'
     expected = replaced(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
     assert answer.items == [OP1, OP2, BUNDLE, expected]
-    assert answer.rules() == ["R1"]
-    assert "spec.nudges is now op1>bundle, op2>bundle" in answer.messages("R1")[0]
-    # R6: what a person chose for an edge that follows from others stays as long as the edge.
+    assert answer.rules() == ["CR1"]
+    assert "spec.nudges is now op1>bundle, op2>bundle" in answer.messages("CR1")[0]
+    # CR6: what a person chose for an edge that follows from others stays as long as the edge.
     chosen = expected.replace("from: op2\n      to: bundle\n      mode: immediate", MODE)
     assert expect([OP1, OP2, BUNDLE, chosen], config).items[3] == chosen
     again = expect([OP1, OP2, replaced(BUNDLE, ("dependsOn", "no")), chosen], config)
-    assert (again.items[3], again.rules()) == (NUDGE_CONFIG, ["R6"])
+    assert (again.items[3], again.rules()) == (NUDGE_CONFIG, ["CR6"])
     *rest, made = expect([OP1, OP2, BUNDLE], config).items
     assert rest == [OP1, OP2, BUNDLE]
     assert f'{DERIVED}: "op1>bundle,op2>bundle"\n' in made
@@ -274,7 +274,7 @@ def flow_lists_stay() -> None:
 
 
 def annotations_too() -> None:
-    """R5."""
+    """CR5."""
     text = OP2.replace("{name: op2,", "{name: op2, annotations: {components.krm-merge.dev/depends-on: 'gone,op1'},")
     answer = expect([OP1, text], "{removed: [gone]}")
     assert "gone" not in answer.items[1]
@@ -288,7 +288,7 @@ def unknown_nudges_stay() -> None:
 
 
 def nudges_of_other_applications_stay() -> None:
-    """C9, R4: ignored is not taken out."""
+    """C9, CR4: ignored is not taken out."""
     other = replaced(BUNDLE, ("application: app", "application: other"), ("dependsOn", "notDependsOn"))
     assert expect([OP1, other]).items[0] == OP1
 
@@ -301,13 +301,13 @@ def modes_of_nudges_stay() -> None:
 
 
 def the_last_nudge_is_taken_out() -> None:
-    """R5: also of a NudgeConfig."""
+    """CR5: also of a NudgeConfig."""
     config = "{removed: [op1], emit: {nudgeConfig: true}}"
     assert "op1" not in expect([OP1, BUNDLE.replace("dependsOn", "no"), NUDGE_CONFIG], config).items[2]
 
 
 def independent_again() -> None:
-    """R6: an ex-dependency is tested and released as an independent one."""
+    """CR6: an ex-dependency is tested and released as an independent one."""
     restricted = expect([OP1, OP2, BUNDLE, SCENARIO, RELEASE]).items
     op1 = OP1.replace("  build-nudges-ref:   # who is nudged\n    - bundle\n", "")
     free = expect([op1, OP2, BUNDLE.replace("dependsOn", "no"), *restricted[3:]]).items
@@ -316,11 +316,11 @@ def independent_again() -> None:
 
 
 def deleted_elsewhere() -> None:
-    """R4, R5: a Component that is deleted in another namespace says nothing of this one."""
+    """CR4, CR5: a Component that is deleted in another namespace says nothing of this one."""
     gone = OP1.replace("namespace: team", 'namespace: other\n  deletionTimestamp: "2024-01-01T00:00:00Z"')
     answer = expect([gone, BUNDLE])
     assert answer.items[1] == BUNDLE
-    assert answer.messages("R5") == ["Component other/op1: spec.build-nudges-ref is now empty"]
+    assert answer.messages("CR5") == ["Component other/op1: spec.build-nudges-ref is now empty"]
 
 
 EXPECTED: list[Callable[[], None]] = [
@@ -339,5 +339,5 @@ EXPECTED: list[Callable[[], None]] = [
 
 @pytest.mark.parametrize("play", EXPECTED)
 def test_expected(play: Callable[[], None]) -> None:
-    """C8, C9, R4 to R6: what each row says of itself."""
+    """C8, C9, CR4 to CR6: what each row says of itself."""
     play()

@@ -75,7 +75,7 @@ def spec_of(text: str) -> dict[str, object]:
 
 
 def test_scenarios_and_releases_of_a_group_are_about_its_components() -> None:
-    """R14, R16: of a ComponentGroup, not of all Components that name no application."""
+    """CR14, CR16: of a ComponentGroup, not of all Components that name no application."""
     items = [OP1, OP2, BUNDLE, CATALOG, GROUP, of_group(SCENARIO), of_group(RELEASE)]
     answer = expect(items)
     names = [context["name"] for context in spec_of(answer.items[-2])["contexts"]]  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ def test_scenarios_and_releases_of_a_group_are_about_its_components() -> None:
 
 
 def test_groups_in_groups_are_followed() -> None:
-    """C16, R14: by any spelling of their kind, and a circle ends."""
+    """C16, CR14: by any spelling of their kind, and a circle ends."""
     outer = GROUP.replace("name: operator", "name: outer").replace(
         "- name: op1", "- {kind: componentGroup, name: operator}"
     )
@@ -96,7 +96,7 @@ def test_groups_in_groups_are_followed() -> None:
 
 
 def test_groups_that_are_not_in_the_package_are_left() -> None:
-    """C16, R14: and that is reported, for groups in groups, too."""
+    """C16, CR14: and that is reported, for groups in groups, too."""
     items = [OP1, OP2, BUNDLE, of_group(SCENARIO, "unknown"), of_group(RELEASE, "unknown")]
     answer = run(items, "configure")
     assert answer.items[-2:] == items[-2:]
@@ -111,7 +111,7 @@ def test_groups_that_are_not_in_the_package_are_left() -> None:
 
 
 def test_the_promoted_image_of_a_group() -> None:
-    """C16, R15: of a Component without a status and without an application, where the builds are gone."""
+    """C16, CR15: of a Component without a status and without an application, where the builds are gone."""
     parent = "apiVersion: konflux-ci.dev/v1alpha1\nkind: Component\nmetadata: {name: parent, namespace: team}\n"
     parent += "spec: {source: {url: https://forge.example/acme/parent, versions: [{name: main, revision: main}]}}\n"
     child = parent.replace("parent", "child").replace("spec: {", "spec: {dependsOn: [parent], ")
@@ -124,7 +124,7 @@ def test_the_promoted_image_of_a_group() -> None:
 
 
 def test_a_nudge_config_that_is_there_is_kept_up() -> None:
-    """R1: Konflux obeys it alone, so edges go there without being asked for; what was chosen stays."""
+    """CR1: Konflux obeys it alone, so edges go there without being asked for; what was chosen stays."""
     answer = expect([OP1, OP2, BUNDLE, CONFIG])
     nudges = spec_of(answer.items[-1])["nudges"]
     assert nudges == [

@@ -109,12 +109,12 @@ def expression_alone(text: str) -> str:
 
 @pytest.mark.parametrize(("components", "before", "config", "after", "loops"), TRIGGERS)
 def test_expressions(components: list[str], before: str, config: str, after: str, loops: bool) -> None:
-    """R12, R13, C11: as build-service writes it, guarded against loops; a loop that cannot be excluded is reported."""
+    """CR12, CR13, C11: as build-service writes it, guarded against loops; one that cannot be excluded is reported."""
     kind = "pull-request" if "pull_request" in before else "push"
     items = [*components, pipeline("controller", f"'{before}'", kind)]
     answer = expect(items, config or "{}")
     assert expression_alone(answer.items[-1]) == pipeline("controller", f"'{after}'", kind)
-    assert answer.rules("warning") == ["R12"] * loops
+    assert answer.rules("warning") == ["CR12"] * loops
     off = expect(items, "{emit: {celGuards: false}}")
     assert off.items[-1] == items[-1]
 
@@ -138,13 +138,13 @@ def test_build_service_edits_the_files_of_digest_files() -> None:
     assert f"PipelineRun team/controller-on-push: build-service edits {patterns}" in answer.messages("C10")
     again = expect(answer.items)
     assert again.items[-2] == expect(items).items[-2]
-    assert "edits its default files" in again.messages("R6")[0]
+    assert "edits its default files" in again.messages("CR6")[0]
     pulls = expect([*MONO, pipeline("controller", f"'{PULL}'", "pull-request")], config)
     assert "build-nudge-files" not in annotations_of(pulls.items[-1])
 
 
 def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
-    """C10, R6: without digest.files the guard covers what they name; with it they wait in an annotation."""
+    """C10, CR6: without digest.files the guard covers what they name; with it they wait in an annotation."""
     own = pipeline("controller", f"'{OWN}'").replace("spec: {}", f"    {NUDGED}: deploy/.*[.]sh # ours\nspec: {{}}")
     remaining = expect([*MONO, own])
     guarded = annotations_of(remaining.items[-1])
@@ -157,27 +157,27 @@ def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
 
 
 def test_a_guard_is_taken_back() -> None:
-    """R12: a guard that is not needed any more is removed and reported."""
+    """CR12: a guard that is not needed any more is removed and reported."""
     guarded = pipeline("controller", f"'{OWN} && {GUARD}'")
     answer = expect([MONO[0], guarded])
     assert answer.items[-1] == pipeline("controller", f"'{OWN}'")
-    assert answer.messages("R12") == ["PipelineRun team/controller-on-push: its guard is removed"]
+    assert answer.messages("CR12") == ["PipelineRun team/controller-on-push: its guard is removed"]
 
 
 def test_expressions_are_told() -> None:
-    """C3, R12: what starts a pipeline now; and where a loop is possible, what to do about it."""
+    """C3, CR12: what starts a pipeline now; and where a loop is possible, what to do about it."""
     answer = expect([*MONO, pipeline("controller", f"'{PUSH}'")], GLOBS)
     about = "PipelineRun team/controller-on-push: "
     guards = "changes of nothing but bundle/manifests/*.yaml do not start it"
-    assert answer.messages("R12") == [f"{about}only changes in controller start it; {guards}"]
+    assert answer.messages("CR12") == [f"{about}only changes in controller start it; {guards}"]
     again = "updates of bundle may build controller again; "
     answer = expect([*ROOT, pipeline("controller", f"'{PUSH}'")], files("bundle/[+-9].yaml"))
-    assert answer.messages("R12") == [f"{about}{again}write bundle/[+-9].yaml in digest.files without brackets"]
+    assert answer.messages("CR12") == [f"{about}{again}write bundle/[+-9].yaml in digest.files without brackets"]
     answer = expect([*ROOT, pipeline("controller", f"'{PUSH}'")])
     by_default = "changes of nothing but Dockerfiles, Containerfiles and YAML in bundle do not start it"
-    assert answer.messages("R12") == [f"{about}{by_default}"]
+    assert answer.messages("CR12") == [f"{about}{by_default}"]
     answer = expect([MONO[0], of_mono("bundle", ".", "controller"), pipeline("controller", f"'{OWN}'")])
-    assert answer.messages("R12") == [f"{about}{again}name the files that are edited in digest.files"]
+    assert answer.messages("CR12") == [f"{about}{again}name the files that are edited in digest.files"]
 
 
 # How an expression is written before, and after: all that is new is the guard.
@@ -254,13 +254,13 @@ def test_expressions_in_braces() -> None:
 
 
 def test_expressions_of_releases_keep_their_style() -> None:
-    """C8, R16: a block stays one, on lines that begin as conditions do."""
+    """C8, CR16: a block stays one, on lines that begin as conditions do."""
     text = replaced(releasing("shouldRelease()"), ("shouldRelease() # why", ">-\n      body.x &&\n      body.y"))
     after = '>-\n      (body.x\n      && body.y)\n      && (updatedComponentIs("bundle"))\n'
     assert after in expect([BUNDLE, OP1, OP2, text]).items[-1]
 
 
 def test_pipelines_of_nobody() -> None:
-    """R13: of a Component that is unknown, or without an expression, nothing is known."""
+    """CR13: of a Component that is unknown, or without an expression, nothing is known."""
     others = [pipeline("ghost", PUSH), pipeline("controller", PUSH).replace("on-cel-expression", "on-event")]
     assert expect([*MONO, *others]).items[-2:] == others

@@ -39,16 +39,16 @@ CONTEXTS = [
 
 @pytest.mark.parametrize(("contexts", "expected", "told"), CONTEXTS)
 def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, told: bool) -> None:
-    """R13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
+    """CR13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
     components = [of_mono(name, context) for name, context in contexts]
     answer = expect([*components, REPOSITORY])
     assert answer.items[-1] == (REPOSITORY if expected == "." else f"{REPOSITORY}  context: {expected}\n")
-    assert answer.rules() == ["I7"] * told + ["R13"] * (expected != ".")
+    assert answer.rules() == ["I7"] * told + ["CR13"] * (expected != ".")
     # A later change of the Component is propagated.
     changed = expect([*components, REPOSITORY + "  context: before # odd\n"])
     written = '"."' if expected == "." else expected
     assert changed.items[-1] == f"{REPOSITORY}  context: {written} # odd\n"
-    assert f"spec.context is now {expected}" in changed.messages("R13")[0]
+    assert f"spec.context is now {expected}" in changed.messages("CR13")[0]
 
 
 def test_of_another_repository() -> None:
@@ -57,20 +57,20 @@ def test_of_another_repository() -> None:
 
 
 def test_without_edges_nothing_is_restricted() -> None:
-    """R6, R18: independent Components are tested and released as ever."""
+    """CR6, CR18: independent Components are tested and released as ever."""
     items = [OP2, ALONE, SCENARIO, RELEASE, PIPELINE.replace("op2", "alone").replace("./src", ".")]
     assert expect(items, "{emit: {celGuards: false}}").items == items
 
 
 @pytest.mark.parametrize("of", ["other-app", ""])
 def test_scenarios_of_others(of: str) -> None:
-    """R4, R10."""
+    """CR4, CR10."""
     scenario, release = (text.replace("application: app", f"application: {of}") for text in (SCENARIO, RELEASE))
     assert expect([OP1, OP2_NUDGES, BUNDLE, scenario, release]).items[-2:] == [scenario, release]
 
 
 def test_all_that_is_tested() -> None:
-    """R14, R16 to R18: dependants and independent ones, sorted; a scenario without contexts gets them."""
+    """CR14, CR16 to CR18: dependants and independent ones, sorted; a scenario without contexts gets them."""
     scenario = SCENARIO.partition("  contexts:")[0]
     answer = expect([ALONE, BUNDLE, OP1, OP2, scenario, RELEASE])
     names = ("component_alone", "component_bundle", "group")
@@ -79,7 +79,7 @@ def test_all_that_is_tested() -> None:
     assert answer.items[-2] == replaced(scenario, ("spec:", note)) + contexts
     expected = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
     assert f"auto-release: '{expected}'\n" in answer.items[-1]
-    (message,) = answer.messages("R14")
+    (message,) = answer.messages("CR14")
     assert "tests alone, bundle and groups" in message
 
 
@@ -121,7 +121,7 @@ SCENARIOS = [
 
 @pytest.mark.parametrize(("before", "after", "remembered"), SCENARIOS)
 def test_scenarios(before: list[str], after: str, remembered: list[str] | None) -> None:
-    """R14, R6: limited ones only lose contexts of dependencies; without dependencies all get back what they had."""
+    """CR14, CR6: limited ones only lose contexts of dependencies; without dependencies all get back what they had."""
     answer = expect([ALONE, BUNDLE, OP1, OP2, scenario(*before)])
     text = answer.items[-1]
     assert contexts_of(text) == after.split()
@@ -131,22 +131,22 @@ def test_scenarios(before: list[str], after: str, remembered: list[str] | None) 
     assert all(f"- name: {name} # of {name}\n" in text for name in remaining)
     if remembered is None:
         assert text == scenario(*before)
-        assert not answer.messages("R14")
+        assert not answer.messages("CR14")
     free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, text])
     assert sorted(contexts_of(free.items[-1])) == sorted(before)
     assert REPLACED not in free.items[-1]
-    assert free.rules() == ["R6"] * (remembered is not None)
+    assert free.rules() == ["CR6"] * (remembered is not None)
 
 
 def test_scenarios_that_would_test_nothing() -> None:
-    """R14, C3: without contexts a scenario tests everything; so it keeps group, and this is reported."""
+    """CR14, C3: without contexts a scenario tests everything; so it keeps group, and this is reported."""
     answer = expect([BUNDLE, OP1, OP2, scenario("component_op1")])
-    (message,) = answer.messages("R14")
+    (message,) = answer.messages("CR14")
     assert "does not test op1, which others depend on; it tests groups, since without contexts it would" in message
 
 
 def test_scenarios_of_new_components() -> None:
-    """R14: a Component that comes later is tested by the scenarios that tested all, by no other one."""
+    """CR14: a Component that comes later is tested by the scenarios that tested all, by no other one."""
     limited = scenario("component_bundle").replace("e2e", "limited")
     both = expect([BUNDLE, OP1, OP2, scenario("application"), limited]).items[-2:]
     answer = expect([ALONE, BUNDLE, OP1, OP2, *both])
@@ -155,7 +155,7 @@ def test_scenarios_of_new_components() -> None:
 
 
 def test_scenarios_that_are_edited() -> None:
-    """R14: what a person does to contexts that were replaced stays, as far as no dependency is tested."""
+    """CR14: what a person does to contexts that were replaced stays, as far as no dependency is tested."""
     components = [ALONE, BUNDLE, OP1, OP2]
     general = expect([*components, scenario("application")]).items[-1]
     more = replaced(general, ("- name: group\n", "- name: group\n  - name: override\n  - name: push\n"))
@@ -177,7 +177,7 @@ def test_scenarios_that_are_edited() -> None:
 
 @pytest.mark.parametrize("note", ["'['", "'7'", "bundle"])
 def test_notes_that_cannot_be_read(note: str) -> None:
-    """R14, R16: they say nothing; nothing more is tested or released than without them."""
+    """CR14, CR16: they say nothing; nothing more is tested or released than without them."""
     release = releasing('updatedComponentIs("bundle")', note)
     answer = expect([BUNDLE, OP1, OP2, scenario("component_bundle", note=note), release])
     assert contexts_of(answer.items[-2]) == ["component_bundle"]
@@ -209,7 +209,7 @@ RELEASES = [
 
 @pytest.mark.parametrize(("before", "after", "remembered"), RELEASES)
 def test_releases(before: str, after: str, remembered: str | None) -> None:
-    """R16, R6: what a person wrote holds besides; it comes back, on its line, when nothing depends on anything."""
+    """CR16, CR6: what a person wrote holds besides; it comes back, on its line, when nothing depends on anything."""
     text = releasing(before)
     answer = expect([ALONE, BUNDLE, OP1, OP2, text])
     configured = answer.items[-1]
@@ -217,16 +217,16 @@ def test_releases(before: str, after: str, remembered: str | None) -> None:
     note = yaml.safe_load(configured)["metadata"]["annotations"].get(REPLACED)
     if remembered is not None or note is None:
         assert note == remembered
-    assert [rule for rule in answer.rules() if rule == "R16"] == ["R16"] * (configured != text or "false" in before)
+    assert [rule for rule in answer.rules() if rule == "CR16"] == ["CR16"] * (configured != text or "false" in before)
     free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, configured])
-    assert free.rules() == ["R6"] * (configured != text)
+    assert free.rules() == ["CR6"] * (configured != text)
     value, wanted = yaml.safe_load(free.items[-1]), yaml.safe_load(text)
     assert value == wanted
     assert "# why" in free.items[-1] or not before
 
 
 def test_releases_go_back_as_they_were() -> None:
-    """R6, C8: annotations and all."""
+    """CR6, C8: annotations and all."""
     for text in (RELEASE, releasing("shouldRelease()"), releasing("'shouldRelease() && updatedComponentIs(\"x\")'")):
         configured = expect([BUNDLE, OP2, text])
         free = expect([replaced(BUNDLE, ("dependsOn", "no")), OP2, configured.items[-1]])
@@ -234,7 +234,7 @@ def test_releases_go_back_as_they_were() -> None:
 
 
 def test_releases_that_are_edited() -> None:
-    """R16: what a person writes after the first run holds, and it is that what comes back."""
+    """CR16: what a person writes after the first run holds, and it is that what comes back."""
     components = [ALONE, BUNDLE, OP1, OP2]
     free = [ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2]
     configured = expect([*components, releasing("shouldRelease()")]).items[-1]
@@ -254,15 +254,15 @@ def test_releases_that_are_edited() -> None:
 
 
 def test_releases_that_cannot_be_read() -> None:
-    """R16, C3: they are left, with a warning."""
+    """CR16, C3: they are left, with a warning."""
     text = releasing("shouldRelease() && )")
     answer = expect([BUNDLE, OP1, OP2, text])
     assert answer.items[-1] == text
-    assert answer.rules("warning") == ["R16"]
+    assert answer.rules("warning") == ["CR16"]
 
 
 def test_expressions_win_over_labels() -> None:
-    """R16: Konflux looks at the label only where there is no expression."""
+    """CR16: Konflux looks at the label only where there is no expression."""
     text = replaced(releasing("shouldRelease()"), ("'true'   # by itself", "'false'"))
     answer = expect([BUNDLE, OP1, OP2, text])
     assert expression_of(answer.items[-1]) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
@@ -270,11 +270,11 @@ def test_expressions_win_over_labels() -> None:
 
 @pytest.mark.parametrize("place", ["label", "annotation"])
 def test_releases_that_are_off_stay_off(place: str) -> None:
-    """R16: nobody's "false" becomes a release."""
+    """CR16: nobody's "false" becomes a release."""
     name = "release.appstudio.openshift.io/auto-release"
     text = replaced(RELEASE, ("'true'   # by itself", "'false' # never"))
     if place == "annotation":
         text = replaced(RELEASE, ("spec:\n", f'  annotations: {{{name}: "false"}} # never\nspec:\n'))
     answer = expect([OP1, OP2_NUDGES, BUNDLE, text])
     assert answer.items[-1] == text
-    assert answer.rules() == ["R16"]
+    assert answer.rules() == ["CR16"]

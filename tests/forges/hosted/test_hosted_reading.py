@@ -39,7 +39,7 @@ def test_open_closed_and_merged(forge: Forge, app: FakeRepository, url: str) -> 
 
 
 def test_branches_of_forks_have_their_owner(forge: Forge, app: FakeRepository, url: str) -> None:
-    """R21: somebody else's branch of the same name is not ours."""
+    """CR21: somebody else's branch of the same name is not ours."""
     app.push("x")
     app.opened("x", "main", "", None, draft=False, fork="eve", author=None if forge_names_forks(url) else "eve")
     app.opened("x", "main", "", None, draft=False, fork="", author=None)

@@ -153,7 +153,7 @@ MODEL_ERRORS = [
     ({"priorities": "a"}, ["priorities"]),
     ({"options": {"a": 1}}, ["options.a"]),
     ({"conflicts": {"detect": "text"}}, ["conflicts.detect"]),
-    ({"conflicts": {"keep": "all", "onConflict": "fail"}}, ["conflicts.keep", "conflicts.onConflict"]),
+    ({"conflicts": {"keep": "all", "severity": "fail"}}, ["conflicts.keep", "conflicts.severity"]),
     ({"whiteout": {"action": "delete"}}, ["whiteout.action"]),
     ({"listKeys": [{"kind": "A"}]}, ["listKeys[0].apiVersion", "listKeys[0].path", "listKeys[0].keys"]),
 ]  # fmt: skip

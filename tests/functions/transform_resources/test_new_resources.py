@@ -133,7 +133,7 @@ def test_plugins_that_add_it_otherwise(points: Points, priorities: list[str], wi
     for told in done.events("ignored"):
         assert (told["severity"], told["tags"]["winner"]) == ("warning", winner)
         assert told["resourceRef"]["name"] == "extra"
-    done = Done([DEPLOYMENT], config_of(*plugins, priorities=priorities, conflicts={"onConflict": "error"}))
+    done = Done([DEPLOYMENT], config_of(*plugins, priorities=priorities, conflicts={"severity": "error"}))
     assert done.exit_code == 1
 
 

@@ -108,13 +108,20 @@ def test_any_whiteout_wins(points: Points, priorities: list[str]) -> None:
 IMAGE = "/spec/template/spec/containers/1/image"
 
 
+def test_the_severity_by_its_old_name() -> None:
+    plugins = [patches("weak", op("replace", IMAGE, "a")), sets("strong", "nginx:9", IMAGE)]
+    done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": "info"})
+    assert [told["severity"] for told in done.events("ignored")] == ["info"]
+    assert "conflicts.onConflict is called conflicts.severity" in " ".join(done.said("warning"))
+
+
 @pytest.mark.parametrize("severity", ["info", "warning"])
 def test_an_ignored_change(severity: str) -> None:
     plugins = [
         patches("weak", op("add", "/spec/paused", True), op("replace", IMAGE, 'say "hi"')),
         sets("strong", "nginx:9", IMAGE),
     ]
-    done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": severity})
+    done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"severity": severity})
     (told,) = done.events("ignored")
     assert told == {
         "severity": severity,
@@ -144,11 +151,11 @@ def test_an_ignored_change(severity: str) -> None:
 def test_a_conflict_may_be_an_error() -> None:
     """All of them are reported, and no byte changes."""
     plugins = [sets("a", 5), sets("b", 6), sets("a", "x", "/spec/type", "Service"), sets("c", "y", "/spec/type", ".*")]
-    done = Done([DEPLOYMENT, SERVICE], config_of(*plugins[:2], conflicts={"onConflict": "error"}))
+    done = Done([DEPLOYMENT, SERVICE], config_of(*plugins[:2], conflicts={"severity": "error"}))
     assert done.exit_code == 1
     assert len(done.said("error")) == 1
     service = [patches(name, op("add", "/spec/type", name), target={"kind": "Service"}) for name in "de"]
-    done = Done([DEPLOYMENT, SERVICE, OTHER], config_of(*plugins[:2], *service, conflicts={"onConflict": "error"}))
+    done = Done([DEPLOYMENT, SERVICE, OTHER], config_of(*plugins[:2], *service, conflicts={"severity": "error"}))
     assert done.exit_code == 1
     assert [one["severity"] for one in done.events("ignored")] == ["error", "error"]
     assert "(and 1 more)" in done.message
@@ -217,7 +224,7 @@ def test_values_of_secrets_are_not_told(points: Points, wish: Value, severity: s
         points.add("s", {"patches": strong, "isWhiteOut": whiteout}),
         points.add("w", {"patches": [wish]}),
     ]
-    done = Done([SECRET], config_of(*plugins, conflicts={"onConflict": severity}))
+    done = Done([SECRET], config_of(*plugins, conflicts={"severity": severity}))
     assert "aGlkZGVu" not in done.output
     assert "c2VjcmV0" not in done.told + done.message
     assert "c3Ryb25n" not in done.told + done.message

@@ -308,7 +308,7 @@ class RunOptions:
 )
 @click.option(
     "--ignored-severity",
-    "on_conflict",
+    "severity",
     type=_choice(["info", "warning", "error"]),
     default="warning",
     show_default=True,
@@ -506,7 +506,7 @@ def _new(
 ) -> dict[str, list[ProposedResource]]:
     """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
     strongest = (
-        strongest_of(transformed.created, run.runner, run.choices.on_conflict, results) if transformed.created else []
+        strongest_of(transformed.created, run.runner, run.choices.severity, results) if transformed.created else []
     )
     items = [item for file_documents in documents.values() for item in file_documents.resources] if strongest else []
     existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)

@@ -160,7 +160,7 @@ class History:
         return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
 
     def promoted_build(self, key: ComponentKey) -> Build | None:
-        """The build that is in the global candidate list: the newest successful push, never an older one (R15, I3).
+        """The build that is in the global candidate list: the newest successful push, never an older one (CR15, I3).
 
         None if only the Component itself names the promoted digest.
         """
@@ -197,7 +197,7 @@ class History:
 
 
 def is_usable(build: Build) -> bool:
-    """Whether a build gave an image (R19)."""
+    """Whether a build gave an image (CR19)."""
     return build.outcome == "succeeded" and bool(build.digest)
 
 

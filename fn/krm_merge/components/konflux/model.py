@@ -1,4 +1,4 @@
-"""The input of plans as values (rules R12, R13, I7).
+"""The input of plans as values (rules CR12, CR13, I7).
 
 Components with the directories that they are built from, builds, images and pull requests.
 """
@@ -76,7 +76,7 @@ def normalise(context: str) -> str:
 
 
 def touches(context: str, files: Iterable[str]) -> bool:
-    """Whether a change of these files concerns a directory; of a renamed file both names are given (R12)."""
+    """Whether a change of these files concerns a directory; of a renamed file both names are given (CR12)."""
     directory = normalise(context)
     # A Component of the whole repository is built for every event, even for a commit without changes.
     return directory == "." or any(file.startswith(f"{directory}/") for file in files)

@@ -1,7 +1,7 @@
-"""Reads Components, builds and pull requests from resources; all problems name their field (rules R33, I16).
+"""Reads Components, builds and pull requests from resources; all problems name their field (rules CR33, I16).
 
 Source of the fields: Konflux's API (appstudio.redhat.com, in future konflux-ci.dev), Tekton and Pipelines as Code.
-Neither Renovate's configuration (R33) nor `status.build-nudged-by`, which follows from the graph (I16), is read.
+Neither Renovate's configuration (CR33) nor `status.build-nudged-by`, which follows from the graph (I16), is read.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ DEPENDS_ON: Final = ("dependsOn", "depends-on", "depends on")
 """Names of the field with the dependencies; the first is ours, the last the specification's."""
 DEPENDS_ON_ANNOTATION: Final = f"{OWN_GROUP}/depends-on"
 DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
-"""Nudges that `configure` derived from an edge, and that therefore declare no edge (R6)."""
+"""Nudges that `configure` derived from an edge, and that therefore declare no edge (CR6)."""
 
 LABELS: Final = ("appstudio.openshift.io", "build.konflux-ci.dev")
 """The groups of the labels by which a PipelineRun names its Component."""

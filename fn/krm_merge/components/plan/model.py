@@ -82,7 +82,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """A commit with the changes of a pull request in the directories of dependants (R28)."""
+    """A commit with the changes of a pull request in the directories of dependants (CR28)."""
 
     pull_request: PullRequest
     paths: tuple[str, ...]

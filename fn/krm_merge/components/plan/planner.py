@@ -51,7 +51,7 @@ def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
     planned = parse_description(plan.description)
     assert planned is not None
     before = carried or DescribedState({}, {}, {})
-    # R23: a trigger was merged or built since.
+    # CR23: a trigger was merged or built since.
     merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in planned.triggers.items())
     if planned.synthetic != before.synthetic or before.digests.keys() - planned.digests.keys():
         # A further commit cannot remove what earlier commits added.
@@ -72,12 +72,12 @@ def report_reasons(planning: Planning, plan: Plan) -> None:
     key, of_whom, pull = plan.target.key, plan.target, plan.pull_request
     what = pull_name(pull) if pull is not None else f"a pull request from {plan.branch}"
     updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in plan.digests) or "nothing"
-    planning.report("info", "R21" if pull is None else "R22", f"{of_whom}: {what} updates {updates}", key)
+    planning.report("info", "CR21" if pull is None else "CR22", f"{of_whom}: {what} updates {updates}", key)
     if plan.waiting:
         waits = ", ".join(dict.fromkeys(_waits(wait) for wait in plan.waiting))
-        planning.report("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
+        planning.report("info", "CR27", f"{of_whom}: {what} stays a draft until {waits}", key)
     elif pull is not None and pull.draft and not plan.draft:
-        planning.report("info", "R30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
+        planning.report("info", "CR30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
     if pull is None and plan.branch == branch_names(plan.group, "")[1] + plan.target.suffix:
         message = f"{of_whom}: the branch is {plan.branch}: git allows no {plan.group}/… beside {plan.group}"
         planning.report("info", "I5", message, key)
@@ -196,12 +196,12 @@ def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
     if numbers := planning.history.unobserved_numbers(key):
         examples, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
         message = f"{key}: builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
-        planning.report("info", "R21", message, key)
+        planning.report("info", "CR21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
         doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
         message = f"{key}: builds for {_some(others)} trigger nothing: the Component is built from {branch}{doubt}"
-        planning.report("info", "R15", message, key)
+        planning.report("info", "CR15", message, key)
 
 
 def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
@@ -258,11 +258,11 @@ class _Planner:
                 self._planning.report("info", "C12", message, target.key)
 
     def close_all(self, target: PlanTarget) -> None:
-        """Closes the pull requests to a dependant that is deleted (R5)."""
+        """Closes the pull requests to a dependant that is deleted (CR5)."""
         for group, ours in OurPullRequests(self._planning, target).by_group.items():
             for pull in ours.pulls:
                 if pull.is_open:
-                    self._close(target, group, (), pull.pull_request, "R5", f"{target} is deleted")
+                    self._close(target, group, (), pull.pull_request, "CR5", f"{target} is deleted")
 
     def _plan_group(self, target: PlanTarget, group: str, triggers: list[Trigger], pulls: OurPullRequests) -> None:
         ours = pulls.of_group(group)
@@ -278,14 +278,14 @@ class _Planner:
             self._plan_pull_request(target, group, triggers, desired, pulls, ours.open)
 
     def _orphan(self, target: PlanTarget, group: str, open_pull: TrackedPullRequest) -> None:
-        """Reports a pull request of ours without triggers, or closes it (R6, R5)."""
+        """Reports a pull request of ours without triggers, or closes it (CR6, CR5)."""
         deleted = self._planning.graph.deleted_names(target.key.namespace)
         if open_pull.described.digests and open_pull.described.digests.keys() <= deleted:
-            self._close(target, group, (), open_pull.pull_request, "R5", "its dependencies are deleted")
+            self._close(target, group, (), open_pull.pull_request, "CR5", "its dependencies are deleted")
         else:
             name = pull_name(open_pull.pull_request)
             message = f"{target}: {name} has no triggers any more; it is kept open; close or merge it"
-            self._planning.report("warning", "R6", message, target.key)
+            self._planning.report("warning", "CR6", message, target.key)
 
     def _close(
         self, target: PlanTarget, group: str, triggers: Sequence[Trigger], pull: PullRequest, rule: str, reason: str
@@ -342,7 +342,7 @@ class _Planner:
             group,
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
             existing.target_branch if existing is not None else self._base(target, pulls),
-            # R30: a draft until everything that it waits for is merged and built.
+            # CR30: a draft until everything that it waits for is merged and built.
             draft=bool(waiting) or expires,
             triggers=tuple(triggers),
             waiting=waiting,
@@ -357,7 +357,7 @@ class _Planner:
             self.plans.append(replace(plan, is_remembered=True))
             target_branch, name = closed.pull_request.target_branch, pull_name(closed.pull_request)
             message = f"{target_branch} had the digests of {name}, which was closed"
-            planning.report("info", "R22", f"{target}: {message}; apply opens another if it was reverted", target.key)
+            planning.report("info", "CR22", f"{target}: {message}; apply opens another if it was reverted", target.key)
             return
         self.plans.append(
             replace(plan, actions=tuple(actions(plan, open_pull.described if open_pull is not None else None)))
@@ -395,7 +395,7 @@ class _Planner:
         return branch_for(group, target.suffix, branches, self._planning.choices.branches.separators)
 
     def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
-        """R28: the open pull requests of the same repository that change the dependants' directories, each once."""
+        """CR28: the open pull requests of the same repository that change the dependants' directories, each once."""
         seen: set[int] = set()
         for trigger in triggers:
             pull_request = trigger.pull_request
@@ -412,7 +412,7 @@ class _Planner:
                     f"{target}: what {pull_name(pull_request)} changes, or its head, was not observed; if it changes "
                     f"{', '.join(target.contexts)}, that is missing from the branch"
                 )
-                self._planning.report("warning", "R28", message, target.key)
+                self._planning.report("warning", "CR28", message, target.key)
                 continue
             paths = tuple(
                 sorted(

@@ -76,7 +76,7 @@ class OurPullRequests:
     """The pull requests that we opened for one target."""
 
     def __init__(self, planning: Planning, target: PlanTarget) -> None:
-        """Finds them by the names of their branches and by their descriptions (R26)."""
+        """Finds them by the names of their branches and by their descriptions (CR26)."""
         groups: dict[str, list[TrackedPullRequest]] = {}
         for pull in planning.history.of_repository(target.repository):
             if not pull.source_branch.endswith(target.suffix):
@@ -174,7 +174,7 @@ def is_worth_opening(
         message = (
             f"{target}: {pull_name(last.pull_request)} was closed by hand and is kept closed; reopen it to continue"
         )
-        planning.report("info", "R34", message, target.key)
+        planning.report("info", "CR34", message, target.key)
         return False
     return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
 
@@ -198,7 +198,7 @@ def _report_early_merge(
         f"{target}: {pull_name(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
         f"{last.pull_request.target_branch} now names images of pull requests, which expire"
     )
-    planning.report("warning", "R34", message, target.key)
+    planning.report("warning", "CR34", message, target.key)
 
 
 def _is_newest(planning: Planning, target: PlanTarget, group: str, pulls: OurPullRequests, trigger: Trigger) -> bool:
@@ -213,7 +213,7 @@ def _is_newest(planning: Planning, target: PlanTarget, group: str, pulls: OurPul
     if promoted is not None and _brought(planning, trigger, promoted):
         return True
     message = f"{target}: group {group} is complete: newer digests of its dependencies were promoted since"
-    planning.report("info", "R30", message, target.key)
+    planning.report("info", "CR30", message, target.key)
     return False
 
 
@@ -238,7 +238,7 @@ def end_of(
     having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
         names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
-        return "R22", f"{names} has all of its digests"
+        return "CR22", f"{names} has all of its digests"
     is_correction = any(_needs_correction(planning, pulls, trigger) for trigger in triggers)
     all_closed = all(trigger.state == "closed" for trigger in triggers)
     if all_closed and planning.choices.on_closed == "revert" and not is_correction:

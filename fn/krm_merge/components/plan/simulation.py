@@ -1,4 +1,4 @@
-"""Simulates the specification's integration-service: snapshots, tests, candidates, releases (R14 to R18, R24, R25).
+"""Simulates the specification's integration-service: snapshots, tests, candidates, releases (CR14 to CR18, CR24, CR25).
 
 The order of observation does not matter: only the latest build of each Component counts.
 """
@@ -33,7 +33,7 @@ class BuildFate:
 
 
 def fate(role: Role, event: BuildEvent, outcome: BuildOutcome) -> BuildFate:
-    """The consequences of a build, by its Component's role (R14 to R18); dependencies are not tested or released."""
+    """The consequences of a build, by its Component's role (CR14 to CR18); dependencies are not tested or released."""
     built, pushed = outcome == "succeeded", event == "push"
     tested = built and role in ("dependant", "independent")
     return BuildFate(tested, built and pushed, tested and pushed, tested and pushed)
@@ -160,9 +160,9 @@ class _Player:
         tests = tuple(self._world.scenarios.get(application, ())) if what.tests else ()
         if not what.tests:
             message = f"{build.component}: {build.name} is not tested: others depend on the Component ({role})"
-            self._report("R14", message, build.component)
+            self._report("CR14", message, build.component)
         if what.candidate:
-            self._report("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
+            self._report("CR15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
         name = self._name(application, build, build.component.name)
         parts = self._parts(name, keys, {build.component: build})
         blocker = self._release_blocker(application[0], parts) if what.release else ""
@@ -200,11 +200,13 @@ class _Player:
         if tests:
             names = ", ".join(sorted(key.name for key in chosen))
             self._report(
-                "R24", f"group {group}: {names} are tested together, reported on {', '.join(reports)}", newest.component
+                "CR24",
+                f"group {group}: {names} are tested together, reported on {', '.join(reports)}",
+                newest.component,
             )
         else:
             message = f"group {group}: not tested: nothing that depends on its Components is built in it"
-            self.findings.append(finding("warning", "R14", message, newest.component))
+            self.findings.append(finding("warning", "CR14", message, newest.component))
         name = self._name(application, newest, "group", group)
         return Snapshot(
             application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
@@ -255,13 +257,13 @@ class _Player:
         return name
 
     def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
-        """Releases of pushes that passed their tests, by every automatic plan (R16, R17)."""
+        """Releases of pushes that passed their tests, by every automatic plan (CR16, CR17)."""
         for snapshot in snapshots:
             key = ComponentKey(snapshot.namespace, snapshot.component)
             if not snapshot.pushed or snapshot.blocker or not self._graph.is_tested(key):
                 continue
             if snapshot.tests and snapshot.name not in self._world.passed:
-                self._report("R17", f"{key}: {snapshot.name} is released when its tests have passed", key)
+                self._report("CR17", f"{key}: {snapshot.name} is released when its tests have passed", key)
                 continue
             for plan in self._world.release_plans.get((snapshot.namespace, snapshot.application), ()):
                 yield Release(snapshot.namespace, f"{snapshot.name}-{plan}", snapshot.name, plan)

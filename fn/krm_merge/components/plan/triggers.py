@@ -29,9 +29,9 @@ _WHY_UNBUILT: Mapping[BuildOutcome, str] = {
 
 
 def triggers_by_group(planning: Planning, target: PlanTarget, pulls: OurPullRequests) -> dict[str, list[Trigger]]:
-    """The triggers of a target's pull requests, by group: one for each group, whatever its dependencies (R31, R32)."""
+    """The triggers of a target's pull requests, by group: one for each, whatever its dependencies (CR31, CR32)."""
     groups: dict[str, list[Trigger]] = {}
-    # R20: a build concerns direct dependants only.
+    # CR20: a build concerns direct dependants only.
     above = {key for dependant in target.dependants for key in planning.graph.dependencies(dependant.key)}
     for key in sorted(above):
         if not planning.history.image_names(key):
@@ -196,4 +196,4 @@ def _report_unbuilt(planning: Planning, target: PlanTarget, dependency: Componen
         return
     why = _WHY_UNBUILT[builds[-1].outcome]
     message = f"{target}: nothing of {pull_name(pull)} yet: the build {builds[-1].name} of {dependency.key} {why}"
-    planning.report("info", "R19", message, target.key)
+    planning.report("info", "CR19", message, target.key)

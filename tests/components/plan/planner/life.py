@@ -434,7 +434,7 @@ class Life:
                 yield f"{url}: {times} pull requests were opened again for the same digests: {self.opened_for}"
 
     def _lost(self) -> Iterator[str]:
-        """R15, R20: a promoted digest that no pull request has, nor the target, nor a warning."""
+        """CR15, CR20: a promoted digest that no pull request has, nor the target, nor a warning."""
         versioned, history = self._history(self.builds, self._observed())
         for edge in versioned.graph.edges:
             promoted, above = history.promoted_build(edge.dependency), edge.dependency.name.removesuffix("-v1")
@@ -450,7 +450,7 @@ class Life:
                 yield f"{name}: nothing updates {above} to {promoted.digest[7:15]}"
 
     def _wrong_content(self, plan: Plan) -> Iterator[str]:
-        """C5, R29: the branch of a planned pull request names its digests."""
+        """C5, CR29: the branch of a planned pull request names its digests."""
         assert plan.pull_request is not None
         files = self.forge.hosted[plan.target.repository].files(plan.pull_request.source_branch)
         for edit in plan.digests:

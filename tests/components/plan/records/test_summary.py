@@ -61,7 +61,7 @@ def test_for_programs_and_as_a_page(world: World, capsys: pytest.CaptureFixture[
 
 
 def test_what_is_built_next_and_what_is_closed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """R27, S7: the build after a merge, and the reason why something is closed."""
+    """CR27, S7: the build after a merge, and the reason why something is closed."""
     plan = next((world.package / "plans").glob("child00.a*"))
     text = plan.read_text().replace("until: merged", "until: mergeBuild")
     plan.write_text(text.replace("state: open", "state: closed\n  reason: it is <over>", 1))
