@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from krm_merge.krm import (
     Identity,
+    Pattern,
     Resource,
     ResourceError,
     ResourceList,
     ResourceRef,
     Result,
     Results,
+    Selector,
+    Target,
     TargetNames,
     format_path,
     identity_of,
     in_parallel,
+    pattern_of,
     report_rewriting,
 )
 from krm_merge.merge import CRD, ListKeys, Member, Schemas
@@ -147,6 +151,23 @@ class Shapes:
                 schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in list_keys))
             shape = self._known[key] = SchemaShape(schema)
         return shape
+
+
+def read_target(fields: Mapping[str, str | None]) -> Target:
+    """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
+    patterns: dict[str, Pattern | None] = {}
+    for name in ("group", "version", "kind", "name", "namespace"):
+        text = fields[name]
+        try:
+            # P8: as in kustomize, an empty field matches everything.
+            patterns[name] = pattern_of(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"target.{name} is {text!r}, {error}") from None
+    labels, annotations = (
+        None if text is None else Selector.parse(text)
+        for text in (fields["labelSelector"], fields["annotationSelector"])
+    )
+    return Target(**patterns, labels=labels, annotations=annotations)
 
 
 def may_hold(item: Resource, text: bytes) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from posixpath import basename, normpath
@@ -20,6 +20,7 @@ from krm_merge.functions.edit_items import (
     edit_items,
     kept_fields,
     may_hold,
+    read_target,
     rename_of,
     report_renames,
     with_identity,
@@ -29,24 +30,21 @@ from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm import (
     KPTFILE,
     Identity,
-    Pattern,
     Resource,
     ResourceError,
     ResourceList,
     Result,
     Results,
-    Selector,
     Severity,
     Target,
     TargetNames,
     Targets,
     flaw_of,
     format_path,
-    pattern_of,
 )
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.merge import ListKeys
-from krm_merge.patch import Moved, PatchError
+from krm_merge.patch import Moved, PatchError, ReplacedList
 from krm_merge.patch.model import hiding_values, same
 from krm_merge.patch.patches import (
     Modes,
@@ -62,11 +60,12 @@ from krm_merge.patch.patches import (
     smallest_patch,
     target_of,
     value_at,
+    with_labels,
     with_names,
 )
 from krm_merge.patch.strategic.elements import PATCH
 from krm_merge.schema import hidden_in, is_secret_kind
-from krm_merge.text import MappingNode, Object, Value, to_value, yaml_of
+from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
@@ -223,19 +222,6 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
         results.error(f"functionConfig: {label}: {error}", path=label)
 
 
-def with_labels(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
-    """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
-    for number, patch in enumerate(patches, 1):
-        yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
-
-
-def _object(patch: ParsedPatch) -> str:
-    kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    names = [text for text in (kind, name) if isinstance(text, str)]
-    return f" ({' '.join(names)})" if names else ""
-
-
 def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[ParsedPatch]:
     if (entry.patch is None) == (entry.path is None):
         raise PatchError("give either patch or path")
@@ -260,25 +246,7 @@ def _patch_in(item: Resource) -> Object:
     return without_bookkeeping(value, (_LOCAL_CONFIG,))
 
 
-def read_target(fields: Mapping[str, str | None]) -> Target:
-    """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
-    patterns: dict[str, Pattern | None] = {}
-    for name in ("group", "version", "kind", "name", "namespace"):
-        text = fields[name]
-        try:
-            # P8: as in kustomize, an empty field matches everything.
-            patterns[name] = pattern_of(text) if text else None
-        except ValueError as error:
-            raise ValueError(f"target.{name} is {text!r}, {error}") from None
-    labels, annotations = (
-        None if text is None else Selector.parse(text)
-        for text in (fields["labelSelector"], fields["annotationSelector"])
-    )
-    return Target(**patterns, labels=labels, annotations=annotations)
-
-
 _SHOWN = 5
-IS_LIST = "patches do not change objects inside a List; make each item a separate document"
 
 
 @dataclass(slots=True)
@@ -324,7 +292,8 @@ class Patcher:
 
     def edit(self, item: Resource) -> ItemFate:
         """Applies the patches that are for a resource, as edits of its text; reports problems."""
-        if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
+        kind = self._kind(item)
+        if id(item) in self._config.sources or not (kind == "List" or self._targets.may_match_kind(kind)):
             return SAME
         try:
             root = item.root
@@ -334,12 +303,35 @@ class Patcher:
         if flaw := flaw_of(root):
             self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
             return SAME
-        if is_list(item):
-            # P4: its objects would be unchanged, and the List would get their fields.
-            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, rule="P4")
-            return SAME
-        before = to_value(root)
+        return self._edit_node(item, root, item)
+
+    def _edit_node(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
+        """Edits the object at a node of an item, which is `part`; of a List its items, as resources (R10)."""
+        if is_list(part):
+            nodes = node.get("items")
+            return self._edit_list(item, nodes) if isinstance(nodes, SequenceNode) else SAME
+        before = to_value(node)
         assert isinstance(before, dict)
+        after = self._after(part, before)
+        if after is None or after is before:
+            return REMOVED if after is None else SAME
+        Change(item.editor, self._shapes.of(part).keys_at).mapping(node, before, after)
+        return CHANGED
+
+    def _edit_list(self, item: Resource, nodes: SequenceNode) -> ItemFate:
+        fate: ItemFate = SAME
+        for child in nodes.items:
+            node = resolved(child)
+            if not isinstance(node, MappingNode) or flaw_of(node):
+                continue
+            fate_of_part = self._edit_node(item, node, Resource.from_tree(node, item.file, item.index))
+            if fate_of_part == REMOVED:
+                item.editor.remove(nodes, child)
+            fate = fate if fate_of_part == SAME else CHANGED
+        return fate
+
+    def _after(self, item: Resource, before: Object) -> Object | None:
+        """The value after all patches that are for a resource; None if one removes it. Reports problems."""
         now, identity = before, TargetNames.of(before)
         copies = Copies(self._copied)
         applied: list[PatchJob] = []
@@ -354,24 +346,22 @@ class Patcher:
                     after = self._apply(job, tally, now, item, copies)
             except PatchError as error:
                 self._refuse(item, job, error, secret=_is_secret(item, job, now))
-                return SAME
+                return before
             if after is None:
                 tally.changed.append(str(item.ref))
                 self.results.info(
                     f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
                 )
-                return REMOVED
+                return None
             applied.append(job)
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))
                 if change := rename_of(str(item.ref), now, after, job.label):
                     tally.renames.append(change)
                 now, identity = after, TargetNames.of(after)
-        if now is before:
-            return SAME
-        self._report_overwritten(item, applied, before, now)
-        item.change(before, now, self._shapes.of(item).keys_at)
-        return CHANGED
+        if now is not before:
+            self._report_overwritten(item, applied, before, now)
+        return now
 
     def _report_overwritten(self, item: Resource, jobs: Sequence[PatchJob], before: Object, after: Object) -> None:
         """P4: reports what a patch sets and a later one sets differently, in the words that plugins have (T5)."""
@@ -401,8 +391,9 @@ class Patcher:
     def _apply(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
+        replaced: list[ReplacedList] = []
         copied = self._copied.nodes
-        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved, copies)
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved, copies, replaced)
         if job.patch.removes:
             return None
         if job.keeps_name or job.keeps_kind:
@@ -417,6 +408,16 @@ class Patcher:
                 problem = format_problem(error, job.patch, secret=_is_secret(item, job, after))
                 tally.fails_again = f"{item.ref}: {problem}"
         tally.copied += self._copied.nodes - copied
+        for list_ in replaced:
+            path = format_path(list_.path)
+            what = f"{list_.before} elements became {list_.after}; name `listKeys`, or add the CustomResourceDefinition"
+            self.results.warning(
+                f"{item.ref}: {job.label} replaces {path}, since nothing identifies its elements: {what}",
+                resource=item.ref,
+                file=item.file,
+                path=path,
+                rule="P4",
+            )
         for move in moved:
             path = format_path(move.path)
             why = "elements that the patch does not name come first, the others follow in its order"

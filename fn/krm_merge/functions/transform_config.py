@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from krm_merge.functions.edit_items import read_target
 from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformConfigMapData, TransformResources
-from krm_merge.functions.patch_resources import read_target
 from krm_merge.krm import ResourceList, Results, Severity, Target, validate
 from krm_merge.merge import ListKeys
 from krm_merge.policy import list_keys_of

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krm_merge.patch.strategic.apply import apply
     from krm_merge.patch.strategic.combine import have_conflicts, merge_patches
     from krm_merge.patch.strategic.create import create, create_three_way
-    from krm_merge.patch.strategic.elements import ListOrder, MergeKeys, Moved
+    from krm_merge.patch.strategic.elements import ListOrder, MergeKeys, Moved, ReplacedList
 
 __all__ = [
     "AnyShape",
@@ -26,6 +26,7 @@ __all__ = [
     "Moved",
     "PatchConflictError",
     "PatchError",
+    "ReplacedList",
     "SchemaShape",
     "Shape",
     "TypeShape",
@@ -47,6 +48,6 @@ __getattr__, __dir__ = lazy_interface(
         "strategic.apply": "apply",
         "strategic.combine": "have_conflicts merge_patches",
         "strategic.create": "create create_three_way",
-        "strategic.elements": "ListOrder MergeKeys Moved",
+        "strategic.elements": "ListOrder MergeKeys Moved ReplacedList",
     },
 )

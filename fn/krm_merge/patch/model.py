@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath, format_path
 from krm_merge.safe_text import REDACTED
-from krm_merge.schema import KeyedList, Schema, any_object_schema
+from krm_merge.schema import KeyedList, Schema, WithListKeys, any_object_schema
 from krm_merge.text import Canonical, Object, Value, python_value, same
 
 _SHOWN = 200
@@ -203,7 +203,8 @@ class SchemaShape:
     @property
     def is_known(self) -> bool:
         """Whether the schema is that of the type, and not of objects of any type."""
-        return self._schema is not any_object_schema()
+        schema = self._schema.schema if isinstance(self._schema, WithListKeys) else self._schema
+        return schema is not any_object_schema()
 
     def field(self, name: str) -> Field:
         """Schemas say nothing of fields without marks: those count as known."""

@@ -15,7 +15,15 @@ from krm_merge.limits import Copies
 from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, field_path, without_nulls
 from krm_merge.patch.model import PatchError, Shape, identity, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.elements import PATCH, ListOrder, MergeKeys, Moved, first_directive, is_directive
+from krm_merge.patch.strategic.elements import (
+    PATCH,
+    ListOrder,
+    MergeKeys,
+    Moved,
+    ReplacedList,
+    first_directive,
+    is_directive,
+)
 from krm_merge.safe_text import REDACTED
 from krm_merge.schema import hidden_in
 from krm_merge.text import KeysOf, Object, TextError, Value, read_all, same, to_value
@@ -58,6 +66,7 @@ class ParsedPatch:
         modes: Modes,
         moved: list[Moved] | None = None,
         copies: Copies | None = None,
+        replaced: list[ReplacedList] | None = None,
     ) -> Object:
         """The object with the patch applied; it is not changed. Raises PatchError, and what JsonPatch raises."""
         if self.operations is not None:
@@ -68,7 +77,8 @@ class ParsedPatch:
             return merged
         if self.removes and modes.list_order == "kubernetes":
             raise PatchError("a patch of the whole object is no deletion in kubectl; use listOrder: document")
-        return apply(document, self.body, schema, list_order=modes.list_order, merge_keys=modes.merge_keys, moved=moved)
+        order, keys = modes.list_order, modes.merge_keys
+        return apply(document, self.body, schema, list_order=order, merge_keys=keys, moved=moved, replaced=replaced)
 
 
 def read_patches(text: str, type_: PatchType | None = None) -> list[ParsedPatch]:
@@ -338,3 +348,16 @@ def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> st
     location = _PLACES.match(words)
     why = location.group() if location else "it cannot be applied"
     return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"
+
+
+def with_labels(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
+    """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
+    for number, patch in enumerate(patches, 1):
+        yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
+
+
+def _object(patch: ParsedPatch) -> str:
+    kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    names = [text for text in (kind, name) if isinstance(text, str)]
+    return f" ({' '.join(names)})" if names else ""

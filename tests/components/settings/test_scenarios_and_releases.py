@@ -43,7 +43,7 @@ def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, tol
     components = [of_mono(name, context) for name, context in contexts]
     answer = expect([*components, REPOSITORY])
     assert answer.items[-1] == (REPOSITORY if expected == "." else f"{REPOSITORY}  context: {expected}\n")
-    assert answer.rules() == ["I7"] * told + ["CR13"] * (expected != ".")
+    assert answer.rules() == ["CR13"] * (expected != ".") + ["I7"] * told
     # A later change of the Component is propagated.
     changed = expect([*components, REPOSITORY + "  context: before # odd\n"])
     written = '"."' if expected == "." else expected

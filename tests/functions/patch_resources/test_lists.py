@@ -237,3 +237,29 @@ def test_json_patches_keep_comments_too() -> None:
         [SERVICE], {"target": {"kind": "Service"}, "patch": "- {op: replace, path: /spec/ports/0/port, value: 54}"}
     )
     assert "    - port: 54 # for zones\n      name: tcp\n" in done.text
+
+
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nparts: [{id: 1}, {id: 2}, {id: 3}]\n"
+
+
+def test_a_replaced_list_that_no_schema_knows_is_told() -> None:
+    patch = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}
+    done = patched([WIDGET], patch)
+    assert done.items[0]["parts"] == [{"id": 1, "n": 9}]
+    (warning,) = done.said("warning")
+    assert "patches[0] replaces parts" in warning
+    assert "3 elements became 1; name `listKeys`" in warning
+    keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id"]}]
+    assert patched([WIDGET], patch, listKeys=keys).said("warning") == []
+    assert patched([WIDGET], {**patch, "type": "merge"}).said("warning") == []
+
+
+def test_elements_with_equal_keys_are_refused() -> None:
+    """P3: which one a patch is for is unknown; two in the patch are for the two, so that it may run again."""
+    keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id"]}]
+    widget = WIDGET.replace("{id: 2}", "{id: 1, n: 2}")
+    (error,) = refused([widget], {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}, listKeys=keys)
+    assert '{"id": 1} and {"id": 1, "n": 2}' in error
+    both = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 8}, {id: 1, n: 9}]"}
+    assert patched([widget], both, listKeys=keys).items[0]["parts"] == [{"id": 1, "n": 8}, {"id": 1, "n": 9}, {"id": 3}]
+    assert len(patched([widget], {**both, "patch": "parts: [{id: 3, n: 1}]"}, listKeys=keys).items[0]["parts"]) == 3

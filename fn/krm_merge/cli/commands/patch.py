@@ -23,19 +23,16 @@ from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import opened_journal, show_diff, show_outcome, show_results
 from krm_merge.functions.edit_items import Definitions, report_renames
 from krm_merge.functions.patch_resources import (
-    IS_LIST,
     THE_NAME,
     Jobs,
     Patcher,
     PatchJob,
     Tally,
     check_copies,
-    is_list,
     patch_document,
     patches_between,
     read_jobs,
     report,
-    with_labels,
 )
 from krm_merge.krm import Resource, Results, Target, Targets, identity_of
 from krm_merge.merge import CRD, Member, Schemas
@@ -51,7 +48,7 @@ from krm_merge.patch import (
     create_three_way,
 )
 from krm_merge.patch.json_patch import create_json
-from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of, with_names
+from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of, with_labels, with_names
 from krm_merge.safe_text import quoted
 from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read_all, to_value, yaml_of
 
@@ -142,9 +139,6 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     Targets([job.target for job in jobs]).check(len(documents.resources), f"{_name_of(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
     data, tallies = _patched(config, {name: documents}, results)
-    if any(map(is_list, documents.resources)) and not all(any(tally.matched for tally in of_job) for of_job in tallies):
-        # What it is for may be in there.
-        raise RefusedError(f"{name} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     after = File(data[name], before.mode)
     _report(config, tallies, Documents(name, after, name).resources, results, name, options.allow_missing)
     show_results(results, quiet=options.quiet)

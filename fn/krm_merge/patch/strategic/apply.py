@@ -9,7 +9,18 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from krm_merge.krm import FieldPath, Step
-from krm_merge.patch.model import AnyShape, Field, PatchError, Shape, identity, kind_of, render, same, text_of
+from krm_merge.patch.model import (
+    AnyShape,
+    Field,
+    PatchError,
+    SchemaShape,
+    Shape,
+    identity,
+    kind_of,
+    render,
+    same,
+    text_of,
+)
 from krm_merge.patch.strategic.elements import (
     PATCH,
     RETAIN_KEYS,
@@ -18,6 +29,7 @@ from krm_merge.patch.strategic.elements import (
     ListOrder,
     MergeKeys,
     Moved,
+    ReplacedList,
     by_order_list,
     by_patch_list,
     check_order,
@@ -43,13 +55,15 @@ def apply(
     list_order: ListOrder = "document",
     merge_keys: MergeKeys = "multi",
     moved: list[Moved] | None = None,
+    replaced: list[ReplacedList] | None = None,
 ) -> Object:
     """The document with the patch applied. Neither is changed; what the patch leaves alone is the document's own.
 
     `list_order` and `merge_keys` are the two modes: as the specifications say, or as kubectl does it. `moved` takes
-    what the default order moved. Raises PatchError naming the place.
+    what the default order moved, `replaced` the lists of maps that no schema knows. Raises PatchError naming the place.
     """
-    merge = _Apply(list_order, merge_keys, moved if moved is not None else [])
+    moved, replaced = [] if moved is None else moved, [] if replaced is None else replaced
+    merge = _Apply(list_order, merge_keys, moved, replaced)
     return merge.mapping((), document, patch, schema)
 
 
@@ -58,6 +72,7 @@ class _Apply:
     list_order: ListOrder
     merge_keys: MergeKeys
     moved: list[Moved] = field(default_factory=list)
+    replaced: list[ReplacedList] = field(default_factory=list)
 
     @property
     def as_kubectl(self) -> bool:
@@ -160,7 +175,16 @@ class _Apply:
     ) -> list[Value]:
         if not field.merges if self.as_kubectl else is_one_value(field, live, patch):
             instead = self._new_list(path, patch, field) if self.as_kubectl else self._whole_list(path, patch, field)
-            return live if same(live, instead) else instead
+            if same(live, instead):
+                return live
+            if (
+                live
+                and isinstance(live[0], dict)
+                and isinstance(field.inside, SchemaShape)
+                and not field.inside.is_known
+            ):
+                self.replaced.append(ReplacedList(path, len(live), len(instead)))
+            return instead
         if not patch and (not live or not self.as_kubectl):
             return live  # kubectl puts elements with one key together, even then
         key = self._keys(path, field, live, patch)
@@ -256,6 +280,8 @@ class _Apply:
             assert isinstance(change, dict)
             identity_of_change = key.of(change)
             there = places.get(identity_of_change)
+            if there is not None and len(there) > 1 and not self.as_kubectl and self.merge_keys == "multi":
+                self._check_pairs(path, [live[at] for at in there], changes, key, change)
             if there is None:
                 if self.as_kubectl:
                     places[identity_of_change] = [len(result)]
@@ -269,6 +295,18 @@ class _Apply:
             assert isinstance(element, dict)
             result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)
         return result
+
+    def _check_pairs(
+        self, path: FieldPath, live: list[Value], changes: list[Value], key: ElementKeys, change: Object
+    ) -> None:
+        """P3: live elements with one key are told apart only where the patch has as many of them."""
+        name = key.of(change)
+        if sum(key.of(item) == name for item in changes) != len(live):
+            raise PatchError(
+                f"elements have the same merge key {key.label(change)}: {render(live[0])} and {render(live[1])}; "
+                "make them differ, or write the whole list with a patch of the type merge",
+                path,
+            )
 
     def _ordered_list(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
         order = change.order or []

@@ -220,6 +220,15 @@ class Moved:
     element: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReplacedList:
+    """A list of maps that a patch replaced, since no schema names keys of its elements; and how many they were."""
+
+    path: FieldPath
+    before: int
+    after: int
+
+
 def moved_to_the_front(live: list[Value], result: list[Value], order: list[Value], key: ElementKeys) -> Value | None:
     """An element that the order list does not name, and that was behind one that it names."""
     named, left = {key.of_any(item) for item in order}, {key.of_any(item) for item in result}

@@ -193,7 +193,7 @@ REFUSED = [
         f"{IMAGE}---\n{PORT.replace('port: 53, ', '')}",
         ["Service dns: patch.yaml document 2 (Service dns): spec.ports"],
     ),
-    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a separate document"]),
+    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["patch.yaml matches nothing in web.yaml"]),
 ]
 UNREADABLE = [
     (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
