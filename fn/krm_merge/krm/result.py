@@ -85,31 +85,10 @@ class Result:
         return {
             "message": self.message,
             **_severity_and_resource(self.severity, self.resource),
-            **self._field(),
+            **_field(self),
             **_file(self.file, self.file_index),
-            **self._tags(),
+            **_tags(self),
         }
-
-    def _field(self) -> dict[str, Value]:
-        if self.path is None:
-            return {}
-        about: dict[str, Value] = {"path": self.path}
-        if self.current is not None:
-            about["currentValue"] = self.current
-        if self.proposed is not None:
-            about["proposedValue"] = self.proposed
-        return {"field": about}
-
-    def _tags(self) -> dict[str, Value]:
-        tags: dict[str, Value] = {"rule": self.rule, **self.tags} if self.rule else {**self.tags}
-        return {"tags": tags} if tags else {}
-
-    def to_item(self) -> str:
-        """The form of the specification as an item of a list, in complete lines."""
-        # What thousands of results of a resource have in common is written once.
-        head, file = _lines_of_resource(self.severity, self.resource), _lines_of_file(self.file, self.file_index)
-        message, field = _lines({"message": self.message}, _PAD), _lines(self._field(), _PAD)
-        return f"- {message[2:]}{head}{field}{file}{_lines(self._tags(), _PAD)}"
 
 
 def _escape_for_terminals(result: Result, escape: Callable[[str], str]) -> Result:
@@ -175,11 +154,36 @@ class Results:
 
 def results_text(results: Iterable[Result], newline: str) -> str:
     """The field `results` of a ResourceList, in complete lines."""
-    text = "".join(["results:\n", *(result.to_item() for result in results)])
+    text = "".join(["results:\n", *map(_item, results)])
     return text if newline == "\n" else text.replace("\n", newline)
 
 
 _PAD = "  "
+
+
+def _item(result: Result) -> str:
+    """The result as an item of a list, in complete lines."""
+    # What thousands of results of a resource have in common is written once.
+    head = _lines_of_resource(result.severity, result.resource)
+    file = _lines_of_file(result.file, result.file_index)
+    message, field = _lines({"message": result.message}, _PAD), _lines(_field(result), _PAD)
+    return f"- {message[2:]}{head}{field}{file}{_lines(_tags(result), _PAD)}"
+
+
+def _field(result: Result) -> dict[str, Value]:
+    if result.path is None:
+        return {}
+    about: dict[str, Value] = {"path": result.path}
+    if result.current is not None:
+        about["currentValue"] = result.current
+    if result.proposed is not None:
+        about["proposedValue"] = result.proposed
+    return {"field": about}
+
+
+def _tags(result: Result) -> dict[str, Value]:
+    tags: dict[str, Value] = {"rule": result.rule, **result.tags} if result.rule else {**result.tags}
+    return {"tags": tags} if tags else {}
 
 
 def _severity_and_resource(severity: Severity, resource: ResourceRef | None) -> dict[str, Value]:

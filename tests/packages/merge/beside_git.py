@@ -286,7 +286,7 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
     elif (git := git_merge(before, theirs, ours)) is not None and _is_right(path, git, read):
         warnings = merged.warnings(path)
         note = _renamed(read)
-        if warnings and "cannot be put in order" in warnings[0].message:
+        if warnings and "cannot be told apart" in warnings[0].message:
             # L3: a list that merging again would change is a conflict, whatever its lines say (law D).
             yield Failure("differs: a list that is not stable", path, warnings[0].message)
         elif warnings:

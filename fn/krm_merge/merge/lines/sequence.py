@@ -276,8 +276,6 @@ class _Merge:
         return self._usual.issuperset(lines)
 
     def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
-        # Most merges have no lines that both changed.
-
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
         by_upstream = edits_of(self._original, self._upstream, before, theirs)
         by_local = edits_of(self._original, self._local, before, ours)

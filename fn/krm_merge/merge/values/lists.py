@@ -71,6 +71,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     if matches is not None:
         return _elements(merge, path, sides, items, matches)
     settled = sides.settled()
+    # What only upstream changed is paired, too: local's layout stays where they do not differ.
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
         return settled
     verdict = _sequence(merge, path, sides, items)
@@ -177,6 +178,7 @@ def _elements(
     order = _merged_order(merge, path, elements, orders, alive)
     on_base = "local" if base is sides.local else "upstream"
     children = [_child(base, sides, elements[at], on_base) for at in order.keys]
+    # Most lists keep their order: nothing has to be placed then.
     is_in_order = len(alive) == len(order.keys) and order.keys == orders[2 if base is sides.local else 1]
     placed = {} if is_in_order else arrange(base, [child for child, _ in children], merge, sides)
     for at, verdict in enumerate(verdicts):
@@ -256,6 +258,7 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         return merge.conflict(step, sides, "F7", "two functions of one name or image")
     if not isinstance(holder, ObjectListSchema) or not isinstance(object_, MappingNode) or path != ("items",):
         return _existence(merge, step, sides)
+    # Each item of a `List` merges by the schema of its own kind (L1).
     merge.schema = holder.of_item(step, object_)
     verdict = _existence(merge, step, sides)
     merge.schema = holder
@@ -281,6 +284,7 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """F5: the local decision about existence is kept; values merge where both have the element."""
     original, upstream, local = sides.original, sides.upstream, sides.local
     if original is None:
+        # Whatever is inside was added by both, too.
         around, merge.is_addition = merge.is_addition, True
         verdict = merge.value(path, sides)
         merge.is_addition = around

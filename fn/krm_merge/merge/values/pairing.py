@@ -55,6 +55,7 @@ class Pairs(dict[int, int]):
         others = [self[at] for at in places]
         steady = longest_rising(others)
         if len(steady) < len(others):
+            # Elements that moved say nothing of where others belong.
             places = [at for at in places if self[at] in steady]
             others = [self[at] for at in places]
         stretches: dict[int, Stretch] = {}
@@ -124,6 +125,7 @@ def _pair_unequal(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Pairs what upstream and local changed; gives what each put in the place of one element, however unlike it is."""
     (theirs, ours), (with_upstream, with_local) = sides, pairs
+    # The order of these means is L3's: a pair by one of them is never looked at by the next.
     for side, of_side in zip(sides, pairs, strict=True):
         _pair_by_keys(of_side, before.elements, side.elements)
     if common:
@@ -133,6 +135,7 @@ def _pair_unequal(
         _pair_all_alike(of_side, before, side, common)
         places = _alone(of_side, side, common)
         of_side |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
+    # Only now is it known what each side made of an element.
     _pair_through(before, theirs, ours, with_upstream, with_local)
     _pair_through(before, ours, theirs, with_local, with_upstream)
     alone = _alone(with_upstream, theirs, common), _alone(with_local, ours, common)
@@ -349,6 +352,7 @@ def _pair_by_keys(pairs: dict[int, int], original: Sequence[Node], side: Sequenc
 def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
     """Pairs what differs in versions only."""
     paired = set(pairs.values())
+    # What the other list has, too, moved or is there several times: it is no new version of anything.
     numbers, held_before = set(side.numbers), common | set(original.numbers)
     ours = {at for at, number in enumerate(original.numbers) if at not in pairs and number not in numbers}
     theirs = {at for at, number in enumerate(side.numbers) if at not in paired and number not in held_before}
@@ -411,6 +415,7 @@ def _pair_equal(pairs: dict[int, int], before: Sequence[object], after: Sequence
     """Pairs equal values, in order; None is like nothing."""
     paired = set(pairs.values())
     free: dict[object, list[int]] = {}
+    # From the end, so that pop() takes the first.
     for at in range(len(after) - 1, -1, -1):
         if at not in paired and after[at] is not None:
             free.setdefault(after[at], []).append(at)
@@ -436,6 +441,7 @@ def _pair_alike(
     if not compared:
         return left
     if compared > min(left, MOST_COMPARED):
+        # Stretches behind it may be small: only what was compared counts.
         return left
     traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
     of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
@@ -465,6 +471,7 @@ def _added_by_both(
     _pair_equal(likely_pairs, *([number if number in common else None for number in side] for side in numbers))
     _pair_by_keys(likely_pairs, *elements)
     same = {added[0][index]: added[1][other] for index, other in likely_pairs.items()}
+    # Equal ones, and those with one key, are one wherever they are; nearly equal ones only at one place.
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
     measure: _Additions | None = None
@@ -511,6 +518,7 @@ def _runs(added: list[int], pairs: Pairs, neighbour: int) -> dict[int | None, li
     runs: dict[int | None, list[int]] = {}
     places = sorted(original)
     for at in added:
+        # No place is that of an addition: what is found is behind it.
         index = bisect_left(places, at) - (neighbour < 0)
         nearest = places[index] if 0 <= index < len(places) else None
         runs.setdefault(None if nearest is None else original[nearest], []).append(at)

@@ -233,6 +233,7 @@ def _merged_comments(original: Sequence[str], upstream: Sequence[str], local: Se
     return tuple(line for run in runs for line in (upstream if run.side == "upstream" else local)[run.start : run.stop])
 
 
+# The same file of a ConfigMap is often in many resources. A few, as texts may be large.
 @lru_cache(maxsize=16)
 def merge_text(
     original: str, upstream: str, local: str, winner: Winner, form: Form = OF_VALUE, *, marks: bool = False
@@ -300,8 +301,6 @@ def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide, fo
 
 def _merged_settings(sides: tuple[str, str, str], winner: Winner, form: Form) -> MergedText | None:
     """The texts merged by keys; None where not all of them are settings."""
-    # Hardly any merge comes here.
-
     original, upstream, local = (read_settings(form.split(side)) for side in sides)
     if original is None or upstream is None or local is None:
         return None

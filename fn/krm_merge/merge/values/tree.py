@@ -114,6 +114,7 @@ class TreeMerge:
             return chosen
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
+        # Before mappings, as `{{ name }}` reads as one (V5).
         if any(map(is_template, present)):
             return sides.settled() or self.conflict(path, sides, "V4")
         if all(isinstance(node, MappingNode) for node in present):
@@ -286,6 +287,7 @@ class TreeMerge:
         self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        # V7: what excludes each other is decided as one value before its fields are looked at.
         for group in self.schema.alternatives(path):
             names_of_sides = [tuple(name for name in group if name in side) for side in fields]
             if names_of_sides[1] != names_of_sides[2]:
@@ -404,6 +406,7 @@ class TreeMerge:
                 comments = self.comments.of(sides.upstream, theirs)
                 edits = (Insert(base, entry, previous, comments),)
                 self.record(verdict, (*path, canonical_text(key)), field_sides, edits)
+            # An inherited field has no line that another could follow.
             if not entry.inherited:
                 previous = entry
 

@@ -185,6 +185,7 @@ class Rewrite:
             return upstream
         text = merged_by_lines(before, theirs, ours, is_meant)
         if text is None:
+            # Where lines of both overlap, the merged documents may have what local's lack of upstream's layout.
             text = merged_by_lines(before, theirs, assembled_text, is_meant)
         return assembled if text is None else (BOM_BYTES if local.startswith(BOM_BYTES) else b"") + text.encode()
 
@@ -204,6 +205,7 @@ class Rewrite:
             if documents:
                 documents[-1] = _with_newline(documents[-1])
             documents.append(data)
+        # The first needs no separator; local's own first one keeps what it has.
         if documents and order[0] != 0:
             documents[0] = without_separator(documents[0])
         if documents and local_documents and merged[0] is None:
@@ -228,6 +230,7 @@ class Rewrite:
         places |= new
         merged = merge_order(orders[0], orders[1], orders[2], set(places))
         order = [*front, *(at for key in merged.keys for at in places[key])]
+        # No document may be lost, or doubled, for the sake of an order.
         return order if sorted(order) == sorted(in_place) else in_place
 
     def _new_document(self, member: Member) -> bytes:
