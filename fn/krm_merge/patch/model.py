@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath, format_path
 from krm_merge.safe_text import REDACTED
-from krm_merge.schema import KeyedList, Schema, WithListKeys, any_object_schema
+from krm_merge.schema import KeyedList, Schema, WithListKeys, any_object_schema, split_keys
 from krm_merge.text import Canonical, Object, Value, python_value, same
 
 _SHOWN = 200
@@ -228,10 +228,10 @@ class SchemaShape:
         path = (*self._path, name)
         schema, kind = self._schema, self._schema.list_kind(path)
         merge_key = schema.patch_merge_key(path) or ""
-        keys = schema.merge_keys(path)
-        if merge_key and merge_key not in (*keys, ",".join(keys)):
+        keys, keys_of_patches = schema.merge_keys(path), set(split_keys(merge_key))
+        if merge_key and not keys_of_patches <= set(keys):
             # Server-side apply identifies the elements by other fields than patches do.
-            keys = (merge_key,)
+            keys = split_keys(merge_key)
         defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}
         return Field(SchemaShape(schema, path), schema.patch_strategy(path), merge_key, keys, defaults)
 
@@ -261,7 +261,7 @@ class TypeShape:
             described.get("elem"),
         )
         assert isinstance(strategy, list)
-        keys = tuple(str(merge_key).split(",")) if merge_key else ()
+        keys = split_keys(str(merge_key))
         shape: Shape = AnyShape() if described.get("kind") == "map" else TypeShape(self._types, str(inside))
         return Field(shape, tuple(map(str, strategy)), str(merge_key), keys)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from krm_merge.krm import Identity, StrictModel, parse_path
 from krm_merge.merge import Choice, ListKeys, Nature, OnConflict, Rule
-from krm_merge.schema import Redaction, is_secret_kind
+from krm_merge.schema import Redaction, is_secret_kind, split_keys
 
 
 def _checked_path(text: str) -> str:
@@ -60,13 +60,27 @@ class RedactionModel(_OfResources):
         return self
 
 
+def _split(value: Any) -> Any:
+    """The key fields from a text or from texts; anything else as it is, for the model to refuse."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        return value
+    return [name for text in texts for name in split_keys(text)]
+
+
+_AsGiven = Annotated[list[str], Field(min_length=1)] | Annotated[str, Field(min_length=1)]
+Keys = Annotated[list[str], BeforeValidator(_split, json_schema_input_type=_AsGiven)]
+
+
 class ListKeysModel(StrictModel):
     """Merge keys of a list that the schema does not know."""
 
     apiVersion: str = Field(description="apiVersion of the resources that hold the list.")
     kind: str = Field(description="Kind of the resources that hold the list.")
     path: Path = Field(description="Path of the list; steps into list elements are left out: `spec.groups.parts`.")
-    keys: list[str] = Field(min_length=1, description="Fields that together identify an element.")
+    keys: Keys = Field(
+        min_length=1, description="Fields that together identify an element, as a list or as one text: `k1,k2`."
+    )
 
 
 class MergeRules(BaseModel):

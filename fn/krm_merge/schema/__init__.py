@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krm_merge.schema.model import WithListKeys as WithListKeys
     from krm_merge.schema.model import element_key as element_key
     from krm_merge.schema.model import is_bookkeeping as is_bookkeeping
+    from krm_merge.schema.model import split_keys as split_keys
     from krm_merge.schema.packages import FILES as FILES
     from krm_merge.schema.packages import FUNCTION_LISTS as FUNCTION_LISTS
     from krm_merge.schema.packages import GROUP as GROUP
@@ -51,7 +52,7 @@ __getattr__, __dir__ = lazy_interface(
         "builtin": "ObjectListSchema any_object_schema builtin_schema with_pods",
         "crd": "CrdSchema crd_schemas",
         "model": "Discriminator FUNCTIONS KeyedList ListKind OBJECTS ORDERED SET Schema WHOLE "
-        "WithListKeys element_key is_bookkeeping",
+        "WithListKeys element_key is_bookkeeping split_keys",
         "packages": "FILES FUNCTION_LISTS GROUP KINDS KptfileSchema KustomizationSchema",
         "references": "FileReference LabelSelector Reference files_in labels_in references_in selectors_in targets_in",
         "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind",

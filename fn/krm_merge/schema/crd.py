@@ -21,6 +21,7 @@ from krm_merge.schema.model import (
     ListKind,
     is_bookkeeping_path,
     key_fields,
+    split_keys,
 )
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, resolved
 
@@ -29,6 +30,7 @@ GroupVersionKind: TypeAlias = tuple[str, str, str]
 _GROUP = "apiextensions.k8s.io"
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_KEYS = "x-kubernetes-list-map-keys"
+_MERGE_KEY = "x-kubernetes-patch-merge-key"
 _MAP_TYPE = "x-kubernetes-map-type"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 
@@ -63,15 +65,14 @@ class CrdSchema:
         self._root = root
 
     def list_kind(self, path: FieldPath) -> ListKind:
-        """Keyed by `x-kubernetes-list-map-keys` with the keys' defaults (L1); sets (L2)."""
+        """Keyed by `x-kubernetes-list-map-keys`, else the patch merge key, with the keys' defaults (L1); sets (L2)."""
         schema, rest = self._find(path)
         if isinstance(schema, BuiltinSchema):
             return schema.list_kind(rest)
         kind = _text(_at(schema, _LIST_TYPE))
-        if kind == "set":
-            return SET
-        if kind != "map" or not (keys := _texts(_at(schema, _LIST_KEYS))):
-            return ORDERED
+        keys = _texts(_at(schema, _LIST_KEYS)) if kind == "map" else split_keys(_text(_at(schema, _MERGE_KEY)))
+        if not keys or kind in ("set", "atomic"):
+            return SET if kind == "set" else ORDERED
         properties = _at(schema, "items", "properties")
         values = ((key, _at(properties, key, "default")) for key in keys)
         return KeyedList(keys, tuple((k, v.canonical) for k, v in values if isinstance(v, Scalar)))
@@ -116,7 +117,10 @@ class CrdSchema:
         return () if self.list_kind(path) == ORDERED else ("merge",)
 
     def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The key of a list with one key; kubectl itself knows none of custom resources."""
+        """The text of the definition, else the one key of a list; kubectl itself knows none of custom resources."""
+        schema, _ = self._find(path)
+        if not isinstance(schema, BuiltinSchema) and (text := _text(_at(schema, _MERGE_KEY))):
+            return text
         keys = self.merge_keys(path)
         return keys[0] if len(keys) == 1 else None
 

@@ -38,6 +38,11 @@ def key_fields(kind: ListKind) -> tuple[str, ...]:
     return kind.keys if isinstance(kind, KeyedList) else ()
 
 
+def split_keys(text: str) -> tuple[str, ...]:
+    """The key fields in one text, as *Multi-fields Merge Key* writes them: `k1,k2`."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
 def element_key(
     fields: Iterable[str], value_of: Callable[[str], Hashable | None], defaults: Mapping[str, Hashable]
 ) -> tuple[Hashable | None, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
-from functions.patch_resources.patched import DEPLOYMENT, ENV, Done, config_of, patched, refused
+from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, Done, config_of, patched, refused
 from functions.streams import HEAD, SERVICE, as_item
 
 # ---- lists: orders, keys, schemas ------------------------------------------------------------------------------------
@@ -263,3 +264,33 @@ def test_elements_with_equal_keys_are_refused() -> None:
     both = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 8}, {id: 1, n: 9}]"}
     assert patched([widget], both, listKeys=keys).items[0]["parts"] == [{"id": 1, "n": 8}, {"id": 1, "n": 9}, {"id": 3}]
     assert len(patched([widget], {**both, "patch": "parts: [{id: 3, n: 1}]"}, listKeys=keys).items[0]["parts"]) == 3
+
+
+PORTS_OF_A_WIDGET = (
+    "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
+    "ports: [{host: a, port: 1, n: 1}, {host: a, port: 2, n: 2}, {host: b, port: 1, n: 3}]\n"
+)
+
+
+@pytest.mark.parametrize("key", ['"host,port"', "'host, port'", "[host, port]", '["host,port"]', None])
+def test_several_key_fields_in_one_text(key: str | None) -> None:
+    """The form of *Multi-fields Merge Key*: in `listKeys`, and in a definition (None)."""
+    patch = {"target": {"kind": "Widget"}, "patch": "ports: [{host: a, port: 2, n: 9}]"}
+    if key is None:
+        definition = (
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: w}\nspec:\n"
+            "  group: example.com\n  names: {kind: Widget}\n  versions:\n  - name: v1\n    schema:\n"
+            "      openAPIV3Schema: {properties: {ports: {type: array, x-kubernetes-patch-merge-key: 'host,port'}}}\n"
+        )
+        done = patched([definition, PORTS_OF_A_WIDGET], patch)
+    else:
+        keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "ports", "keys": yaml.safe_load(key)}]
+        done = patched([PORTS_OF_A_WIDGET], patch, listKeys=keys)
+    assert [port["n"] for port in done.items[-1]["ports"]] == [1, 9, 3]
+    assert done.said("warning") == []
+
+
+@pytest.mark.parametrize("keys", ["", ",", [], [""], 1, [1]])
+def test_keys_that_are_none(keys: Any) -> None:
+    entry = {"apiVersion": "example.com/v1", "kind": "Widget", "path": "ports", "keys": keys}
+    assert "listKeys[0].keys" in refused([PORTS_OF_A_WIDGET], {"target": {}, "patch": HIT}, listKeys=[entry])[0]
