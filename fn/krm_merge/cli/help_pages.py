@@ -88,7 +88,14 @@ def text_of_rule(number: str) -> str:
     for part in others:
         head, _, words = pieces[-1].rpartition("[")
         pieces[-1:] = [head + words, part.partition(")")[2]]
-    return "".join(pieces)
+    return "\n\n".join(map(_unwrapped, "".join(pieces).split("\n\n")))
+
+
+def _unwrapped(block: str) -> str:
+    """A paragraph on one line, without backticks; lists, tables and code as they are."""
+    if any(line.startswith(("- ", "|", "```", " ")) or line[:1].isdigit() for line in block.splitlines()):
+        return block
+    return block.replace("\n", " ").replace("`", "").strip()
 
 
 def _read(page: str) -> str:

@@ -357,7 +357,8 @@ def _ask(host: Host[Any], labels: SideLabels) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(terminal_line(text))
+    shown = terminal_line(text)
+    click.echo(fit(shown, width_of(sys.stdout), len(shown) - len(shown.lstrip()) + 2))
 
 
 def _read_answer(prompt: str) -> str | None:

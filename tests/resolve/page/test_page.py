@@ -174,7 +174,7 @@ def test_the_keys_are_listed(page: Page) -> None:
 
 def test_a_rule_is_explained_on_the_page(page: Page) -> None:
     card(page, 0).get_by_role("button", name="Rule V4").click()
-    rule = page.get_by_role("dialog", name="V4. Both changed a value: `onConflict` decides")
+    rule = page.get_by_role("dialog", name="V4. Both changed a value: onConflict decides")
     expect(rule).to_contain_text("conflict")
     page.keyboard.press("Escape")
     expect(rule).to_be_hidden()

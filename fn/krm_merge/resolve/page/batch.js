@@ -75,7 +75,7 @@ export class Batch {
     const one = record(id);
     const place = this.isOfOneField ? "" : one.path;
     const about = [one.file, resourceOf(one), place].map((text) => (text ? middle(text) : null));
-    const values = make("span", { class: "v" }, `${short(one, "local")} | ${short(one, "upstream")}`);
+    const values = make("span", { class: "v" }, ["local", "upstream"].flatMap((side) => short(one, side) ?? []).join(" | "));
     const made = make("button", { type: "button", class: "row" }, ...about, values);
     made.addEventListener("click", () => look(this, id));
     return made;
@@ -91,7 +91,7 @@ export class Batch {
 }
 
 /**
- * What a side has, on a part of a line.
+ * What a side has, on a part of a line; null where that says nothing.
  * @param {import("./state.js").Decision} one
  * @param {string} side
  */
@@ -99,6 +99,6 @@ function short(one, side) {
   const label = state.labels[side]?.toLowerCase();
   const text = one.alike ? (one.alike[side] ? "hidden" : null) : textOf(one, side)?.replace(/\s+/g, " ");
   if (text === null || text === undefined) return `${label}: ${"original" in one ? "deleted" : "nothing"}`;
-  if (one.nature === "resource" || one.nature === "file") return `${label}: changed`;
+  if (one.nature === "resource" || one.nature === "file") return null;
   return `${label}: ${text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text}`;
 }
