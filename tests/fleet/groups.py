@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krm_merge.fleet.campaign import Campaign, CampaignUpstream, Publishing
+from krm_merge.fleet.campaign import Campaign, CampaignUpstream, PublishModel
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import TargetConflict
 from krm_merge.merge.decisions.policy import Choice, Nature, fingerprint
@@ -67,6 +67,6 @@ def campaign(policy: bytes = b"") -> Campaign:
         smart=True,
         list_keys=(),
         message="",
-        publishing=Publishing("krm-merge/web-v2", "krm-merge <krm-merge@example.com>", ""),
+        publishing=PublishModel.model_validate({"branch": "krm-merge/web-v2"}),
         policy_text=policy,
     )

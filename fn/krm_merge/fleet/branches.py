@@ -301,7 +301,7 @@ _LENGTH_OF_DIGEST: Final = 6
 def split_branches(campaign: Campaign) -> Mapping[str, str]:
     """The branch of each target, by `publish.split`; none where all targets are in the campaign's branch."""
     split = campaign.publishing.split
-    if split == "none" or not campaign.working_tree:
+    if split in (None, "none") or not campaign.working_tree:
         return {}
     if split == "owner":
         owners = list(_read_owners(Path(campaign.working_tree)))

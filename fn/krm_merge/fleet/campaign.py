@@ -96,6 +96,14 @@ class GateModel(StrictModel):
         None, description="With `passed`, the checks of those that are neither merged nor closed have passed."
     )
 
+    @property
+    def share(self) -> int:
+        """The share that is to be merged, in percent."""
+        return int(self.merged.rstrip("%"))
+
+
+_USUAL_GATE = GateModel(merged="100%", closed=0, checks=None)
+
 
 class WaveModel(StrictModel):
     """A wave with a gate of its own."""
@@ -118,9 +126,7 @@ class PublishModel(StrictModel):
         default_factory=dict,
         description="Names of waves in their order, and the targets of each: 5, 10% or rest, or a mapping with a gate.",
     )
-    gate: GateModel = Field(
-        GateModel(merged="100%", closed=0, checks=None), description="The gate of waves without one."
-    )
+    gate: GateModel = Field(_USUAL_GATE, description="The gate of waves without one.")
     split: Split | None = Field(
         None,
         description="Of a working tree, what has a pull request of its own: each package, each directory at its top, "
@@ -134,6 +140,20 @@ class PublishModel(StrictModel):
     assignees: list[str] | None = Field(None, description="Users to whom new pull requests are assigned.")
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
+
+    @property
+    def attention(self) -> Attention:
+        """Who and what new pull requests are for."""
+        return Attention(tuple(self.labels or ()), tuple(self.reviewers or ()), tuple(self.assignees or ()))
+
+    @property
+    def waves_in_order(self) -> list[Wave]:
+        """The waves, each with its gate; none where all targets are published at once."""
+        models = {
+            name: wave if isinstance(wave, WaveModel) else WaveModel(targets=wave, gate=self.gate)
+            for name, wave in self.waves.items()
+        }
+        return [Wave(name, model.targets, model.gate) for name, model in models.items()]
 
 
 class MergeCampaign(StrictModel):
@@ -224,48 +244,18 @@ class CampaignUpstream:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What has to be so of a wave before the next one is published.
-
-    `merged` is the share of its pull requests in percent, `closed` how many may be closed without being merged,
-    `checks` whether the checks of the open ones have to pass.
-    """
-
-    merged: int = 100
-    closed: int = 0
-    checks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Wave:
-    """A part of the targets that is published together: a count, a share of all in percent, or all that is left."""
+    """A part of the targets that is published together: a count, a share of all like 10%, or the rest."""
 
     name: str
-    count: int | None = None
-    percent: int | None = None
-    gate: Gate = Gate()
+    targets: int | str = "rest"
+    gate: GateModel = field(default_factory=lambda: _USUAL_GATE)
 
     def size(self, targets: int, left: int) -> int:
         """How many targets it has, of `targets` altogether of which so many are left."""
-        size = self.count if self.count is not None else left
-        if self.percent is not None:
-            size = -(-targets * self.percent // 100)
-        return min(size, left)
-
-
-@dataclass(frozen=True, slots=True)
-class Publishing:
-    """How results are published."""
-
-    branch: str
-    author: str
-    title: str
-    waves: tuple[Wave, ...] = ()
-    max_open: int | None = None
-    per_hour: int = 400
-    split: Split = "none"
-    is_draft: bool = False
-    attention: Attention = field(default_factory=Attention)
+        if isinstance(self.targets, int):
+            return min(self.targets, left)
+        return left if self.targets == "rest" else min(-(-targets * int(self.targets.rstrip("%")) // 100), left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +292,7 @@ class Campaign:
     smart: bool
     list_keys: tuple[ListKeys, ...]
     message: str
-    publishing: Publishing
+    publishing: PublishModel
     targets: Mapping[str, CampaignTarget] = field(default_factory=dict)
     policy: PackagePolicy = NO_POLICY
     exceptions: tuple[PackageChoice, ...] = ()
@@ -355,7 +345,7 @@ class CampaignDirectory:
             smart=model.policy.functionIdentity == "smart",
             list_keys=list_keys_of(model.policy.listKeys),
             message=model.message,
-            publishing=_publishing(model),
+            publishing=model.publish,
             targets=self._targets(targets, tree),
             policy=policy,
             exceptions=exceptions,
@@ -464,31 +454,6 @@ def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy
         PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
     )
     return replace(everything, resolutions=for_all), tuple(exceptions)
-
-
-def _publishing(model: MergeCampaign) -> Publishing:
-    publish = model.publish
-    return Publishing(
-        branch=publish.branch,
-        author=publish.author,
-        title=publish.title,
-        waves=tuple(_wave(name, size, publish.gate) for name, size in publish.waves.items()),
-        max_open=publish.maxOpen,
-        per_hour=publish.perHour,
-        split=publish.split or "none",
-        is_draft=bool(publish.draft),
-        attention=Attention(
-            tuple(publish.labels or ()), tuple(publish.reviewers or ()), tuple(publish.assignees or ())
-        ),
-    )
-
-
-def _wave(name: str, model: int | str | WaveModel, usual: GateModel) -> Wave:
-    size, its_gate = (model.targets, model.gate) if isinstance(model, WaveModel) else (model, usual)
-    gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed, its_gate.checks == "passed")
-    if isinstance(size, int):
-        return Wave(name, count=size, gate=gate)
-    return Wave(name, gate=gate) if size == "rest" else Wave(name, percent=int(size.rstrip("%")), gate=gate)
 
 
 def _target(model: TargetModel) -> CampaignTarget:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.branches import Branches, TreePublisher, split_branches
-from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, Gate, Wave
+from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, GateModel, Wave
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
 from krm_merge.fleet.repository import TRAILER, default_branch
@@ -45,15 +45,15 @@ class WaveState:
     unchecked: int = 0
     """Open pull requests whose checks have not passed, as far as somebody asked for them."""
 
-    def obstacle(self, gate: Gate) -> str:
+    def obstacle(self, gate: GateModel) -> str:
         """Why the next wave has to wait, '' where it need not."""
         if self.closed > gate.closed:
             return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
         of = self.published + self.to_publish
         if self.unknown:
             return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
-        if self.merged * 100 < gate.merged * of:
-            return f"{self.merged} of {of} of {self.name} merged; {gate.merged}% are to be"
+        if self.merged * 100 < gate.share * of:
+            return f"{self.merged} of {of} of {self.name} merged; {gate.merged} are to be"
         if gate.checks and self.unchecked + self.to_publish:
             return f"the checks of {self.unchecked + self.to_publish} of {of} of {self.name} have not passed"
         return ""
@@ -64,7 +64,7 @@ def wave_of_targets(campaign: Campaign) -> dict[str, str]:
     left = list(campaign.targets)
     total = len(left)
     waves_by_target: dict[str, str] = {}
-    for wave in campaign.publishing.waves or (_ALL,):
+    for wave in campaign.publishing.waves_in_order or (_ALL,):
         size = wave.size(total, len(left))
         waves_by_target |= dict.fromkeys(left[:size], wave.name)
         left = left[size:]
@@ -73,7 +73,7 @@ def wave_of_targets(campaign: Campaign) -> dict[str, str]:
 
 def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[WaveState]:
     """The waves in their order, and how far each is."""
-    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
+    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves_in_order or (_ALL,)}
     for target, wave in wave_of_targets(campaign).items():
         by_wave[wave].append(target)
     return [_state(name, targets, entries) for name, targets in by_wave.items()]
@@ -100,7 +100,7 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
 
     `only` is the one wave that is asked for.
     """
-    gates = {wave.name: wave.gate for wave in campaign.publishing.waves}
+    gates = {wave.name: wave.gate for wave in campaign.publishing.waves_in_order}
     waves_in_order = list(waves)
     names: list[str] = []
     for number, wave in enumerate(waves_in_order):
@@ -108,7 +108,7 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
             names += wave.targets
         if only == wave.name:
             return names, ""
-        obstacle = wave.obstacle(gates.get(wave.name, Gate()))
+        obstacle = wave.obstacle(gates.get(wave.name, _ALL.gate))
         if only is None and obstacle and any(later.to_publish for later in waves_in_order[number + 1 :]):
             # What of this wave is due is published; what comes behind it waits.
             return names, obstacle
@@ -182,10 +182,13 @@ class Publisher:
         """Looks what became of the pull requests of targets, whatever the ledger knows of them."""
         if self.requests is not None:
             entries = self.ledger.entries()
-            yield from self._checks(self.requests).at(self._place(entries[name]) for name in names)
+            # A request of a working tree is for those of its packages alone that were merged.
+            is_whole = not self.campaign.working_tree
+            to_check = [entry for entry in map(entries.__getitem__, names) if is_whole or is_merged(entry)]
+            yield from self._checks(self.requests).at(map(self._place, to_check))
 
     def _checks(self, requests: PullRequests) -> RequestChecks:
-        gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
+        gated = {wave.name for wave in self.campaign.publishing.waves_in_order if wave.gate.checks}
         checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
         return RequestChecks(requests, self.ledger, self._hosts, checked)
 
@@ -283,7 +286,7 @@ class Publisher:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
         mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
-        body, is_draft = self._body(target), self._is_draft(entry) or self.campaign.publishing.is_draft
+        body, is_draft = self._body(target), self._is_draft(entry) or bool(self.campaign.publishing.draft)
         branch = self.campaign.publishing.branch
         pull = requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
@@ -344,7 +347,7 @@ class Publisher:
         mark = Mark(entries[0].version, "", self.requests.title(names))
         number = max(map(_open_request, entries))
         conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in self._in(branch)]
-        body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
+        body, is_draft = body_of_tree(names, conflicts), bool(self.campaign.publishing.draft)
         onto = default_branch(self._origin)
         pull = self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
         return pull.number if pull else 0

@@ -319,7 +319,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     publishing = campaign.publishing
     if options.direct and not campaign.working_tree:
         raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
-    names = [publishing_wave.name for publishing_wave in publishing.waves] or ["all"]
+    names = list(publishing.waves) or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
@@ -337,10 +337,10 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
             is_direct=options.direct,
             draft_conflicts=options.draft_conflicts,
             is_dry_run=options.dry_run,
-            max_open=options.max_open or publishing.max_open,
+            max_open=options.max_open or publishing.maxOpen,
             signing=signing_settings(forced=options.sign),
         )
-        _show_estimate(publisher, options.changes_per_hour or publishing.per_hour, is_dry_run=options.dry_run)
+        _show_estimate(publisher, options.changes_per_hour or publishing.perHour, is_dry_run=options.dry_run)
         counts = _show_events(publisher.events())
     summary = (
         ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
@@ -358,7 +358,7 @@ def _forges(
     campaign: Campaign, kinds: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int | None
 ) -> Forges:
     """The forges of a campaign, at its pace; git has their tokens, too."""
-    settings = ForgeSettings.parse(kinds, apis, Pace(pace, changes_per_hour or campaign.publishing.per_hour))
+    settings = ForgeSettings.parse(kinds, apis, Pace(pace, changes_per_hour or campaign.publishing.perHour))
     settings.share_tokens()
     return Forges(settings)
 
