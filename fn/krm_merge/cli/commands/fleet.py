@@ -30,10 +30,9 @@ from krm_merge.fleet.conflicts import (
 )
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import FORMS, Overview, as_json
-from krm_merge.fleet.publish import Publisher
+from krm_merge.fleet.publish import Publisher, Withdrawal
 from krm_merge.fleet.requests import Published, PullRequests
 from krm_merge.fleet.run import matches, settings_of
-from krm_merge.fleet.withdrawal import Withdrawal
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.git.store import signing_settings
