@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from krm_merge.limits import Copies
 from krm_merge.text.reading.nodes import same
 from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
-from krm_merge.transform.engine.apply import carry_out
-from krm_merge.transform.engine.locations import Location, Tracked, overlap
+from krm_merge.transform.engine.locations import Location, Tracked, carry_out, overlap
 from krm_merge.transform.protocol import OperationError, pointer_text, read_pointer
 
 Data = dict[str, Any]

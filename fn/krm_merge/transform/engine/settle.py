@@ -14,7 +14,6 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath
 from krm_merge.limits import Copies
 from krm_merge.text import KeysOf, Object, Value
-from krm_merge.transform.engine.apply import TestFailedError, carry_out
 from krm_merge.transform.engine.locations import (
     ABSENT,
     Absent,
@@ -24,7 +23,9 @@ from krm_merge.transform.engine.locations import (
     Location,
     Put,
     Take,
+    TestFailedError,
     Tracked,
+    carry_out,
     location_of,
     overlap,
 )
