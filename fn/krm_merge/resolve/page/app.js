@@ -424,7 +424,7 @@ function close() {
  */
 function end(title, text, files) {
   isOver = true;
-  for (const one of document.querySelectorAll("header button")) one.setAttribute("disabled", "");
+  for (const one of document.querySelectorAll("header button, header input, header select")) one.setAttribute("disabled", "");
   const names = files.slice(0, 20).map((name) => make("li", {}, make("code", {}, name)));
   const rest = files.length > 20 ? make("p", {}, `and ${files.length - 20} more`) : null;
   const panel = make("div", { class: "end", role: "status", tabindex: "-1" }, make("h2", {}, title), make("p", {}, text), make("ul", {}, ...names), rest, make("p", {}, "You can close this page."));
@@ -522,7 +522,8 @@ function onKey(event) {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || isOver) return;
   if (isTyping(at) || (at instanceof Element && at.closest("dialog"))) return;
-  if (isBusy && event.key.length === 1) typed.push(event.key);
+  // What follows a slash is typed into the field.
+  if (isBusy && event.key.length === 1 && event.key !== "/") typed.push(event.key);
   else if (!press(event.key)) return;
   event.preventDefault();
 }
