@@ -22,7 +22,7 @@ from benchmarks.measuring import MEGABYTE, PROGRAM, Bar, bar_table, load, machin
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from krm_merge import merge_packages
-from krm_merge.report.forms.by_suffix import render_document
+from krm_merge.report.forms import render_document
 from krm_merge.report.record import MergeReport
 
 CONFLICTS = 3_000

@@ -502,7 +502,9 @@ def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Docu
         edit = own_edit(config, folder, documents) or catalog_edit(name, config)
         if edit is not None:
             selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
-            yield DeclaredFunction(function.name or name, edit, selectors, exclude)
+            path = fields.get("configPath")
+            label = function.name or (f"{name} ({path})" if path else name)
+            yield DeclaredFunction(label, edit, selectors, exclude)
 
 
 def _maps(value: Value) -> list[Object]:
