@@ -130,6 +130,14 @@ def test_values_that_a_function_writes_are_upstreams(kind: str) -> None:
     assert text == local.replace("replicas: 5", "replicas: 2").replace("1.25", "1.27")
 
 
+def test_a_patch_in_a_config_map_is_known() -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n"
+    function = {"image": "krm-merge", "configMap": {"function": "PatchResources", "patch": patch}}
+    upstream, local = (ORIGINAL.replace("replicas: 1", f"replicas: {n}") for n in (2, 5))
+    text, merged = merge(ORIGINAL, upstream, local, function)
+    assert (text, merged.has_conflicts) == (upstream, False)
+
+
 def test_the_file_of_a_patch_belongs_to_the_function() -> None:
     config = dedent("""\
         apiVersion: fn.kpt.dev/v1alpha1

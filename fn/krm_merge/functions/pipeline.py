@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions import API_VERSION
+from krm_merge.functions import CONFIG_MAP
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Definitions, ItemEditor, ItemFate
 from krm_merge.krm import KPTFILE, Resource, ResourceList, Step, pattern_of
 from krm_merge.merge import CRD, CommentReader, Document, Member, functions_at, image_repository, read_functions
@@ -499,7 +499,7 @@ def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Docu
             continue
         config = _config(fields, folder, documents)
         name = image_repository(function.image).rpartition("/")[2]
-        edit = own_edit(config, folder, documents) or catalog_edit(name, config)
+        edit = catalog_edit(name, config) or own_edit(config, folder, documents)
         if edit is not None:
             selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
             path = fields.get("configPath")
@@ -522,15 +522,17 @@ def _config(function: Object, folder: str, documents: Sequence[Document]) -> Obj
 
 
 def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
-    # Only few documents are read: those of the file, where files are known.
-    candidates = (document for document in documents if document.file in ("", path))
+    # Few documents are read: those of the file or, where only annotations name files, that hold its name.
+    name = basename(path).encode()
+    candidates = (d for d in documents if d.file == path or (not d.file and name in d.data))
     members = (document.member() for document in candidates)
     return [member for member in members if member is not None and member.place == path]
 
 
 def own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
     """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
-    if config.get("apiVersion") != API_VERSION:
+    kind = _at(config, "data", "function") if config.get("kind") == CONFIG_MAP else config.get("kind")
+    if kind not in ("PatchResources", "TransformResources"):
         return None
     root = from_value(config)
     assert isinstance(root, MappingNode)
@@ -541,28 +543,30 @@ def own_edit(config: Object, folder: str, documents: Sequence[Document]) -> Reso
         for place in [normpath(join(folder, path))]
     }
     resource_list.items[:] = [item for items in sources.values() for item in items]
-    editor = _editor(config, resource_list, partial(_definitions, documents))
+    editor = _editor(str(kind), config, resource_list, partial(_definitions, documents))
     return None if editor is None or resource_list.results.errors else partial(_edit, editor, frozenset(sources))
 
 
-def _editor(config: Object, resource_list: ResourceList, definitions: Definitions) -> ItemEditor[object] | None:
-    match config.get("kind"):
-        case "PatchResources":
-            from krm_merge.functions.patch_resources import Patcher, read_jobs
+def _editor(
+    kind: str, config: Object, resource_list: ResourceList, definitions: Definitions
+) -> ItemEditor[object] | None:
+    if kind == "PatchResources":
+        from krm_merge.functions.patch_resources import Patcher, read_jobs
 
-            jobs = read_jobs(resource_list)
-            # They are known by their files here.
-            jobs.sources.clear()
-            return Patcher(jobs, definitions)
-        case "TransformResources" if all("patches" in plugin for plugin in _maps(config.get("plugins"))):
-            from krm_merge.functions.transform_config import read_transformation
-            from krm_merge.functions.transform_resources import Transformer
-            from krm_merge.transform.plugins.sources import PluginDirectory
+        jobs = read_jobs(resource_list)
+        # They are known by their files here.
+        jobs.sources.clear()
+        return Patcher(jobs, definitions)
+    plugins = _maps(config.get("plugins"))
+    if not plugins or not all("patches" in plugin for plugin in plugins):
+        # Others are programs, which nobody asked to run.
+        return None
+    from krm_merge.functions.transform_config import read_transformation
+    from krm_merge.functions.transform_resources import Transformer
+    from krm_merge.transform.plugins.sources import PluginDirectory
 
-            transformation = read_transformation(resource_list, PluginDirectory())
-            return None if transformation is None else Transformer(transformation, definitions)
-        case _:
-            return None
+    transformation = read_transformation(resource_list, PluginDirectory())
+    return None if transformation is None else Transformer(transformation, definitions)
 
 
 def _edit(editor: ItemEditor[object], sources: Container[str | None], item: Resource) -> ItemFate:
