@@ -168,8 +168,11 @@ def values(document: str) -> Any:
     return data
 
 
+SUMMARY = re.compile(r"\d+ conflicts, ")
+
+
 def results(output: bytes) -> list[dict[str, str | None]]:
-    """The results of a ResourceList: severity, rule, path of the field, side."""
+    """The results of a ResourceList but for its summary: severity, rule, path of the field, side."""
     found = (yaml.safe_load(output) or {}).get("results") or []
     return [
         {
@@ -179,6 +182,7 @@ def results(output: bytes) -> list[dict[str, str | None]]:
             "side": (result.get("tags") or {}).get("side"),
         }
         for result in found
+        if not SUMMARY.match(result["message"])
     ]
 
 
