@@ -211,6 +211,25 @@ def test_undo_gives_the_edits_back() -> None:
     assert "replicas: 5 # for the launch" in files["deployment.yaml"]
 
 
+def test_undo_knows_names_that_setters_write() -> None:
+    pipeline = "pipeline:\n  mutators:\n  - {image: gcr.io/kpt-fn/apply-setters:v1, configMap: {site: north}}\n"
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: SITE # kpt-set: ${site}\ndata:\n  mode: slow\n"
+    original = {"Kptfile": KPTFILE + pipeline, "site.yaml": text}
+    local = original | {"site.yaml": text.replace("slow", "fast")}
+    package, done = declared(local, original)
+    assert done.resources == ["ConfigMap SITE"]
+    (patch,) = yaml.safe_load(package["patches.yaml"].data)["patches"]
+    assert yaml.safe_load(patch["patch"])["metadata"]["name"] == "north"
+    edited = Changed(package, undeclare(package, "patches.yaml").changes)
+    assert {path: file.data.decode() for path, file in edited.items()} == local
+
+
+def test_what_kpt_says_about_the_package_is_no_edit() -> None:
+    context = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: example\n"
+    original = ORIGINAL | {"package-context.yaml": context}
+    assert declared(original | {"package-context.yaml": context.replace("example", "web")}, original)[1].changes == {}
+
+
 def test_undo_of_nothing_is_an_error() -> None:
     with pytest.raises(PackageError, match=r"patches\.yaml"):
         undeclare(tree(LOCAL), "patches.yaml")

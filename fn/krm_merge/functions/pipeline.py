@@ -499,7 +499,7 @@ def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Docu
             continue
         config = _config(fields, folder, documents)
         name = image_repository(function.image).rpartition("/")[2]
-        edit = catalog_edit(name, config) or own_edit(config, folder, documents)
+        edit = catalog_edit(name, config) or _own_edit(config, folder, documents)
         if edit is not None:
             selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
             path = fields.get("configPath")
@@ -529,7 +529,7 @@ def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
     return [member for member in members if member is not None and member.place == path]
 
 
-def own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
+def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
     """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
     kind = _at(config, "data", "function") if config.get("kind") == CONFIG_MAP else config.get("kind")
     if kind not in ("PatchResources", "TransformResources"):

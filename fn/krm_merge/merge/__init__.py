@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.lines.three_way import comments_in as comments_in
     from krm_merge.merge.package.made import Pipeline as Pipeline
     from krm_merge.merge.package.made import ReadPipeline as ReadPipeline
+    from krm_merge.merge.package.made import carried_change as carried_change
     from krm_merge.merge.package.merger import ListKeys as ListKeys
     from krm_merge.merge.package.merger import PackageMerger as PackageMerger
     from krm_merge.merge.package.merger import children_at as children_at
@@ -92,7 +93,7 @@ __getattr__, __dir__ = lazy_interface(
         "decisions.report": "report report_files shorten",
         "lines.diff": "matching_blocks",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
-        "package.made": "Pipeline ReadPipeline",
+        "package.made": "Pipeline ReadPipeline carried_change",
         "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move "
         "merge_document merge_embedded reaches",
         "package.narrow": "Document",

@@ -10,11 +10,20 @@ from dataclasses import dataclass, field
 from posixpath import dirname, join, normpath
 
 from krm_merge.functions import read_pipeline
-from krm_merge.functions.edit_items import REMOVED, without_bookkeeping
+from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.patch_resources import patch_document, patches_between
-from krm_merge.functions.pipeline import own_edit
 from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
-from krm_merge.merge import CRD, Folders, Member, Policy, Schemas, comments_in, match_resources
+from krm_merge.merge import (
+    CRD,
+    Folders,
+    Member,
+    Policy,
+    Schemas,
+    carried_change,
+    comments_in,
+    match_resources,
+    with_attribution,
+)
 from krm_merge.packages import (
     Changed,
     Changes,
@@ -42,6 +51,9 @@ from krm_merge.text import (
     to_value,
     yaml_of,
 )
+
+_PACKAGE_CONTEXT = "kptfile.kpt.dev"
+"""The name of the ConfigMap in which kpt tells functions about the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +135,26 @@ def declare(
 def undeclare(local: Tree, path: str) -> DeclaredEdits:
     """Makes edits of the files again what the PatchResources at a path declares. Raises PackageError."""
     ours = _Package("local", local)
-    config = _declared_config(ours, path)
-    edit = None if config is None else own_edit(_value(config), "", ours.documents)
-    if edit is None:
+    if _declared_config(ours, path) is None:
         raise PackageError(f"{path}: no PatchResources that can be read; name the file of a declaration with --patch")
+    changes = remove_function(local, path)
+    plain = _Package("plain", Changed(local, changes))
     texts: dict[Member, str | None] = {}
     for member in ours.members:
-        resource = Resource.from_tree(member.root, member.place)
-        fate = edit(resource)
-        if fate == REMOVED or resource.is_changed:
-            texts[member] = None if fate == REMOVED else resource.text()
-    changes = {**_with_documents(ours, texts, {}), **remove_function(local, path)}
-    edited = _Package("edited", Changed(local, changes))
-    _prove(ours, edited, {}, path)
+        before, after = plain.rendered(member), ours.rendered(member)
+        if member.place != path and not same(before, after):
+            texts[member] = _with_value(member, before, after) if after else None
+    changes = {**_with_documents(ours, texts, {}), **changes}
+    _prove(ours, _Package("edited", Changed(local, changes)), {}, path)
     return DeclaredEdits(changes, [_name(member) for member in texts])
+
+
+def _with_value(member: Member, before: Object, after: Object) -> str:
+    """The text of a resource with the change that a patch made in what functions had made of it."""
+    resource, schema = Resource.from_tree(member.root), Schemas(lambda: ()).of(member)
+    value = _value(member)
+    resource.change(value, carried_change(value, before, after, schema), schema.merge_keys)
+    return resource.text()
 
 
 def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edited]:
@@ -151,8 +169,9 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
     here = [member for member in ours.members if not member.place.startswith(nested)]
     times = _times(map(_name, here))
     for original, _, local in match_resources(known, known, here, Folders((), Policy()), None, ours.pipeline).triples:
-        if original is None or (local or original).place in configs:
-            # Functions are configured before patches run.
+        original = with_attribution(original, local)
+        if original is None or (local or original).place in configs or original.identity.name == _PACKAGE_CONTEXT:
+            # Functions are configured before patches run, and kpt writes the context.
             continue
         before, after = ours.rendered(original), {} if local is None else ours.rendered(local)
         if not before or same(before, after):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from posixpath import join
@@ -18,7 +18,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Step, format_path
-from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources
+from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources, with_attribution
 from krm_merge.packages import KptfileText, PackageError, PackageVersion, Tree
 from krm_merge.policy import PackagePolicy, find_policy
 from krm_merge.safe_text import REDACTED
@@ -78,11 +78,12 @@ LineHistory: TypeAlias = Callable[[str], Sequence[LineCommit | None]]
 
 
 def field_origins(
-    local: Tree, original: Tree, history: LineHistory, is_asked: Callable[[str], bool]
+    local: Tree, original: Tree, history: LineHistory, is_asked: Callable[[str], bool], *, dates_upstream: bool = True
 ) -> Iterator[FieldOrigin]:
     """The origin of every field of the resources in the files that are asked for, in the order of the files.
 
-    `original` is the version of upstream that the package was merged with last, empty where it follows none.
+    `original` is the version of upstream that the package was merged with last, empty where it follows none. Without
+    `dates_upstream`, what is upstream's has no commit, and git is asked for the other files only.
     """
     ours, theirs = PackageVersion("local", local), PackageVersion("original", original)
     kptfiles = ours.kptfiles()
@@ -96,7 +97,8 @@ def field_origins(
     for member in now:
         if not is_asked(member.place):
             continue
-        upstream = upstream_of.get(member)
+        # R6: what kpt notes is nobody's change.
+        upstream = with_attribution(upstream_of.get(member), member)
         versions: list[_Version] = [("", None if upstream is None else upstream.root)]
         if pipeline is not None and upstream is not None:
             try:
@@ -105,8 +107,9 @@ def field_origins(
                 # The render reports it.
                 del versions[1:]
         first_line = sum(document.count(b"\n") for document in ours.documents[member.place][: member.index])
-        lines = _Lines(history(member.place)[first_line:])
-        yield from _Fields(member, schemas.of(member), policy, lines).below(member.root, versions, ())
+        lines = _Lines(partial(history, member.place), first_line)
+        fields = _Fields(member, schemas.of(member), policy, lines, dates_upstream=dates_upstream)
+        yield from fields.below(member.root, versions, ())
 
 
 _Version: TypeAlias = tuple[str, "Node | None"]
@@ -116,8 +119,13 @@ _Version: TypeAlias = tuple[str, "Node | None"]
 class _Lines:
     """The commits of the lines of a document."""
 
-    def __init__(self, commits: Sequence[LineCommit | None]) -> None:
-        self._commits = commits
+    def __init__(self, commits: Callable[[], Sequence[LineCommit | None]], first_line: int) -> None:
+        self._commits_of_file = commits
+        self._first_line = first_line
+
+    @cached_property
+    def _commits(self) -> Sequence[LineCommit | None]:
+        return self._commits_of_file()[self._first_line :]
 
     def commit(self, node: Node) -> LineCommit | None:
         """The newest commit of the lines of a value."""
@@ -138,11 +146,14 @@ class _Lines:
 class _Fields:
     """The fields of one resource, beside what upstream has there and what each function makes of it."""
 
-    def __init__(self, member: Member, schema: Schema, policy: PackagePolicy, lines: _Lines) -> None:
+    def __init__(
+        self, member: Member, schema: Schema, policy: PackagePolicy, lines: _Lines, *, dates_upstream: bool
+    ) -> None:
         self._member = member
         self._schema = schema
         self._policy = policy
         self._lines = lines
+        self._dates_upstream = dates_upstream
         self._resource = str(Resource.from_tree(member.root).ref)
         self._secrecy = Secrecy((member.root,), policy.redactions)
 
@@ -163,7 +174,7 @@ class _Fields:
                 yield from self.below(item, inside, (*path, step))
         else:
             source, by = self._source(node, versions, path)
-            commit = self._lines.commit(node)
+            commit = self._lines.commit(node) if self._dates_upstream or source != "upstream" else None
             # M6
             value = REDACTED if self._secrecy.hides(path, (node,)) else to_value(node)
             yield FieldOrigin(self._member.place, self._resource, path, value, source, by, commit)
@@ -226,6 +237,7 @@ def line_history(package: Path) -> LineHistory:
             return ""
         return "" if lock is None else lock.ref
 
+    @cache
     def commits(path: str) -> list[LineCommit | None]:
         if working_tree is None:
             return []

@@ -157,7 +157,10 @@ def why_command(package: Path, place: str, form: str) -> None:
             raise click.UsageError(str(error)) from None
         kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
         original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
-        found = field_origins(local, original, line_history(package), lambda path: not file or path == file)
+        history, is_whole = line_history(package), not file and form == "text"
+        found = field_origins(
+            local, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
+        )
         origins = [origin for origin in found if covers(below, origin.path)]
         if not origins and place:
             raise PackageError(f"{package / file}: no resource in it has a field {field}")

@@ -45,10 +45,18 @@ def with_made(
     made = _Agreed(schema).value((before, rendered, now))
     if _is_same(made, before):
         return original, upstream
+    assert isinstance(made, dict)
     theirs = upstream
     if upstream is not None:
-        theirs = _edited(upstream, _Carried(schema).value((_value(upstream), before, made)), schema)
+        theirs = _edited(upstream, carried_change(_value(upstream), before, made, schema), schema)
     return _edited(original, made, schema), theirs
+
+
+def carried_change(value: Object, before: Object, after: Object, schema: Schema) -> Object:
+    """A value with the change from `before` to `after`, as far as it has no other change itself."""
+    changed = _Carried(schema).value((value, before, after))
+    assert isinstance(changed, dict)
+    return changed
 
 
 def _value(member: Member) -> Object:
@@ -57,9 +65,8 @@ def _value(member: Member) -> Object:
     return value
 
 
-def _edited(member: Member, value: _Place, schema: Schema) -> Member:
+def _edited(member: Member, value: Object, schema: Schema) -> Member:
     """The resource with another value; what is the same keeps its text."""
-    assert isinstance(value, dict)
     resource = Resource.from_tree(member.root)
     try:
         resource.change(_value(member), value, schema.merge_keys)
