@@ -166,6 +166,18 @@ def test_a_declared_value_that_local_changed_by_hand_is_an_edit() -> None:
     assert merged.has_conflicts
 
 
+def test_an_element_that_a_patch_removes_is_whole_or_not_there() -> None:
+    two = ORIGINAL + "      - name: log\n        image: log:1\n"
+    removal = PATCHES.replace("- name: proxy", "- name: log").replace("image: proxy:1", "$patch: delete")
+    text, merged = merge(
+        two, two.replace("log:1", "log:2"), ORIGINAL.replace("replicas: 1", "replicas: 5"), PATCHING, patches=removal
+    )
+    assert not merged.has_conflicts
+    assert text is not None
+    containers = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
+    assert all(container.keys() == {"name", "image"} for container in containers)
+
+
 def test_a_package_that_was_not_rendered_merges_as_it_is() -> None:
     upstream = ORIGINAL.replace("replicas: 1", "replicas: 2")
     text, merged = merge(ORIGINAL, upstream, ORIGINAL, PATCHING, patches=PATCHES)

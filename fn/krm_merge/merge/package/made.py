@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from krm_merge.krm import Resource, ResourceError
 from krm_merge.merge.decisions.decision import Member
@@ -102,7 +102,12 @@ def _is_same(first: _Place, second: _Place) -> bool:
 
 
 class _Walk:
-    """Three values merged field by field; where nothing else is decided, the first stays."""
+    """Three values merged field by field; where nothing else is decided, the first stays.
+
+    `base` is the place of the value that the two others are versions of.
+    """
+
+    base: ClassVar[int]
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -111,6 +116,9 @@ class _Walk:
         """The merged value."""
         if (decided := self.decide(*versions)) is not _UNDECIDED:
             return decided
+        if any(value is _ABSENT and at != self.base for at, value in enumerate(versions)):
+            # What one side removed and another changed is whole, or not there at all.
+            return versions[0]
         values = [value for value in versions if not isinstance(value, _Absent)]
         merged: Value
         if all(isinstance(value, dict) for value in values):
@@ -163,6 +171,8 @@ class _Agreed(_Walk):
     Elsewhere local edited the value, or was not rendered since.
     """
 
+    base = 0
+
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
         """What functions leave alone, or what local agrees with."""
         if _is_same(first, second):
@@ -176,6 +186,8 @@ class _Agreed(_Walk):
 
 class _Carried(_Walk):
     """Of upstream, original and the original as rendered: upstream with the same changes, where it has none itself."""
+
+    base = 1
 
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
         """What functions leave alone, or what upstream left alone."""
