@@ -261,9 +261,9 @@ class _Merge:
                 return from_local
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         if max(map(len, (o, u, l))) > 1:
-            if u and is_between(o, u, l) and not _is_replaced(o, u, l):
+            if u and has_change(o, u, l) and not _is_replaced(o, u, l):
                 return from_local
-            if l and is_between(o, l, u) and not _is_replaced(o, l, u):
+            if l and has_change(o, l, u) and not _is_replaced(o, l, u):
                 return from_upstream
         return None
 
@@ -373,7 +373,21 @@ def _count_matches(part: Sequence[str], beginnings: list[int], matched: int, ele
     return matched + (part[matched] == element)
 
 
-def is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
+def has_change(before: Sequence[str], after: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether other lines have a whole change already: it lies on the way to them, and they lack what it removed."""
+    if not _is_between(before, after, other):
+        return False
+    # Where both changed the layout of all lines, a removed one is a new one of the other: it has other spaces.
+    removed = _words(before) - _words(after)
+    return not removed or not removed & (_words(other) - _words(after))
+
+
+def _words(lines: Sequence[str]) -> Counter[str]:
+    """Lines without their layout; blank ones say nothing."""
+    return Counter(word for line in lines if (word := line.strip()))
+
+
+def _is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
     """Whether a shortest way from the start to the end leads over the middle: the end has all changes that made it."""
     away = _lacking(middle, end)
     if away > _lacking(start, end):

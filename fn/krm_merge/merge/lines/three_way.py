@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import MergedRun, Settling, is_between, merge_sequences, merged_runs
+from krm_merge.merge.lines.sequence import MergedRun, Settling, has_change, merge_sequences, merged_runs
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
     NO_COMMENTS,
@@ -170,7 +170,7 @@ class _Change:
         runs = merge_sequences(self._original, self._upstream, ours, settling, self._blocks)
         clashes = [run.clash for run in runs]
         text = self._text(runs, ours)
-        if any(clashes) or text == local or not is_between(self._original, self._upstream, ours):
+        if any(clashes) or text == local or not has_change(self._original, self._upstream, ours):
             return MergedText(text, clashes.count("changed"), clashes.count("inserted"), clashes.count("alike"))
         return MergedText(local)
 
@@ -183,7 +183,7 @@ class _Change:
                 return None
             runs.append(run)
         text = self._text(runs, ours)
-        return local if text != local and is_between(self._original, self._upstream, ours) else text
+        return local if text != local and has_change(self._original, self._upstream, ours) else text
 
     def _text(self, runs: list[MergedRun], ours: list[str]) -> str:
         lines = {"upstream": self._upstream, "local": ours}

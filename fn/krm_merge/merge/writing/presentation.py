@@ -165,7 +165,10 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 
 
 def _scalars(node: Node) -> Iterator[object]:
-    """Keys and values as they are written, texts by their lines; what an alias stands for is at its anchor (V9)."""
+    """Keys and values as they are written; what an alias stands for is at its anchor (V9).
+
+    A text is its lines, one that is a mapping its fields: a side may have written them without the quotes (V5).
+    """
     if isinstance(node, Alias):
         yield "alias", node.name
     elif isinstance(node, MappingNode):
@@ -175,8 +178,12 @@ def _scalars(node: Node) -> Iterator[object]:
     elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _scalars(item)
+    elif type(node.canonical) is not str:
+        yield node.canonical
+    elif (fields := _read(node.canonical) if "\n" in node.canonical else None) is not None:
+        yield from _scalars(fields)
     else:
-        yield from node.canonical.split("\n") if type(node.canonical) is str else (node.canonical,)
+        yield from node.canonical.split("\n")
 
 
 def _is_alias(scalar: object) -> bool:
