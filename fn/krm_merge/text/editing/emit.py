@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Protocol
 
-from krm_merge.startup import pattern
+from krm_merge.startup import frozen, pattern
 from krm_merge.text.editing.editor import EditPlan
 from krm_merge.text.reading.layout import (
     NO_COMMENTS,
@@ -125,6 +125,19 @@ class Edited(Protocol):
         """The fields that merge keys add after the edits."""
 
 
+@frozen
+class FlowLines:
+    """A line that a part of a flow collection begins on: its break and indentation, and how much deeper parts are."""
+
+    start: str
+    step: str
+
+    @property
+    def inner(self) -> FlowLines:
+        """The line of a part of the part."""
+        return FlowLines(self.start + self.step, self.step)
+
+
 class Emitter:
     """Writes nodes with the edits of an editor applied, in the style of the document they go to.
 
@@ -185,16 +198,22 @@ class Emitter:
             return False
         return (node.flow and bool(node.children)) or not self.children(node)
 
-    def flow(self, node: Node) -> str:
-        """The node in flow style, on one line."""
+    def flow(self, node: Node, lines: FlowLines | None = None) -> str:
+        """The node in flow style: on one line, or, where `lines` are given, on as many as its source has (L5)."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
         if (text := self._as_written(node)) is not None:
             return text
-        parts = ", ".join(self.flow_child(child) for child in self.children(node))
-        return f"{{{parts}}}" if isinstance(node, MappingNode) else f"[{parts}]"
+        start = end = ""
+        if lines is not None and (node.source is None or "\n" in node.source.text[node.start : node.end]):
+            start, end, lines = lines.inner.start, lines.start, lines.inner
+        else:
+            lines = None
+        parts = f",{start or ' '}".join(self.flow_child(child, lines) for child in self.children(node))
+        opening, closing = "{}" if isinstance(node, MappingNode) else "[]"
+        return f"{opening}{start}{parts}{end}{closing}" if parts else opening + closing
 
     def _as_written(self, node: Collection) -> str | None:
         """The text that the source has of a flow collection on one line; None where it would mean something else."""
@@ -214,9 +233,9 @@ class Emitter:
             for child, before in zip(children, node.children, strict=True)
         )
 
-    def flow_child(self, child: Child) -> str:
-        """A child of a flow collection."""
-        value = self.flow(self._edited.value(child))
+    def flow_child(self, child: Child, lines: FlowLines | None = None) -> str:
+        """A child of a flow collection, and the `lines` that it is on."""
+        value = self.flow(self._edited.value(child), lines)
         return f"{self._key(child)}: {value}" if isinstance(child, Entry) else value
 
     def resolved(self, node: Node) -> Node:
@@ -341,20 +360,21 @@ class FlowWriter:
         self._plan = plan
         self._emitter = emitter
 
-    def text(self, node: Collection) -> str:
-        """The text of a flow collection from its start to its end. Raises CannotEdit."""
+    def text(self, node: Collection, lines: FlowLines | None = None) -> str:
+        """The text of a flow collection from its start to its end, and the `lines` that it is on. Raises CannotEdit."""
         text = source_of(node).text
         now = self._plan.children(node)
         if not node.children and not now:
             return text[node.start : node.end]
         opening = _opening(node)
         if opening < 0 or not node.children or not now:
-            return self._emitter.flow(node)
+            return self._emitter.flow(node, lines)
         spans = [_span(text, child) for child in node.children]
         stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
         gaps = [text[a[1] : b[0]] for a, b in pairwise(stops)]
         original = {id(child): index for index, child in enumerate(node.children)}
-        pieces = [self._child(child, spans, original.get(id(child))) for child in now]
+        lines = _lines_of(gaps)
+        pieces = [self._child(child, spans, original.get(id(child)), lines) for child in now]
         if [original.get(id(child)) for child in now] != list(range(len(spans))):
             separators = gaps[1:-1]
             if not all(map(_SEPARATOR.match, separators)) or not _EDGE.match(gaps[0]) or not _EDGE.match(gaps[-1]):
@@ -367,14 +387,14 @@ class FlowWriter:
         middle = "".join(gap + piece for gap, piece in zip(gaps, [*pieces, ""], strict=True))
         return text[node.start : opening + 1] + middle + text[node.end - 1 : node.end]
 
-    def _child(self, child: Child, spans: list[tuple[int, int]], index: int | None) -> str:
+    def _child(self, child: Child, spans: list[tuple[int, int]], index: int | None, lines: FlowLines | None) -> str:
         if index is None:
-            return self._emitter.flow_child(child)
+            return self._emitter.flow_child(child, lines)
         before, after = value_of(child), self._plan.value(child)
         text, (start, end) = source_of(before).text, spans[index]
         if not self._plan.is_touched(child):
             return text[start:end]
-        piece = self._value(before, after)
+        piece = self._value(before, after, lines)
         if not isinstance(child, Entry):
             return piece
         if before.end == before.start:
@@ -382,12 +402,22 @@ class FlowWriter:
             return f"{text[start : child.key.end]}: {piece}"
         return text[start : before.start] + piece
 
-    def _value(self, before: Node, after: Node) -> str:
+    def _value(self, before: Node, after: Node, lines: FlowLines | None) -> str:
         if after is before and isinstance(before, MappingNode | SequenceNode):
-            return self.text(before)
+            return self.text(before, lines)
         if after is before and not self._plan.is_touched(before):
             return source_of(before).text[before.start : before.end]
-        return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after)
+        return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after, lines)
+
+
+def _lines_of(gaps: list[str]) -> FlowLines | None:
+    """The lines of the children of a collection, of what is between its brackets and them; None where it has none."""
+    first, last = gaps[0], gaps[-1]
+    if "\n" not in first or first.strip() or last.strip():
+        return None
+    start, outer = first[first.rfind("\n") + 1 :], last[last.rfind("\n") + 1 :]
+    step = start.removeprefix(outer) if "\n" in last else ""
+    return FlowLines(("\r\n" if "\r\n" in first else "\n") + start, step)
 
 
 def _opening(node: Collection) -> int:
