@@ -62,6 +62,22 @@ OTHERS = [
         '{\n  "a": {},\n  "sts": {\n    "ports": [\n      0,\n      1\n    ],\n    "none": {}\n  },\n  "tag": "2"\n}\n',
     ),
     other(
+        "V8 what joins and leaves a list between brackets goes with its comments, and no others",
+        "values.yaml",
+        "args: [ # all\n  # first\n  --a,  # a\n  # second\n  --b=2, # b\n  --c\n]\n",
+        "args: [ # all\n  # second\n  --b=2, # b\n  --new,\n  --c,\n  --end\n]\n",
+        "args: [ # all\n  # first\n  --a,  # a\n  # second\n  --b=3, # b\n  --c  # mine\n]\n",
+        "args: [ # all\n  # second\n  --b=3, # b\n  --new,\n  --c,  # mine\n  --end\n]\n",
+    ),
+    other(
+        "V8 a comment that upstream moved is there once beside a list between brackets with comments",
+        "values.yaml",
+        "with:\n  # note\n  size: 1\nlist: [\n  x,  # why\n]\n",
+        "with:\n  # note\n  new: 2\n  size: 1\nlist: [\n  x,  # why\n]\n",
+        "with:\n  # note\n  size: 8\nlist: [\n  x,  # why\n  y,\n]\n",
+        "with:\n  # note\n  new: 2\n  size: 8\nlist: [\n  x,  # why\n  y,\n]\n",
+    ),
+    other(
         "H a text of fields that local wrote as fields, of which upstream removed one",
         "collector.yaml",
         "config: |\n  traces:\n    receivers: [otlp]\n    processors: []\n    exporters: [debug]\n",

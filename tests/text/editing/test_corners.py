@@ -236,8 +236,9 @@ def test_flow_in_several_lines_is_not_joined() -> None:
     before = 'a: {\n  "b": 1,   # one\n  "c": [2,\n    3]\n  }\nd: 1\n'
     assert Edit(before).set("a", "c", 1, to=4).text() == before.replace("3]", "4]")
     assert Edit(before).set("a", "b", to=4).text() == before.replace(": 1,", ": 4,")
-    with pytest.raises(CannotEditError, match="flow collection with comments"):
-        Edit(before).remove("a", "b").text()
+    assert Edit(before).remove("a", "b").text() == 'a: {\n  "c": [2,\n    3]\n  }\nd: 1\n'
+    with pytest.raises(CannotEditError, match="comments between children on one line"):
+        Edit("a: [1, # one\n  2, 3]\n").remove("a", 0).text()
 
 
 def test_a_block_value_cannot_stand_in_flow() -> None:

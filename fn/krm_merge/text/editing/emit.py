@@ -350,6 +350,10 @@ def _with_newline(text: str, newline: str) -> str:
 
 _SEPARATOR = pattern(r"\s*,\s*\Z")
 _EDGE = pattern(r"\s*(?:,\s*)?\Z")
+_LAST_LINE = pattern(r"\r?\n[ \t]*")
+_BETWEEN_LINES = pattern(
+    r"(?P<comma>(?:[ \t]*,)?)(?P<comment>[ \t]*(?:#[^\n]*)?)(?P<head>\r?\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*)\Z"
+)
 
 
 class FlowWriter:
@@ -375,13 +379,14 @@ class FlowWriter:
         original = {id(child): index for index, child in enumerate(node.children)}
         lines = _lines_of(gaps)
         pieces = [self._child(child, spans, original.get(id(child)), lines) for child in now]
-        if [original.get(id(child)) for child in now] != list(range(len(spans))):
+        order = [original.get(id(child)) for child in now]
+        if order != list(range(len(spans))):
             separators = gaps[1:-1]
-            if not all(map(_SEPARATOR.match, separators)) or not _EDGE.match(gaps[0]) or not _EDGE.match(gaps[-1]):
-                raise CannotEditError("a flow collection with comments")
-            usual = separators[0] if separators else "," + gaps[0] if "\n" in gaps[0] else ", "
-            chosen = [separators[i - 1] if (i := original.get(id(child))) else usual for child in now[1:]]
-            gaps = [gaps[0], *chosen, gaps[-1]]
+            if all(map(_SEPARATOR.match, separators)) and _EDGE.match(gaps[0]) and _EDGE.match(gaps[-1]):
+                usual = separators[0] if separators else "," + gaps[0] if "\n" in gaps[0] else ", "
+                gaps = [gaps[0], *(separators[at - 1] if at else usual for at in order[1:]), gaps[-1]]
+            else:
+                gaps = _gaps_with_comments(gaps, order)
             # The colon of a null needs a space before a comma.
             pieces = [piece + " " if piece.endswith(":") else piece for piece in pieces]
         middle = "".join(gap + piece for gap, piece in zip(gaps, [*pieces, ""], strict=True))
@@ -410,14 +415,30 @@ class FlowWriter:
         return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after, lines)
 
 
+def _gaps_with_comments(gaps: list[str], order: list[int | None]) -> list[str]:
+    """What is between children on lines of their own in a new `order`, each with its comments; None is a new child.
+
+    A comment behind a child and above it goes where the child goes, and away with it. Raises CannotEdit.
+    """
+    matches = [match for gap in gaps if (match := _BETWEEN_LINES.match(gap)) is not None]
+    if len(matches) < len(gaps):
+        raise CannotEditError("a flow collection with comments between children on one line")
+    heads: dict[int | None, str] = {at: match["head"] for at, match in enumerate(matches)}
+    behind: dict[int | None, str] = {at: match["comment"] for at, match in enumerate(matches, -1)}
+    usual = _LAST_LINE.findall(heads[0])[-1]
+    moved = [behind[-1] + heads.get(order[0], usual)]
+    for before, at in pairwise([*order, len(gaps) - 1]):
+        comma = "," if len(moved) < len(order) else matches[-1]["comma"]
+        moved.append(comma + behind.get(before, "") + heads.get(at, usual))
+    return moved
+
+
 def _lines_of(gaps: list[str]) -> FlowLines | None:
     """The lines of the children of a collection, of what is between its brackets and them; None where it has none."""
-    first, last = gaps[0], gaps[-1]
-    if "\n" not in first or first.strip() or last.strip():
+    starts, ends = _LAST_LINE.findall(gaps[0]), _LAST_LINE.findall(gaps[-1])
+    if not starts:
         return None
-    start, outer = first[first.rfind("\n") + 1 :], last[last.rfind("\n") + 1 :]
-    step = start.removeprefix(outer) if "\n" in last else ""
-    return FlowLines(("\r\n" if "\r\n" in first else "\n") + start, step)
+    return FlowLines(starts[-1], starts[-1].removeprefix(ends[-1]) if ends else "")
 
 
 def _opening(node: Collection) -> int:
