@@ -118,6 +118,19 @@ def output(description: str, *, default: Path | None = None) -> Callable[[_Comma
     )
 
 
+class AtVersion(click.Command):
+    """A command of one `PKG[@REF]`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Names the form of a version where one comes as an argument of its own."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "unexpected extra argument" not in error.message:
+                raise
+            ctx.fail(f"{error.message}; a version is given as PKG@REF")
+
+
 class NamesLast(click.Command):
     """A command that git calls with names of files: from the first one on, all of them are names, whatever they are.
 

@@ -8,7 +8,7 @@ import sys
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
@@ -39,6 +39,7 @@ from krm_merge.report import SIDES, Files, MergeReport, Style, as_json, render_d
 from krm_merge.resolve.api import Host, RenewedError
 from krm_merge.resolve.interface import SideLabels
 from krm_merge.safe_text import line, terminal_line
+from krm_merge.startup import replace
 
 _FORMS = ("json", "jsonl")
 _WANTED = "krm_merge.json_errors"

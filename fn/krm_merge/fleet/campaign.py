@@ -10,7 +10,7 @@ import shutil
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
@@ -24,6 +24,7 @@ from krm_merge.merge import ListKeys, OnConflict, Resolution, Resolutions
 from krm_merge.packages import File, PackageError, UnavailableError, read_file, reason, write_file
 from krm_merge.policy import NO_POLICY, ListKeysModel, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
 from krm_merge.posix import file_locks, locked_soon
+from krm_merge.startup import replace
 from krm_merge.text import MappingNode, TextError, Value, from_value, read, to_value, written
 
 _SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")

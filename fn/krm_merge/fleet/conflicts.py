@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from posixpath import join
@@ -28,6 +28,7 @@ from krm_merge.resolve.interface import (
     Saved,
     custom_value,
 )
+from krm_merge.startup import replace
 from krm_merge.text import Value
 
 _EXAMPLES = 3

@@ -1,6 +1,7 @@
 """A package's policy: found, read, combined with what a run asks for, edited when choices are made or dropped.
 
-The edges: `find_policy_around` reads the disk, `memory_path`, `recall` and `remember` the repository around a folder.
+The edges: `find_policy_around` reads the disk, `memory_path`, `recall`, `recall_around` and `remember` the repository
+around a folder.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import read_policy as read_policy
     from krm_merge.policy.package_policy import read_rules as read_rules
     from krm_merge.policy.package_policy import recall as recall
+    from krm_merge.policy.package_policy import recall_around as recall_around
     from krm_merge.policy.package_policy import remember as remember
     from krm_merge.policy.package_policy import rule_value as rule_value
     from krm_merge.policy.package_policy import stale_message as stale_message
@@ -50,7 +52,7 @@ __getattr__, __dir__ = lazy_interface(
         "models": "ListKeysModel MergePolicy MergeRules RedactionModel RuleModel list_keys_of redactions_of rules_of",
         "package_policy": "KIND Key NO_POLICY PackagePolicy PolicyError RecordedChoice RulesError "
         "RulesFile collect_redactions combine edit_policy find_policy find_policy_around is_policy "
-        "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall remember "
+        "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall recall_around remember "
         "rule_value stale_message stale_resolutions",
     },
 )

@@ -6,16 +6,13 @@ finds them: as git's rerere, but by what the conflict is about, whatever file an
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE, Identity, Resource, ResourceRef, format_path, identity_of
 from krm_merge.krm import Step as PathStep
 from krm_merge.merge import (
@@ -35,7 +32,7 @@ from krm_merge.packages import File, Tree, holds_resources, read_file, write_fil
 from krm_merge.posix import is_own
 from krm_merge.report import resource_value
 from krm_merge.schema import Redaction
-from krm_merge.startup import replace
+from krm_merge.startup import frozen, replace
 from krm_merge.text import MappingNode, SequenceNode, TextError, Value, document_text, read, read_all, to_value
 
 if TYPE_CHECKING:
@@ -54,7 +51,7 @@ class PolicyError(KrmMergeError):
     """An invalid MergePolicy; the message names all problems."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackagePolicy:
     """A parsed MergePolicy. `file` is its path, `root` its document."""
 
@@ -225,7 +222,7 @@ class RulesError(KrmMergeError, ValueError):
     """A file of rules that cannot be used; the message names every invalid field."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesFile:
     """The exceptions from a policy, the merge keys that no schema knows, and what reports hide."""
 
@@ -277,7 +274,7 @@ Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
 """Of choices with the same key the last one holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedChoice:
     """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
 
@@ -370,6 +367,9 @@ def memory_path(place: Path) -> Path | None:
 
     Nothing is remembered in a file of another user, who could decide for this one (A1).
     """
+    # The merge driver, which git starts for each file, mostly has nothing to ask git for.
+    from krm_merge.git.program import GitError, WorkingTree
+
     try:
         tree = WorkingTree.around(place)
     except GitError:
@@ -378,6 +378,16 @@ def memory_path(place: Path) -> Path | None:
         return None
     file = tree.common / _MEMORY
     return file if not file.exists() or is_own(file) else None
+
+
+def recall_around(place: Path) -> Resolutions:
+    """The choices that the repository around a folder remembers. Raises KrmMergeError where they cannot be read."""
+    folder = place.absolute()
+    store = next((store for at in (folder, *folder.parents) if (store := at / ".git").exists()), None)
+    # A process of git takes half as long as a merge; of a linked working tree it alone knows the repository.
+    if store is None or (store.is_dir() and not (store / _MEMORY).exists()):
+        return NO_RESOLUTIONS
+    return recall(memory_path(place))
 
 
 def recall(file: Path | None) -> Resolutions:
@@ -421,4 +431,6 @@ def _without(entries: Value, new: Sequence[Mapping[str, Value]], fields: Sequenc
 
 
 def _key(value: object, fields: Sequence[str]) -> str:
+    import json
+
     return json.dumps([value.get(name) for name in fields] if isinstance(value, Mapping) else value, default=str)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from krm_merge.krm import ResourceRef
 from krm_merge.merge import Choice, Nature
+from krm_merge.startup import fresh, frozen
 from krm_merge.text import Value
 
 API_VERSION: Final = "fn.kpt.dev/v1alpha1"
@@ -18,7 +18,7 @@ SideName: TypeAlias = Literal["original", "upstream", "local", "result"]
 SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local", "result")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DecisionRecord:
     """One decision of a merge.
 
@@ -75,7 +75,7 @@ def resource_value(resource: ResourceRef) -> dict[str, Value]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Context:
     """Lines of a file around a place; those from `start` to `stop` are the place itself."""
 
@@ -84,7 +84,7 @@ class Context:
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """The paths of files by what becomes of them."""
 
@@ -103,7 +103,7 @@ class Files:
 NO_FILES: Final = Files()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedSide:
     """Which version a side is: what was named, and the commit that it was."""
 
@@ -120,7 +120,7 @@ class RecordedSide:
         return f"{self.ref} ({self.commit[:7]})" if self.commit and self.commit != self.ref else self.ref
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeReport:
     """All that was decided in one merge.
 
@@ -130,13 +130,13 @@ class MergeReport:
     """
 
     package: str = ""
-    sides: Mapping[str, RecordedSide] = field(default_factory=dict)
+    sides: Mapping[str, RecordedSide] = fresh(factory=dict)
     records: Sequence[DecisionRecord] = ()
     files: Files = NO_FILES
     results: Sequence[Mapping[str, Value]] = ()
     packages: Sequence[Mapping[str, Value]] = ()
-    contexts: Mapping[str, Context] = field(default_factory=dict)
-    rules: Mapping[str, str] = field(default_factory=dict)
+    contexts: Mapping[str, Context] = fresh(factory=dict)
+    rules: Mapping[str, str] = fresh(factory=dict)
 
     def with_status(self, status: Status) -> list[DecisionRecord]:
         """The records of this status, in their order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from krm_merge.errors import KrmMergeError
@@ -14,6 +14,7 @@ from krm_merge.merge import Choice, Nature
 from krm_merge.packages import Changes
 from krm_merge.policy import RecordedChoice
 from krm_merge.report import Context, DecisionRecord, MergeReport, SideName
+from krm_merge.startup import replace
 from krm_merge.text import TextError, Value, read, to_value
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krm_merge.usecases.merging import OnConflictOrMarkers as OnConflictOrMarkers
     from krm_merge.usecases.merging import Outcome as Outcome
     from krm_merge.usecases.merging import PackageUpdate as PackageUpdate
+    from krm_merge.usecases.merging import merge_for_git as merge_for_git
     from krm_merge.usecases.merging import merge_packages as merge_packages
     from krm_merge.usecases.merging import merge_sides as merge_sides
     from krm_merge.usecases.provenance import FieldOrigin as FieldOrigin
@@ -32,7 +33,7 @@ __getattr__, __dir__ = lazy_interface(
     {
         "declaring": "DeclaredEdits declare undeclare",
         "merging": "MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
-        "merge_packages merge_sides",
+        "merge_for_git merge_packages merge_sides",
         "provenance": "FieldOrigin ValueSource field_origins line_history",
     },
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -26,7 +25,9 @@ from krm_merge.packages import (
     leads_out,
     marked_changes,
     merge_trees,
+    path_of,
     read_file,
+    write_file,
 )
 from krm_merge.policy import (
     NO_POLICY,
@@ -35,13 +36,15 @@ from krm_merge.policy import (
     RulesFile,
     combine,
     find_policy,
+    find_policy_around,
     parse_policy,
     read_rules,
+    recall_around,
     stale_message,
     stale_resolutions,
 )
 from krm_merge.report import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
-from krm_merge.startup import replace
+from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text import Value
 
 # The merge driver, which git starts for each file, needs neither git's repositories nor manifests.
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeChoices:
     """The user's choices: how conflicts are settled, how functions are recognised, and exceptions.
 
@@ -62,7 +65,7 @@ class MergeChoices:
 
     option: OnConflictOrMarkers | None
     smart: bool
-    rules: RulesFile = field(default_factory=RulesFile)
+    rules: RulesFile = fresh(factory=RulesFile)
     rules_file: Path | None = None
     of_branches: bool = False
     otherwise: OnConflictOrMarkers = "upstream"
@@ -130,7 +133,7 @@ class MergeChoices:
         return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys, read_pipeline)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What a merge decided under a policy, and what becomes of local's files; where a result is an error, nothing.
 
@@ -145,7 +148,7 @@ class Outcome:
     results: Results
     decided: Sequence[PackageDecisions]
     reached: frozenset[int] = frozenset()
-    sides: Mapping[str, RecordedSide] = field(default_factory=dict)
+    sides: Mapping[str, RecordedSide] = fresh(factory=dict)
     updated: Sequence[Updated] = ()
     has_markers: bool = False
     marked: int = 0
@@ -207,7 +210,7 @@ class Mergeable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeSides:
     """Three versions of a package or of a file; `names` are how reports name them.
 
@@ -233,7 +236,7 @@ class MergeSides:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackageUpdate:
     """A package in the place `name`, and which version of its upstream it takes, by default what its Kptfile names."""
 
@@ -262,6 +265,42 @@ class PackageUpdate:
         )
 
 
+@frozen
+class GitMerge:
+    """A merge of one file that git asks for: its outcome for the file `path`, which is `ours` on git's own side."""
+
+    outcome: Outcome
+    path: str
+    ours: File
+    place: Path
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nobody has to hear of it: all is settled, without a warning."""
+        return not self.outcome.leaves_conflicts and not any(r.severity != "info" for r in self.outcome.results)
+
+    def write(self) -> None:
+        """Writes the result where git reads it."""
+        file = self.outcome.changes.get(self.path, self.ours)
+        write_file(self.place, file if file is not None else File(b"", self.ours.mode))
+
+
+def merge_for_git(
+    versions: Sequence[Path], name: str, choices: MergeChoices, marker_size: int = MARKER_SIZE
+) -> GitMerge:
+    """Merges git's %O, %A and %B for its %P, `name`, as the package around it and earlier choices say.
+
+    Raises KrmMergeError and OSError.
+    """
+    base, ours, theirs = (read_file(place) for place in versions)
+    path = path_of(Path(name or versions[1]).name, ours)
+    original, local, upstream = ({path: file} if file.data else {} for file in (base, ours, theirs))
+    choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
+    choices = choices.remembering(recall_around(Path()))
+    outcome = merge_sides(MergeSides(original, upstream, local), choices, marker_size)
+    return GitMerge(outcome, path, ours, versions[1])
+
+
 def merge_sides(sides: Mergeable, choices: MergeChoices, marker_size: int = MARKER_SIZE) -> Outcome:
     """Merges; with markers twice, and what the two results differ in is marked. Raises KrmMergeError."""
     if choices.on_conflict != "markers":
@@ -280,7 +319,7 @@ def merge_sides(sides: Mergeable, choices: MergeChoices, marker_size: int = MARK
 _CHOICES = {"on_conflict": ("upstream", "local", "fail"), "function_identity": ("document", "smart")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergedPackage:
     """A merged package.
 

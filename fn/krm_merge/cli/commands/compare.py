@@ -129,7 +129,7 @@ def _file(place: Path) -> File:
     return File(sys.stdin.buffer.read()) if place == _STDIN else read_file(place)
 
 
-@click.command("compare")
+@click.command("compare", cls=options.AtVersion)
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
 @options.on_conflict_or_policy

@@ -14,13 +14,13 @@ from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.output import say, settle, show_results
 from krm_merge.krm import Results
 from krm_merge.packages import MARKER_SIZE, Changed, File, PackageError, Tree, path_of, read_file, write_file
-from krm_merge.policy import NO_POLICY, find_policy_around, memory_path, recall, remember
+from krm_merge.policy import find_policy_around, memory_path, recall, remember
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from krm_merge.resolve.interface import OF_GIT, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.startup import replace
-from krm_merge.usecases import MergeChoices, MergeSides, merge_sides
+from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git
 
 _DRIVER_HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
 
@@ -58,15 +58,11 @@ def merge_driver_command(
     marker_size: int,
 ) -> None:
     """Runs the command."""
-    files = [read_file(place) for place in (base, ours, theirs)]
-    path = path_of(Path(name or ours).name, files[1])
-    original, local, upstream = ({path: file} if file.data else {} for file in files)
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
-    choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
-    choices = choices.remembering(recall(memory_path(Path())))
-    outcome = merge_sides(MergeSides(original, upstream, local), choices, marker_size)
+    merge = merge_for_git((base, ours, theirs), name, choices, marker_size)
+    outcome = merge.outcome
     results = outcome.results
-    if choices.on_conflict != "markers":
+    if not outcome.has_markers:
         show_results(_under_name(results, name), quiet=True)
     elif outcome.leaves_conflicts:
         places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
@@ -79,8 +75,7 @@ def merge_driver_command(
             say(f"  {result.message.partition('; both are between')[0]}")
     if results.errors:
         sys.exit(1)
-    file = outcome.changes.get(path, files[1])
-    write_file(ours, file if file is not None else File(b"", files[1].mode))
+    merge.write()
     if outcome.leaves_conflicts:
         sys.exit(1)
 

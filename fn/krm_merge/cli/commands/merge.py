@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.options import (
+    AtVersion,
     MergeOptions,
     merge_options,
     named_package,
@@ -55,7 +56,7 @@ from krm_merge.vendored.vendorfile import FILE, ManifestSource
 _SHOWN = 5
 
 
-@click.command("update")
+@click.command("update", cls=AtVersion)
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--latest", is_flag=True, help="Update to the newest version that the upstream has a tag of.")
 @click.option("--to-latest-minor", is_flag=True, help="The same among those with the same first number.")

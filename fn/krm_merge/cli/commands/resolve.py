@@ -27,9 +27,8 @@ from krm_merge.policy import (
     PackagePolicy,
     PolicyError,
     find_policy,
-    memory_path,
     prune_policy,
-    recall,
+    recall_around,
     stale_resolutions,
 )
 from krm_merge.resolve.api import Host
@@ -223,9 +222,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
         def begin(steps: Sequence[ChoiceStep]) -> Session:
             local = Directory(place)
             sides = PackageUpdate(local, repositories, str(place), ref or None)
-            return Session(
-                Task(str(place), sides, choices.obeying(find_policy(local)), recall(memory_path(place))), steps
-            )
+            return Session(Task(str(place), sides, choices.obeying(find_policy(local)), recall_around(place)), steps)
 
         def write(saved: Saved) -> None:
             task = _task_of(host)
@@ -258,7 +255,7 @@ def _merge_of(
 
         def begin(steps: Sequence[ChoiceStep]) -> Session:
             sides = read_sides(places)
-            earlier = recall(memory_path(local if is_package else local.parent))
+            earlier = recall_around(local if is_package else local.parent)
             return Session(
                 Task(str(local), sides, choices.obeying(find_policy(sides.local)), earlier, is_package), steps
             )

@@ -124,10 +124,10 @@ def loses_json(original: str, upstream: str, local: str, text: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    import json
-
     if not text.lstrip().startswith(("{", "[")):
         return False
+    import json
+
     try:
         json.loads(text)
     except ValueError:

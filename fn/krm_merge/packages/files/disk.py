@@ -5,10 +5,9 @@ Where the system lacks such a call, the nearest ones replace it.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -87,6 +86,9 @@ def sync(places: Iterable[Path], directory: Path) -> None:
 
     For thousands of files one call for all of them takes a fraction of the time of one for each.
     """
+    # The merge driver writes a file without it.
+    import ctypes
+
     call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     for place in [directory] if call is not None else places:
         handle = os.open(place, os.O_RDONLY)
@@ -101,6 +103,8 @@ def sync(places: Iterable[Path], directory: Path) -> None:
 
 def _rename(place: Path, other: Path, how: int) -> bool:
     """Whether the rename was done; False where the system or file system does not support it. Raises OSError."""
+    import ctypes
+
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return False
@@ -112,6 +116,8 @@ def _rename(place: Path, other: Path, how: int) -> bool:
 
 
 def _error(place: Path) -> OSError:
+    import ctypes
+
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number), str(place))
 
@@ -136,7 +142,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
                 out.write(file.data)
             if place.exists():
                 keep_owner(staged, place)
-                shutil.copymode(place, staged)
+                staged.chmod(stat.S_IMODE(place.stat().st_mode))
             else:
                 os.chmod(staged, _new_mode(file))
             with interrupts.held():

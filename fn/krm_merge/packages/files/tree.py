@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Literal, TypeAlias
@@ -13,11 +12,12 @@ from typing import Literal, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.safe_text import without_credentials
+from krm_merge.startup import frozen
 
 Mode: TypeAlias = Literal["file", "executable", "link"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class File:
     """The content of a file; of a link, its target."""
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from posixpath import basename, dirname, join
 from typing import Final, NamedTuple, TypeAlias
 
 from krm_merge.krm import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge import FileDecision, Policy, file_content, image_repository, leaves_of
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.startup import frozen
 from krm_merge.text import MOST_COMPARED, THRESHOLD, MappingNode, TextError, read_all
 
 _EITHER: Final = ("upstream", "local")
@@ -52,7 +51,7 @@ class Relocated(Mapping[str, File]):
         return len(self._tree)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Followed:
     """Three versions of a package, in which what is one file has one path.
 
@@ -272,6 +271,9 @@ def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
 
 
 def _path_likeness(old: str, new: str) -> float:
+    # Hardly any merge has files that moved.
+    from difflib import SequenceMatcher
+
     return (basename(old) == basename(new)) + SequenceMatcher(None, old, new, autojunk=False).ratio()
 
 

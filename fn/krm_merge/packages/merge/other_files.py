@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from posixpath import basename
 from typing import Literal, NamedTuple, TypeAlias
@@ -129,6 +128,9 @@ def with_markers(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
 def _mark_lines(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
     if ours == theirs:
         return ours, 0
+    # Only markers need it.
+    from difflib import SequenceMatcher
+
     newline = usual_line_end(b"".join(ours or theirs))
     out: list[bytes] = []
     conflicts = 0

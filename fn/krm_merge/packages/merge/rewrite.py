@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from krm_merge.krm import Resource, Results
@@ -21,7 +20,7 @@ from krm_merge.merge import (
 from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
 from krm_merge.packages.merge.side import Notes, PackageVersion
 from krm_merge.schema import Redaction
-from krm_merge.startup import pattern
+from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     BOM_BYTES,
     Child,
@@ -46,7 +45,6 @@ Place = tuple[str, int]
 """A file, and which document of it."""
 
 
-@dataclass
 class _Plan:
     """Changes of documents: local's by their place, and those of upstream that are added to a file.
 
@@ -54,9 +52,10 @@ class _Plan:
     asked for.
     """
 
-    edited: dict[Place, bytes | None] = field(default_factory=dict)
-    added: dict[str, list[tuple[Member, bytes]]] = field(default_factory=dict)
-    rows: list[tuple[Place | None, Place | None, Place | None]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.edited: dict[Place, bytes | None] = {}
+        self.added: dict[str, list[tuple[Member, bytes]]] = {}
+        self.rows: list[tuple[Place | None, Place | None, Place | None]] = []
 
     @cached_property
     def keys(self) -> Sequence[dict[Place, Hashable]]:
@@ -67,7 +66,7 @@ class _Plan:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewrite:
     """Turns outcomes into files. `notes` are kpt's, for resources from upstream (R6).
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, Resource, flaw_of, identity_of
@@ -31,6 +30,7 @@ from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, 
 from krm_merge.packages.merge.other_files import plain
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.schema import any_object_schema
+from krm_merge.startup import frozen
 from krm_merge.text import (
     Comments,
     MappingNode,
@@ -45,7 +45,7 @@ from krm_merge.text import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unreadable:
     """Why a file holds no resources: a `broken` one should, others are of another kind."""
 
@@ -53,7 +53,7 @@ class Unreadable:
     broken: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadDocument:
     """What came of reading a document: a resource, nothing, a flaw of what is none, or why it cannot be read."""
 
@@ -220,17 +220,15 @@ _LINES_OF_NOTES = re.compile(
 )
 
 
-@dataclass(frozen=True)
 class Notes:
-    """What a merge writes of kpt's notes.
+    """What a merge writes of kpt's notes."""
 
-    `fetched` are local's files that nobody edited since kpt fetched them; `are_for_new` says whether other resources
-    that come from upstream get notes, too.
-    """
+    def __init__(self, local: Tree, fetched: frozenset[str], *, are_for_new: bool) -> None:
+        """`fetched` are local's files that nobody edited since kpt fetched them.
 
-    local: Tree
-    fetched: frozenset[str]
-    are_for_new: bool
+        `are_for_new` says whether other resources that come from upstream get notes, too.
+        """
+        self.local, self.fetched, self.are_for_new = local, fetched, are_for_new
 
     @cached_property
     def attribution(self) -> str:
@@ -264,7 +262,7 @@ class Notes:
 def notes_for(original: Tree, local: Tree, paths: Iterable[str], *, are_for_new: bool) -> Notes:
     """The notes of a merge that changes some of these files."""
     fetched = frozenset(path for path in paths if _is_only_fetched(path, original.get(path), local.get(path)))
-    return Notes(local, fetched, are_for_new)
+    return Notes(local, fetched, are_for_new=are_for_new)
 
 
 def note_origin(resource: Resource, note: str) -> None:

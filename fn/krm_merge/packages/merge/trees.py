@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import TypeAlias
 
@@ -39,14 +38,14 @@ from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact
 from krm_merge.schema import KptfileSchema, any_object_schema
-from krm_merge.startup import replace
+from krm_merge.startup import frozen, replace
 from krm_merge.text import is_empty
 
 Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]
 """Completes the changes of a local package, and reports what it does."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergedTree:
     """Changes of local's files, and every decision worth reporting. If one is an error, nothing changes.
 

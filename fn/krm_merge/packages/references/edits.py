@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm import FieldPath, Resource, Results, format_path
@@ -13,6 +12,7 @@ from krm_merge.merge import FileDecision
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.startup import frozen
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -170,7 +170,7 @@ def value_at(value: Value, path: FieldPath) -> Value:
 _INDEX = re.compile(r"/[0-9]+(?=/|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElementPointer:
     """A path of a JSON patch, and the object that the patch is applied to.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename, dirname, join, normpath
 
@@ -14,6 +13,7 @@ from krm_merge.merge import Document, Member
 from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in
+from krm_merge.startup import frozen
 from krm_merge.text import MappingNode, Object, TextError, plain_lines, read, to_value
 
 _WORD = re.compile(rb"[\w.-]+")
@@ -21,7 +21,7 @@ _MOST_SEARCHED = 32
 _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParsedDocument:
     """A document of a file. A Kustomization or a Kptfile is known by its path, and has no identity."""
 
@@ -36,18 +36,22 @@ class ParsedDocument:
         return f"{self.identity.kind} {self.identity.name}".strip() or self.path
 
 
-@dataclass(frozen=True)
 class PackageGraph:
-    """One version of a package.
+    """One version of a package."""
 
-    `documents` are its resources, made at the first use. `paths` are the paths that the files have on the side itself,
-    where these are others; `there` is the tree with those.
-    """
+    def __init__(
+        self,
+        tree: Tree,
+        documents: Callable[[], Sequence[Document]],
+        paths: Mapping[str, str] | None = None,
+        there: Tree | None = None,
+    ) -> None:
+        """Takes its files, and its resources, which are made at the first use.
 
-    tree: Tree
-    documents: Callable[[], Sequence[Document]]
-    paths: Mapping[str, str] = field(default_factory=dict)
-    there: Tree | None = None
+        `paths` are the paths that the files have on the side itself, where these are others; `there` is the tree with
+        those.
+        """
+        self.tree, self.documents, self.paths, self.there = tree, documents, paths or {}, there
 
     def find(self, name: str) -> list[ParsedDocument]:
         """The objects of this name; patches of objects are none."""

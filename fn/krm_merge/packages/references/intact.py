@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from posixpath import basename, dirname, join, relpath
 from typing import Final, Literal
@@ -32,10 +31,11 @@ from krm_merge.packages.references.edits import (
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming, mentions, words_of
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
+from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text import Object, to_value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergedVersions:
     """What a merge made of its sides: the graphs, the moves of files that each side made, what became of resources.
 
@@ -54,7 +54,7 @@ class MergedVersions:
         return self.upstream if name == "upstream" else self.local
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lost:
     """The files, names of objects and labels that a side lacks, and the kinds of objects that it changed."""
 
@@ -129,7 +129,7 @@ SideName = Literal["upstream", "local"]
 SIDES: Final[tuple[SideName, ...]] = ("upstream", "local")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Breach:
     """A reference that leads nowhere in the merged package; `texts` says what it names on the sides that have it.
 
@@ -163,11 +163,11 @@ class Breach:
         return FileDecision(self.file, "I", message, "both", policy.severity(()), *sides, choices=self.choices)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intact:
     """The files that follow what they name or get it back, and what is to be reported."""
 
-    changes: Changes = field(default_factory=dict)
+    changes: Changes = fresh(factory=dict)
     followed: Sequence[FileDecision] = ()
     breaches: Sequence[Breach] = ()
 

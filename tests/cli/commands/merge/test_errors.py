@@ -287,7 +287,7 @@ class TestResourcesTwice:
         (["merge", "a", "b", "c", "--on-conflict=x"], ["'x' is not one of 'upstream', 'local', 'fail'"]),
         (["update", "--nonsense"], ["--nonsense"]),
         (["update", "--strategy=nonsense"], ["'nonsense' is not one of 'resource-merge'"]),
-        (["update", "a", "b"], ["unexpected extra argument"]),
+        (["update", "a", "b"], ["unexpected extra argument (b)", "PKG@REF"]),
         (["nonsense"], ["No such command 'nonsense'"]),
     ],
 )
