@@ -163,7 +163,6 @@ def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
     path = item.file
     assert path is not None
     value = item.value
-    assert isinstance(value, dict)
     changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(value)))
 
 

@@ -18,13 +18,15 @@ from typing import Any, Final
 import click
 
 from krm_merge.cli.help_pages import text_of_rule
+from krm_merge.cli.options import refuse_missing
 from krm_merge.cli.terminal import conflicts_of, count_of, fit, open_conflicts, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
-from krm_merge.krm import Result, Results, Severity
+from krm_merge.krm import KPTFILE, Result, Results, Severity
 from krm_merge.merge import PackageDecisions, shorten
 from krm_merge.packages import (
     Changes,
+    Directory,
     File,
     Journal,
     PackageError,
@@ -102,6 +104,17 @@ def opened_journal(package: Path) -> Iterator[Journal]:
             why = f": {journal.because}" if journal.because else ""
             say(f"an interrupted update of {package} was {journal.recovered}{why}")
         yield journal
+
+
+@contextmanager
+def opened_package(package: Path) -> Iterator[tuple[Journal, Directory]]:
+    """The journal and the files of a package with a Kptfile. Raises PackageError."""
+    refuse_missing(package)
+    with opened_journal(package) as journal:
+        local = Directory(package)
+        if KPTFILE not in local:
+            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+        yield journal, local
 
 
 def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool, form: str) -> None:

@@ -369,7 +369,6 @@ class ValueEdits:
     def _of(self, item: Resource) -> tuple[Resource, Object, Object]:
         if id(item) not in self._edited:
             value = item.value
-            assert isinstance(value, dict)
             self._edited[id(item)] = item, value, value
         return self._edited[id(item)]
 
@@ -438,7 +437,6 @@ def _annotate(value: Object, more: Object) -> Object:
 def _change(item: Resource, value: Object) -> None:
     """Sets the value of an item; the host's annotations are kept."""
     before = item.value
-    assert isinstance(before, dict)
     if "status" in before:
         # The status belongs to controllers.
         value = {**value, "status": before["status"]}

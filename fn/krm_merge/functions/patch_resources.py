@@ -41,6 +41,7 @@ from krm_merge.krm import (
     Targets,
     flaw_of,
     format_path,
+    value_at,
 )
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.merge import ListKeys
@@ -59,7 +60,6 @@ from krm_merge.patch.patches import (
     shown,
     smallest_patch,
     target_of,
-    value_at,
     with_labels,
     with_names,
 )
@@ -191,7 +191,6 @@ def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> l
 
 def _fields(node: MappingNode) -> Object:
     values = to_value(node)
-    assert isinstance(values, dict)
     return values
 
 
@@ -242,7 +241,6 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
 def _patch_in(item: Resource) -> Object:
     """A patch that is an item, without the annotations of kpt and of the package."""
     value = item.value
-    assert isinstance(value, dict)
     return without_bookkeeping(value, (_LOCAL_CONFIG,))
 
 
@@ -311,7 +309,6 @@ class Patcher:
             nodes = node.get("items")
             return self._edit_list(item, nodes) if isinstance(nodes, SequenceNode) else SAME
         before = to_value(node)
-        assert isinstance(before, dict)
         after = self._after(part, before)
         if after is None or after is before:
             return REMOVED if after is None else SAME
@@ -585,7 +582,6 @@ def _by_identity(items: Sequence[Resource]) -> dict[Identity, list[Resource]]:
 
 def _visible(item: Resource) -> Object:
     value = item.value
-    assert isinstance(value, dict)
     return without_bookkeeping(value)
 
 

@@ -17,8 +17,16 @@ from typing import TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import CONFIG_MAP
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Definitions, ItemEditor, ItemFate
-from krm_merge.krm import KPTFILE, Resource, ResourceList, Step, pattern_of
-from krm_merge.merge import CRD, CommentReader, Document, Member, functions_at, image_repository, read_functions
+from krm_merge.krm import KPTFILE, Resource, ResourceList, pattern_of, value_at
+from krm_merge.merge import (
+    CommentReader,
+    Document,
+    Member,
+    definitions_in,
+    functions_at,
+    image_repository,
+    read_functions,
+)
 from krm_merge.schema import references_in
 from krm_merge.text import (
     Child,
@@ -64,8 +72,6 @@ def _of_value(change: Callable[[Object], None]) -> ResourceEdit:
     def edit(item: Resource) -> ItemFate:
         before = to_value(item.root)
         after = copied(before)
-        assert isinstance(before, dict)
-        assert isinstance(after, dict)
         change(after)
         item.change(before, after)
         return CHANGED
@@ -74,15 +80,9 @@ def _of_value(change: Callable[[Object], None]) -> ResourceEdit:
 
 
 def _is_local_config(value: Object) -> bool:
-    annotations = _at(value, "metadata", "annotations")
+    annotations = value_at(value, ("metadata", "annotations"))
     mark = annotations.get(_LOCAL_CONFIG) if isinstance(annotations, dict) else None
     return mark not in (None, "", "false")
-
-
-def _at(value: Value, *path: str) -> Value:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def _maps_at(value: Value, path: Iterable[str], *, create: bool = False) -> list[Object]:
@@ -297,9 +297,7 @@ def _ensure_name_substring(settings: Object) -> ResourceEdit | None:
             if reference.kind in _UNNAMED:
                 continue
             *parents, field = reference.path
-            holder: Value = value
-            for step in parents:
-                holder = _child(holder, step)
+            holder = value_at(value, parents)
             if isinstance(holder, dict) and isinstance(field, str) and holder.get(field) == reference.name:
                 holder[field] = with_part(reference.name)
         if value.get("kind") in _UNNAMED:
@@ -316,14 +314,6 @@ def _ensure_name_substring(settings: Object) -> ResourceEdit | None:
                 holder[field] = with_part(name)
 
     return _of_value(change) if part and mode in ("prepend", "append") else None
-
-
-def _child(value: Value, step: Step) -> Value:
-    if isinstance(value, dict) and isinstance(step, str):
-        return value.get(step)
-    if isinstance(value, list) and isinstance(step, tuple):
-        return next((item for item in value if all(_at(item, key) == text for key, text in step)), None)
-    return value[step] if isinstance(value, list) and isinstance(step, int) else None
 
 
 _SETTER = re.compile(r"\$\{([^${}]*)\}")
@@ -416,12 +406,12 @@ class DeclaredFunction:
 def _selects(selector: Object, value: Object) -> bool:
     metadata = value.get("metadata")
     fields = {**value, **metadata} if isinstance(metadata, dict) else value
-    for name, wanted in selector.items():
+    for name, expected in selector.items():
         here = fields.get(name)
-        if isinstance(wanted, dict):
-            if not isinstance(here, dict) or any(here.get(key) != text for key, text in wanted.items()):
+        if isinstance(expected, dict):
+            if not isinstance(here, dict) or any(here.get(key) != text for key, text in expected.items()):
                 return False
-        elif wanted and here != wanted:
+        elif expected and here != expected:
             return False
     return True
 
@@ -459,18 +449,14 @@ class DeclaredPipeline:
         """
         item = Resource.from_tree(member.root, member.place)
         for function in self._around(member.place):
-            value = to_value(item.root)
-            assert isinstance(value, dict)
-            if not function.is_for(value):
+            if not function.is_for(to_value(item.root)):
                 continue
             if function.edit(item) == REMOVED:
                 yield function.name, {}
                 return
             if item.is_changed:
                 item = Resource.from_tree(item.merged(), member.place)
-                value = to_value(item.root)
-                assert isinstance(value, dict)
-                yield function.name, value
+                yield function.name, to_value(item.root)
 
     def _around(self, place: str) -> Iterator[DeclaredFunction]:
         """The functions for a file; kpt renders a package before the one around it."""
@@ -517,8 +503,7 @@ def _config(function: Object, folder: str, documents: Sequence[Document]) -> Obj
         return {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
     path = function.get("configPath")
     members = _members_at(normpath(join(folder, path)), documents) if isinstance(path, str) else []
-    value = to_value(members[0].root) if members else {}
-    return value if isinstance(value, dict) else {}
+    return members[0].value if members else {}
 
 
 def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
@@ -531,19 +516,17 @@ def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
 
 def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
     """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
-    kind = _at(config, "data", "function") if config.get("kind") == CONFIG_MAP else config.get("kind")
+    kind = value_at(config, ("data", "function")) if config.get("kind") == CONFIG_MAP else config.get("kind")
     if kind not in ("PatchResources", "TransformResources"):
         return None
-    root = from_value(config)
-    assert isinstance(root, MappingNode)
-    resource_list = ResourceList.with_config(written(root))
+    resource_list = ResourceList.with_config(written(from_value(config)))
     sources = {
         place: [Resource.from_tree(member.root, normpath(path)) for member in _members_at(place, documents)]
         for path in _paths(config)
         for place in [normpath(join(folder, path))]
     }
     resource_list.items[:] = [item for items in sources.values() for item in items]
-    editor = _editor(str(kind), config, resource_list, partial(_definitions, documents))
+    editor = _editor(str(kind), config, resource_list, partial(definitions_in, documents))
     return None if editor is None or resource_list.results.errors else partial(_edit, editor, frozenset(sources))
 
 
@@ -577,8 +560,3 @@ def _edit(editor: ItemEditor[object], sources: Container[str | None], item: Reso
 def _paths(config: Object) -> Iterator[str]:
     """The files that patches of a functionConfig are in."""
     return (path for entry in _maps(config.get("patches")) if isinstance(path := entry.get("path"), str))
-
-
-def _definitions(documents: Sequence[Document]) -> Iterator[MappingNode]:
-    members = (document.member() for document in documents if CRD.encode() in document.data)
-    return (member.root for member in members if member is not None and member.identity.kind == CRD)

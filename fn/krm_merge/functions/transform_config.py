@@ -245,7 +245,6 @@ def names_in(text: str) -> list[str]:
 
 def _fields(node: MappingNode) -> Mapping[str, Value]:
     values = to_value(node)
-    assert isinstance(values, dict)
     return values
 
 

@@ -137,7 +137,6 @@ def report_added(new: ProposedResource, path: str, runner: Runner, results: Resu
 def report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
     """Reports a resource that the package already has with other contents."""
     value = item.value
-    assert isinstance(value, dict)
     if not equal(without_bookkeeping(value), new.created.resource):
         tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
         message = f"{new.ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
@@ -251,7 +250,6 @@ class Transformer:
             # Not applied to a cluster, such as a functionConfig or a whited-out resource.
             return None
         before = to_value(root)
-        assert isinstance(before, dict)
         keys_at = self._shapes.of(item).keys_at
         visible = without_bookkeeping(before)
         outcome = self._runner.run(visible, keys_at, self._copied)

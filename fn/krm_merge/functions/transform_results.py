@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.transform_config import WhiteoutAction
-from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path
+from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path, value_at
 from krm_merge.safe_text import REDACTED
 from krm_merge.schema import Secrecy, is_bookkeeping
 from krm_merge.text import Object, Value
@@ -90,7 +90,7 @@ def _protected_changes(plugin_operation: PluginOperation, after: Object) -> list
     if not _is_around(operation) or operation.kind == "remove":
         return []
     # The operation does not hold a moved or copied value.
-    holder: Value = operation.value if operation.kind in ("add", "replace") else _at(after, operation.path)
+    holder: Value = operation.value if operation.kind in ("add", "replace") else value_at(after, operation.path)
     for name in reversed(operation.path):
         holder = {name: holder}
     return [
@@ -146,12 +146,6 @@ def _is_protected_change(operation: Operation) -> bool:
 def _is_around(operation: Operation) -> bool:
     """Whether an operation changes all annotations, or a parent of them."""
     return operation.path == _ANNOTATIONS[: len(operation.path)]
-
-
-def _at(value: Value, path: Sequence[str]) -> Value:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 _WHY: dict[Reason, str] = {

@@ -1,6 +1,6 @@
 """KRM functions in Python: ResourceList in, ResourceList out, results beside it.
 
-This room knows the KRM functions specification and nothing of merging.
+This layer knows the KRM functions specification and nothing of merging.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from krm_merge.krm.identity import flaw_of as flaw_of
     from krm_merge.krm.identity import generate_name_of as generate_name_of
     from krm_merge.krm.identity import identity_of as identity_of
+    from krm_merge.krm.identity import value_at as value_at
     from krm_merge.krm.program import Docs as Docs
     from krm_merge.krm.program import Function as Function
     from krm_merge.krm.program import ProgramOutcome, process, run
@@ -68,7 +69,7 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
-        "format_path generate_name_of identity_of parse_path",
+        "format_path generate_name_of identity_of parse_path value_at",
         "program": "Docs Function ProgramOutcome in_parallel process run",
         "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource "
         "ResourceError report_rewriting",

@@ -6,11 +6,12 @@ Steps are a field name, a position in a list, or the key fields of a list elemen
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from krm_merge.safe_text import quoted
 from krm_merge.startup import frozen, pattern
-from krm_merge.text import MappingNode, Node, Scalar, key_text
+from krm_merge.text import MappingNode, Node, Scalar, Value, key_text
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -80,6 +81,19 @@ def parse_path(text: str) -> FieldPath:
 def covers(rule: FieldPath, path: FieldPath) -> bool:
     """Whether a rule's path names this path or something above it. Element keys may be given in part."""
     return len(rule) <= len(path) and all(_step_matches(r, p) for r, p in zip(rule, path, strict=False))
+
+
+def value_at(value: Value, path: Sequence[Step]) -> Value:
+    """The value at a path, None where there is none. In a map, a position is the name of a field."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(str(step))
+        elif isinstance(value, list) and isinstance(step, tuple):
+            elements = (item for item in value if all(value_at(item, (key,)) == text for key, text in step))
+            value = next(elements, None)
+        else:
+            value = value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+    return value
 
 
 def _step_matches(rule: Step, step: Step) -> bool:

@@ -26,7 +26,7 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
-    from krm_merge.text import KeysOf, Rendered
+    from krm_merge.text import KeysOf, Object, Rendered
 
 
 PATH = "internal.config.kubernetes.io/path"
@@ -187,11 +187,9 @@ class Resource:
         return ResourceRef(self.api_version, self.kind, self.name, self.namespace)
 
     @property
-    def value(self) -> Value:
+    def value(self) -> Object:
         """The object as plain values, with the changes made so far."""
-        if not self.is_changed:
-            return to_value(self.root)
-        return to_value(self.merged())
+        return to_value(self.merged() if self.is_changed else self.root)
 
     def _text_field(self, name: str) -> str:
         node = self._now(self.root, name)

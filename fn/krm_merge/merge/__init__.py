@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.lines.three_way import CommentReader as CommentReader
     from krm_merge.merge.lines.three_way import MergedText as MergedText
     from krm_merge.merge.lines.three_way import comments_in as comments_in
-    from krm_merge.merge.package.made import Pipeline as Pipeline
-    from krm_merge.merge.package.made import ReadPipeline as ReadPipeline
-    from krm_merge.merge.package.made import carried_change as carried_change
     from krm_merge.merge.package.merger import ListKeys as ListKeys
     from krm_merge.merge.package.merger import PackageMerger as PackageMerger
     from krm_merge.merge.package.merger import children_at as children_at
@@ -57,6 +54,9 @@ if TYPE_CHECKING:
     from krm_merge.merge.package.merger import merge_embedded as merge_embedded
     from krm_merge.merge.package.merger import reaches as reaches
     from krm_merge.merge.package.narrow import Document as Document
+    from krm_merge.merge.package.pipeline_effects import Pipeline as Pipeline
+    from krm_merge.merge.package.pipeline_effects import ReadPipeline as ReadPipeline
+    from krm_merge.merge.package.pipeline_effects import carried_change as carried_change
     from krm_merge.merge.package.renames import Triple as Triple
     from krm_merge.merge.package.resources import BLUEPRINT as BLUEPRINT
     from krm_merge.merge.package.resources import CONFIG_CONNECTOR as CONFIG_CONNECTOR
@@ -93,7 +93,7 @@ __getattr__, __dir__ = lazy_interface(
         "decisions.report": "report report_files shorten",
         "lines.diff": "matching_blocks",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
-        "package.made": "Pipeline ReadPipeline carried_change",
+        "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
         "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move "
         "merge_document merge_embedded reaches",
         "package.narrow": "Document",

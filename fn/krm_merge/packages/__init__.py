@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.update import RememberedRepositories as RememberedRepositories
     from krm_merge.packages.update import Repositories as Repositories
     from krm_merge.packages.update import Updated as Updated
+    from krm_merge.packages.update import own_packages as own_packages
     from krm_merge.packages.update import update_package as update_package
 
 __getattr__, __dir__ = lazy_interface(
@@ -102,6 +103,6 @@ __getattr__, __dir__ = lazy_interface(
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
         "references.intact": "MergedVersions SIDES SideName keep_intact",
-        "update": "RememberedRepositories Repositories Updated update_package",
+        "update": "RememberedRepositories Repositories Updated own_packages update_package",
     },
 )

@@ -203,7 +203,6 @@ def merge_function_config(original: Tree, upstream: Tree, choices: dict[str, str
         "upstream": _config_text(upstream, "upstream", results),
     }
     root = from_value(fields)
-    assert isinstance(root, MappingNode)
     return written(root).encode()
 
 

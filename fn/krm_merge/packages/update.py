@@ -62,7 +62,7 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTr
 def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
-    nested, attribution = _own_packages(original, local), attribution_in(local)
+    nested, attribution = own_packages(original, local), attribution_in(local)
     for path, file in upstream.items():
         if nested and path.startswith(nested):
             message = f"{path}: stays out; local has a package with an upstream of its own there"
@@ -92,12 +92,12 @@ def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, 
 
 
 def _without_own_packages(original: Tree, local: Tree) -> Tree:
-    """Local's files without the packages inside that follow an upstream of their own, which the original has not."""
-    nested = _own_packages(original, local)
+    nested = own_packages(original, local)
     return {path: local[path] for path in local if not path.startswith(nested)} if nested else local
 
 
-def _own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
+def own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
+    """The folders of the packages inside that follow an upstream of their own, which the original has not."""
     inside = (path for path in local if is_kptfile(path) and path != KPTFILE and path not in original)
     return tuple(f"{dirname(path)}/" for path in inside if upstream_of(local[path].data) is not None)
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from krm_merge.krm import FieldPath, Step, Target
+from krm_merge.krm import FieldPath, Step, Target, value_at
 from krm_merge.limits import Copies
 from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, field_path, without_nulls
 from krm_merge.patch.model import PatchError, Shape, identity, text_of
@@ -292,18 +292,6 @@ def _restores(patch: Callable[[Object], Object], changed: Object, expected: Obje
         return same(value_at(patch(changed), path), value_at(expected, path))
     except PatchError:
         return False
-
-
-def value_at(value: Value, path: FieldPath) -> Value:
-    """The value at a path of fields and indices, None where there is none."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(str(step))
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 def path_by_keys(path: FieldPath, value: Value, keys_of: KeysOf) -> FieldPath:

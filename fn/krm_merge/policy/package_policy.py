@@ -160,7 +160,6 @@ def is_policy(root: MappingNode) -> bool:
 def read_policy(file: str, root: MappingNode) -> PackagePolicy:
     """Reads a MergePolicy. Raises PolicyError naming every invalid field."""
     value = to_value(root)
-    assert isinstance(value, dict)
     policy = parse_policy(value, file)
     return replace(policy, root=root)
 
@@ -314,7 +313,6 @@ def edit_policy(
     text = _NEW if file is None else file.data.decode("utf-8")
     root = _policy(text, name)
     value = to_value(root)
-    assert isinstance(value, dict)
     new = dict(value)
     # The first match wins, so what was said last comes first.
     if rules:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from krm_merge.merge import BLUEPRINT, Choice, Nature
 from krm_merge.report.record import SIDES, DecisionRecord, SideName, Status
 from krm_merge.schema import is_bookkeeping
-from krm_merge.text import MappingNode, Value, from_value, same, written
+from krm_merge.text import Value, from_value, same, written
 
 Name = TypeVar("Name", bound=str)
 
@@ -25,11 +25,8 @@ def yaml_text(value: Value) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and value:
-        root = from_value(value)
-        assert isinstance(root, MappingNode)
-        return written(root).rstrip("\n")
+        return written(from_value(value)).rstrip("\n")
     root = from_value({"value": value})
-    assert isinstance(root, MappingNode)
     return written(root).removeprefix("value:").strip(" \n")
 
 

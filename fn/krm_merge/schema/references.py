@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from krm_merge.krm import FieldPath, Step
+from krm_merge.krm import FieldPath, Step, value_at
 from krm_merge.text import Object, Value
 
 
@@ -212,23 +212,17 @@ def selectors_in(value: Object) -> Iterator[LabelSelector]:
 def labels_in(value: Object, of: str) -> dict[str, str]:
     """The labels by which an object is selected, of its pods or its own; none where it is not selected so."""
     if of == _SERVICES:
-        return _labels(_at(value, "metadata", "labels")) if value.get("kind") == "Service" else {}
+        return _labels(value_at(value, ("metadata", "labels"))) if value.get("kind") == "Service" else {}
     if value.get("kind") == "Pod":
-        return _labels(_at(value, "metadata", "labels"))
+        return _labels(value_at(value, ("metadata", "labels")))
     for above in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
-        if labels := _labels(_at(value, *above, "metadata", "labels")):
+        if labels := _labels(value_at(value, (*above, "metadata", "labels"))):
             return labels
     return {}
 
 
 def _labels(value: Value) -> dict[str, str]:
     return {name: label for name, label in value.items() if isinstance(label, str)} if isinstance(value, dict) else {}
-
-
-def _at(value: Value, *fields: str) -> Value:
-    for field in fields:
-        value = value.get(field) if isinstance(value, dict) else None
-    return value
 
 
 def references_in(value: Object) -> Iterator[Reference]:

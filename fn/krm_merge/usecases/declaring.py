@@ -5,8 +5,10 @@ Whatever is declared renders to the same values as before: that is proved on the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from posixpath import dirname, join, normpath
 
 from krm_merge.functions import read_pipeline
@@ -14,13 +16,13 @@ from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.patch_resources import patch_document, patches_between
 from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
 from krm_merge.merge import (
-    CRD,
     Folders,
     Member,
     Policy,
     Schemas,
     carried_change,
     comments_in,
+    definitions_in,
     match_resources,
     with_attribution,
 )
@@ -34,8 +36,8 @@ from krm_merge.packages import (
     add_function,
     config_paths,
     is_kptfile,
+    own_packages,
     remove_function,
-    upstream_of,
 )
 from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
@@ -48,7 +50,6 @@ from krm_merge.text import (
     joined,
     read,
     same,
-    to_value,
     yaml_of,
 )
 
@@ -90,11 +91,7 @@ class _Package:
     def rendered(self, member: Member) -> Object:
         """The value of a resource after the functions, empty where one removes it."""
         value = None if self.pipeline is None else self.pipeline.rendered(member)
-        return without_bookkeeping(_value(member) if value is None else value)
-
-    def definitions(self) -> Iterator[MappingNode]:
-        """The CustomResourceDefinitions."""
-        return (member.root for member in self.members if member.identity.kind == CRD)
+        return without_bookkeeping(member.value if value is None else value)
 
 
 def declare(
@@ -111,7 +108,7 @@ def declare(
     patches = patches_between(
         [_rendered_resource(edit.before, edit.original) for edit in edited],
         [_rendered_resource(edit.after, edit.local) for edit in edited if edit.local is not None],
-        ours.definitions,
+        partial(definitions_in, ours.documents),
         results,
     )
     if not patches or results.errors:
@@ -152,8 +149,7 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
 def _with_value(member: Member, before: Object, after: Object) -> str:
     """The text of a resource with the change that a patch made in what functions had made of it."""
     resource, schema = Resource.from_tree(member.root), Schemas(lambda: ()).of(member)
-    value = _value(member)
-    resource.change(value, carried_change(value, before, after, schema), schema.merge_keys)
+    resource.change(member.value, carried_change(member.value, before, after, schema), schema.merge_keys)
     return resource.text()
 
 
@@ -164,10 +160,10 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
         for file in filter(is_kptfile, ours.tree)
         for path in config_paths(ours.tree[file].data)
     }
-    nested = _followed_elsewhere(ours.tree)
+    nested = own_packages({}, ours.tree)
     known = [member for member in theirs.members if not member.place.startswith(nested)]
     here = [member for member in ours.members if not member.place.startswith(nested)]
-    times = _times(map(_name, here))
+    times = Counter(map(_name, here))
     for original, _, local in match_resources(known, known, here, Folders((), Policy()), None, ours.pipeline).triples:
         original = with_attribution(original, local)
         if original is None or (local or original).place in configs or original.identity.name == _PACKAGE_CONTEXT:
@@ -176,47 +172,26 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
         before, after = ours.rendered(original), {} if local is None else ours.rendered(local)
         if not before or same(before, after):
             continue
-        if local is not None and (_identity(before) != _identity(after) or times[_name(local)] > 1):
-            why = "renamed here" if times[_name(local)] == 1 else "there several times"
-            message = f"{_name(local)}: {why}; it stays an edit of {local.place}"
+        if local is not None and (problem := _ambiguity(before, after, times[_name(local)])):
+            message = f"{_name(local)}: {problem}; it stays an edit of {local.place}"
             results.warning(message, file=local.place, rule="P9")
             continue
         yield _Edited(original, local, before, after)
 
 
-def _followed_elsewhere(tree: Tree) -> tuple[str, ...]:
-    """The folders of packages inside that follow an upstream of their own."""
-    inside = (path for path in tree if is_kptfile(path) and path != KPTFILE)
-    return tuple(f"{dirname(path)}/" for path in inside if upstream_of(tree[path].data) is not None)
-
-
-def _times(names: Iterable[str]) -> Mapping[str, int]:
-    times: dict[str, int] = {}
-    for name in names:
-        times[name] = times.get(name, 0) + 1
-    return times
+def _ambiguity(before: Object, after: Object, times: int) -> str:
+    """Why the name of a resource that is there so many times does not say which it is, or ''."""
+    if times > 1:
+        return "there several times"
+    return "" if identity_of(from_value(before)) == identity_of(from_value(after)) else "renamed here"
 
 
 def _name(member: Member) -> str:
     return str(Resource.from_tree(member.root).ref)
 
 
-def _value(member: Member) -> Object:
-    value = to_value(member.root)
-    assert isinstance(value, dict)
-    return value
-
-
-def _identity(value: Object) -> Identity:
-    root = from_value(value)
-    assert isinstance(root, MappingNode)
-    return identity_of(root)
-
-
 def _rendered_resource(value: Object, member: Member) -> Resource:
-    root = from_value(value)
-    assert isinstance(root, MappingNode)
-    return Resource.from_tree(root, member.place, member.index)
+    return Resource.from_tree(from_value(value), member.place, member.index)
 
 
 def _returned(original: Member, local: Member) -> str:
@@ -225,19 +200,19 @@ def _returned(original: Member, local: Member) -> str:
     notes: Object = {name: text for name, text in annotations.items() if is_bookkeeping(name)}
     if not notes and not set(comments_in(local.text)) - set(comments_in(original.text)):
         return original.text
-    value = _value(original)
+    value = original.value
     if notes:
         metadata = value["metadata"]
         assert isinstance(metadata, dict)
         value = {**value, "metadata": {**metadata, "annotations": {**_annotations(original), **notes}}}
     resource = Resource.from_tree(local.root)
     schema = Schemas(lambda: ()).of(local)
-    resource.change(_value(local), value, schema.merge_keys)
+    resource.change(local.value, value, schema.merge_keys)
     return resource.text()
 
 
 def _annotations(member: Member) -> Object:
-    metadata = _value(member).get("metadata")
+    metadata = member.value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return annotations if isinstance(annotations, dict) else {}
 

@@ -143,5 +143,4 @@ def _new(directory: str, source: ManifestSource, digest: str, original: str) -> 
     fields = {"source": without_credentials(source.name), "version": source.version}
     value |= {field: text for field, text in fields.items() if text} | {"digest": digest, "original": original}
     root = from_value(value)
-    assert isinstance(root, MappingNode)
     return _HEAD + written(root)

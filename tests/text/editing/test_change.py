@@ -147,7 +147,7 @@ def changed(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
     new = copy.deepcopy(old)
     new = edit(new) or new
     editor = Editor(root)
-    Change(editor, lambda _: keys).mapping(root, old, new)  # type: ignore[arg-type]
+    Change(editor, lambda _: keys).mapping(root, old, new)
     out = rendered(editor)
     assert same(to_value(read(out.text)), new)
     assert not out.by_fallback

@@ -19,7 +19,7 @@ import click
 from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.commands.settings import IMAGE
-from krm_merge.cli.output import errors_as_json, opened_journal, say, show_diff, show_results, summary
+from krm_merge.cli.output import errors_as_json, opened_package, say, show_diff, show_results, summary
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
@@ -76,12 +76,7 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
     """Runs the command."""
     if options.undo and options.resources:
         raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
-    if not package.is_dir():
-        raise PackageError(f"{package}: there is no such directory")
-    with opened_journal(package) as journal:
-        local = Directory(package)
-        if KPTFILE not in local:
-            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+    with opened_package(package) as (journal, local):
         if not (options.dry_run or options.allow_dirty):
             refuse_uncommitted(package)
         if options.undo:
@@ -145,8 +140,7 @@ Example:  krm-merge why web
 def why_command(package: Path, place: str, form: str) -> None:
     """Runs the command."""
     with errors_as_json(form, str(package)):
-        if not package.is_dir():
-            raise PackageError(f"{package}: there is no such directory")
+        common.refuse_missing(package)
         local = Directory(package)
         file, colon, field = place.partition(":")
         if file and file not in local:
@@ -158,10 +152,10 @@ def why_command(package: Path, place: str, form: str) -> None:
         kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
         original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
         history, is_whole = line_history(package), not file and form == "text"
-        found = field_origins(
+        fields_of_files = field_origins(
             local, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
         )
-        origins = [origin for origin in found if covers(below, origin.path)]
+        origins = [origin for origin in fields_of_files if covers(below, origin.path)]
         if not origins and place:
             raise PackageError(f"{package / file}: no resource in it has a field {field}")
     if form == "json":

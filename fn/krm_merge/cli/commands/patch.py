@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -134,7 +134,9 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     name = _name_of(file)
     documents = Documents(name, before)
     for job in jobs:
-        if job.patch.body.get("kind") == "PatchResources" and not any(map(job.target.selects, _values(documents))):
+        if job.patch.body.get("kind") == "PatchResources" and not any(
+            job.target.selects(item.value) for item in documents.resources
+        ):
             raise RefusedError(f"{job.label} is a PatchResources; {_RUN}")
     Targets([job.target for job in jobs]).check(len(documents.resources), f"{_name_of(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
@@ -152,10 +154,6 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     elif not options.with_diff:
         sys.stdout.buffer.write(after.data)
         sys.stdout.buffer.flush()
-
-
-def _values(documents: Documents) -> Iterator[Object]:
-    return (value for item in documents.resources if isinstance(value := item.value, dict))
 
 
 def _items(files: Mapping[str, Documents]) -> list[Resource]:
@@ -313,7 +311,6 @@ def create_command(
     if live is not None:
         _check_one_object(live, objects[live], new, modified)
     root = from_value(modified)
-    assert isinstance(root, MappingNode)
     schema = SchemaShape(Schemas(lambda: definitions).of(Member("", identity_of(root), root, "")))
     try:
         if type_ == "json":

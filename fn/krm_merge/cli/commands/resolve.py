@@ -21,7 +21,7 @@ from krm_merge.cli.sides import destination, read_sides, record_upstream
 from krm_merge.cli.terminal import StagedRepositories, counted_files, stages
 from krm_merge.krm import format_path
 from krm_merge.merge import Resolution
-from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, RememberedRepositories, Tree
+from krm_merge.packages import Directory, GitRepositories, RefusedError, RememberedRepositories, Tree
 from krm_merge.policy import (
     KIND,
     PackagePolicy,
@@ -147,8 +147,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
 
 
 def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
-    if not package.is_dir():
-        raise PackageError(f"{package}: there is no such directory")
+    refuse_missing(package)
     tree = Directory(package)
     return tree, find_policy(tree)
 

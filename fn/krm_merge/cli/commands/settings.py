@@ -11,13 +11,12 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli import options as common
-from krm_merge.cli.output import opened_journal, say, show_results
+from krm_merge.cli.output import opened_package, say, show_results
 from krm_merge.krm import KPTFILE, Results
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages import (
     CONFIG_FILE,
     CachedRepository,
-    Directory,
     File,
     GitCache,
     GitRepositories,
@@ -74,12 +73,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         raise click.UsageError("--to is missing")
     if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
         raise click.UsageError("--declare takes no -o, and --undeclare no other option")
-    if not package.is_dir():
-        raise PackageError(f"{package}: there is no such directory")
-    with opened_journal(package) as journal:
-        local = Directory(package)
-        if KPTFILE not in local:
-            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+    with opened_package(package) as (journal, local):
         if options.undeclare:
             changes = remove_function(local)
             journal.commit(changes, local)

@@ -63,7 +63,7 @@ from krm_merge.packages import (
 )
 from krm_merge.safe_text import quoted
 from krm_merge.startup import replace
-from krm_merge.text import MappingNode, Object, from_value, written
+from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, PluginError, WithOptions, metadata_of
 from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path
@@ -227,7 +227,6 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
 
 def _with_value(item: Resource, value: Object) -> Resource:
     root = from_value(value)
-    assert isinstance(root, MappingNode)
     return Resource.from_tree(root, item.file, item.index)
 
 
@@ -341,8 +340,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
 
     The exit code is 1 where something is refused or a plugin fails; then nothing is written.
     """
-    if not directory.is_dir():
-        raise PackageError(f"{directory}: there is no such directory")
+    common.refuse_missing(directory)
     flags = [
         parameter.opts[0]
         for parameter in ctx.command.params

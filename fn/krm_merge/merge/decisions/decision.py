@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, FieldPath, Identity, Severity, generate_name_of
 from krm_merge.merge.decisions.policy import Choice, Nature, Policy, Resolution, nature_of
 from krm_merge.startup import frozen
-from krm_merge.text import Child, Collection, Comments, Editor, MappingNode, Node, Scalar, key_text
+from krm_merge.text import Child, Collection, Comments, Editor, MappingNode, Node, Object, Scalar, key_text, to_value
 
 
 @frozen
@@ -260,6 +260,11 @@ class Member:
     def generate_name(self) -> str:
         """The prefix from which the cluster makes its name, or ''."""
         return generate_name_of(self.root)
+
+    @property
+    def value(self) -> Object:
+        """The plain value."""
+        return to_value(self.root)
 
     @property
     def text(self) -> str:

@@ -37,8 +37,8 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
-    from krm_merge.merge.package.made import Pipeline, ReadPipeline
     from krm_merge.merge.package.narrow import Document
+    from krm_merge.merge.package.pipeline_effects import Pipeline, ReadPipeline
     from krm_merge.merge.package.renames import Triple
     from krm_merge.merge.package.resources import Matched
 
@@ -277,9 +277,9 @@ class PackageMerger:
             return ResourceOutcome("kept", original, upstream, local, [])
         if pipeline is not None and original is not None and local is not None:
             # Hardly any package that was not rendered pays for this import.
-            from krm_merge.merge.package.made import with_made
+            from krm_merge.merge.package.pipeline_effects import with_pipeline_effects
 
-            original, upstream = with_made(original, upstream, local, pipeline, schema)
+            original, upstream = with_pipeline_effects(original, upstream, local, pipeline, schema)
         outcome = self._existence(schema, original, upstream, local)
         new = likely_renames.get(id(members[0]))
         if new is not None and (outcome.decisions or (upstream is None and local is None)):

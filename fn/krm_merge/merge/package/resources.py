@@ -33,7 +33,7 @@ from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import MappingNode, Scalar, TextError, best_pairs, from_value, key_text, resolved
 
 if TYPE_CHECKING:
-    from krm_merge.merge.package.made import Pipeline
+    from krm_merge.merge.package.pipeline_effects import Pipeline
 
 BLUEPRINT = "cnrm.cloud.google.com/blueprint"
 """The annotation in which kpt notes its commands."""
@@ -60,11 +60,9 @@ def with_attribution(member: Member | None, like: Member | None) -> Member | Non
     if resource.annotations.get(BLUEPRINT, "") == before:
         return member
     try:
-        root = resource.merged()
+        return replace(member, root=resource.merged())
     except TextError:
         return member
-    assert isinstance(root, MappingNode)
-    return replace(member, root=root)
 
 
 def attribute(resource: Resource, local: str) -> None:
@@ -356,7 +354,6 @@ def _rendered_identities(
     for member in original:
         if not _is_nameless(member) and (value := pipeline.rendered(member)):
             root = from_value(value)
-            assert isinstance(root, MappingNode)
             identities[_identity(replace(member, identity=identity_of(root)), folders)] = _identity(member, folders)
     return identities
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from posixpath import basename, dirname, join, normpath, relpath
 
-from krm_merge.krm import FieldPath, Resource, Results, format_path
+from krm_merge.krm import FieldPath, Resource, Results, format_path, value_at
 from krm_merge.merge import FileDecision
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
@@ -153,18 +153,6 @@ def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
         exact = (*exact, step)
         value = value_at(value, (step,))
     return exact
-
-
-def value_at(value: Value, path: FieldPath) -> Value:
-    """What a value has at a path of fields and positions."""
-    for step in path:
-        if isinstance(value, dict) and isinstance(step, str):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
 
 
 _INDEX = re.compile(r"/[0-9]+(?=/|$)")

@@ -224,10 +224,7 @@ def words_of(names: Iterable[str]) -> frozenset[bytes]:
 
 
 def _document_of(member: Member) -> ParsedDocument:
-    value = to_value(member.root)
-    return ParsedDocument(
-        member.place, member.index, member.root, value if isinstance(value, dict) else {}, member.identity
-    )
+    return ParsedDocument(member.place, member.index, member.root, member.value, member.identity)
 
 
 def _naming(path: str, file: File) -> ParsedDocument | None:

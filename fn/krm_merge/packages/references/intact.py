@@ -12,7 +12,7 @@ from functools import partial
 from posixpath import basename, dirname, join, relpath
 from typing import Final, Literal
 
-from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path
+from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path, value_at
 from krm_merge.merge import FileDecision, Member, Policy, ResourceOutcome, file_content
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.references.edits import (
@@ -25,7 +25,6 @@ from krm_merge.packages.references.edits import (
     patched_in,
     pointers_in,
     put_back,
-    value_at,
     with_name,
 )
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming, mentions, words_of

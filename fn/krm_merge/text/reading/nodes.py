@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.scalars import FIRST_OF_TYPED, Canonical, python_value, resolve, scalar_text
@@ -326,6 +326,10 @@ Object: TypeAlias = "dict[str, Value]"
 """A plain mapping, such as a Kubernetes object."""
 
 
+@overload
+def to_value(node: MappingNode) -> Object: ...
+@overload
+def to_value(node: Node | None) -> Value: ...
 def to_value(node: Node | None) -> Value:
     """The plain value of a node; aliases and merge keys are written out, keys become strings as in JSON."""
     if node is None:
@@ -354,6 +358,10 @@ def same(first: Value, second: Value) -> bool:
     return first == second
 
 
+@overload
+def copied(value: Object) -> Object: ...
+@overload
+def copied(value: Value) -> Value: ...
 def copied(value: Value) -> Value:
     """A value that shares no map and no list with another."""
     if isinstance(value, dict):
@@ -366,6 +374,10 @@ def key_text(key: Node) -> str:
     return key.text if isinstance(key, Scalar) else canonical_text(key.canonical)
 
 
+@overload
+def from_value(value: Object) -> MappingNode: ...
+@overload
+def from_value(value: Value) -> Node: ...
 def from_value(value: Value) -> Node:
     """A node for a plain value. It has no source text; its style is chosen when it is written."""
     if isinstance(value, dict):

@@ -17,7 +17,7 @@ from krm_merge.merge.package.narrow import Document
 from krm_merge.merge.values.texts import merge_order
 from krm_merge.schema import Schema
 from krm_merge.startup import replace
-from krm_merge.text import MappingNode, Object, TextError, Value, same, to_value
+from krm_merge.text import Object, TextError, Value, same
 
 
 class Pipeline(Protocol):
@@ -35,21 +35,21 @@ ReadPipeline: TypeAlias = Callable[[Sequence[Member], Sequence[Document]], "Pipe
 """Reads the pipelines of Kptfiles, whose functions may be configured by resources. None where nothing is declared."""
 
 
-def with_made(
+def with_pipeline_effects(
     original: Member, upstream: Member | None, local: Member, pipeline: Pipeline, schema: Schema
 ) -> tuple[Member, Member | None]:
     """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
-    before, now = _value(original), _value(local)
+    before, now = original.value, local.value
     if same(before, now) or not (rendered := pipeline.rendered(original)):
         return original, upstream
-    made = _Agreed(schema).value((before, rendered, now))
-    if _is_same(made, before):
+    effects = _Agreed(schema).value((before, rendered, now))
+    if _is_same(effects, before):
         return original, upstream
-    assert isinstance(made, dict)
+    assert isinstance(effects, dict)
     theirs = upstream
     if upstream is not None:
-        theirs = _edited(upstream, carried_change(_value(upstream), before, made, schema), schema)
-    return _edited(original, made, schema), theirs
+        theirs = _edited(upstream, carried_change(upstream.value, before, effects, schema), schema)
+    return _edited(original, effects, schema), theirs
 
 
 def carried_change(value: Object, before: Object, after: Object, schema: Schema) -> Object:
@@ -59,22 +59,14 @@ def carried_change(value: Object, before: Object, after: Object, schema: Schema)
     return changed
 
 
-def _value(member: Member) -> Object:
-    value = to_value(member.root)
-    assert isinstance(value, dict)
-    return value
-
-
 def _edited(member: Member, value: Object, schema: Schema) -> Member:
     """The resource with another value; what is the same keeps its text."""
     resource = Resource.from_tree(member.root)
     try:
-        resource.change(_value(member), value, schema.merge_keys)
-        root = resource.merged()
+        resource.change(member.value, value, schema.merge_keys)
+        return replace(member, root=resource.merged())
     except (TextError, ResourceError):
         return member
-    assert isinstance(root, MappingNode)
-    return replace(member, root=root)
 
 
 class _Absent(Enum):
@@ -104,10 +96,11 @@ def _is_same(first: _Place, second: _Place) -> bool:
 class _Walk:
     """Three values merged field by field; where nothing else is decided, the first stays.
 
-    `base` is the place of the value that the two others are versions of.
+    `order` says which of them have the elements of lists in the order before, after and of the others; the value
+    before is that of which the two others are versions.
     """
 
-    base: ClassVar[int]
+    order: ClassVar[tuple[int, int, int]]
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -116,7 +109,7 @@ class _Walk:
         """The merged value."""
         if (decided := self.decide(*versions)) is not _UNDECIDED:
             return decided
-        if any(value is _ABSENT and at != self.base for at, value in enumerate(versions)):
+        if any(value is _ABSENT and at != self.order[0] for at, value in enumerate(versions)):
             # What one side removed and another changed is whole, or not there at all.
             return versions[0]
         values = [value for value in versions if not isinstance(value, _Absent)]
@@ -125,7 +118,7 @@ class _Walk:
             merged = self._fields(versions, path)
         elif all(isinstance(value, list) for value in values):
             keys = self._schema.merge_keys(path)
-            elements = [found for value in versions if (found := _by_key(value, keys)) is not None]
+            elements = [by_key for value in versions if (by_key := _by_key(value, keys)) is not None]
             if len(elements) < len(versions):
                 return versions[0]
             merged = self._list(elements, path)
@@ -135,10 +128,6 @@ class _Walk:
 
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
         """The value at a place."""
-        raise NotImplementedError
-
-    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
-        """The order of the elements with these keys."""
         raise NotImplementedError
 
     def _fields(self, versions: _Three, path: tuple[str, ...]) -> Object:
@@ -156,8 +145,8 @@ class _Walk:
             element = self.value(_three(lists, key), path)
             if not isinstance(element, _Absent):
                 merged[key] = element
-        first, second, third = lists
-        return [merged[key] for key in self.order(first, second, third, set(merged))]
+        before, after, others = ([*lists[at]] for at in self.order)
+        return [merged[key] for key in merge_order(before, after, others, set(merged)).keys]
 
 
 def _three(versions: Sequence[Mapping[Any, Value]], key: Hashable) -> _Three:
@@ -171,7 +160,7 @@ class _Agreed(_Walk):
     Elsewhere local edited the value, or was not rendered since.
     """
 
-    base = 0
+    order = (0, 1, 0)
 
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
         """What functions leave alone, or what local agrees with."""
@@ -179,25 +168,17 @@ class _Agreed(_Walk):
             return first
         return second if _is_same(second, third) else _UNDECIDED
 
-    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
-        """As rendered."""
-        return merge_order([*first], [*second], [*first], keys).keys
-
 
 class _Carried(_Walk):
     """Of upstream, original and the original as rendered: upstream with the same changes, where it has none itself."""
 
-    base = 1
+    order = (1, 2, 0)
 
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
         """What functions leave alone, or what upstream left alone."""
         if _is_same(second, third):
             return first
         return third if _is_same(first, second) else _UNDECIDED
-
-    def order(self, first: _Elements, second: _Elements, third: _Elements, keys: set[Hashable]) -> list[Hashable]:
-        """Upstream's, with the elements that functions added."""
-        return merge_order([*second], [*third], [*first], keys).keys
 
 
 def _by_key(value: _Place, fields: Sequence[str]) -> dict[Hashable, Value] | None:
