@@ -1,9 +1,10 @@
-"""Text that is safe to print: no control characters, no credentials; and the message for an error nobody expects."""
+"""Text that is safe to print: no control characters, no credentials; lists and numbers in messages, internal errors."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from krm_merge.startup import pattern
@@ -29,6 +30,17 @@ _USER = pattern(
 )
 _FIELD = pattern(r"([?&](?:[\w-]*(?:token|password|secret|signature)|auth|key|sig)=)[^&\s#'\"]+", re.IGNORECASE)
 _USER_IS_NO_SECRET = ("ssh", "git+ssh", "ssh+git", "sftp", "git")
+
+
+def abridge(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first texts of a list, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{separator.join(texts[:most])}{more}"
+
+
+def quantity(count: int, noun: str) -> str:
+    """A number of things, whose plural ends in s."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def line(text: str) -> str:

@@ -40,7 +40,7 @@ from krm_merge.posix import temporary_directory
 from krm_merge.report import SIDES, Files, MergeReport, Style, as_json, render_document
 from krm_merge.resolve.api import Host, RenewedError
 from krm_merge.resolve.interface import SideLabels
-from krm_merge.safe_text import line, terminal_line
+from krm_merge.safe_text import line, quantity, terminal_line
 from krm_merge.startup import replace
 
 _FORMS = ("json", "jsonl")
@@ -149,8 +149,7 @@ def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: s
         for result in visible:
             _show_result(result, len(resources.get(result.file, ())) > 1)
         if left := by_file[len(visible) :]:
-            files = len({result.file for result in left})
-            where = "1 file" if files == 1 else f"{files:,} files"
+            where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 from krm_merge.krm import KPTFILE, Severity, format_path
 from krm_merge.merge import PackageDecisions
 from krm_merge.packages import Repositories, Tree, Version
-from krm_merge.safe_text import line
+from krm_merge.safe_text import line, quantity
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -133,13 +133,8 @@ class StagedRepositories:
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit."""
         tree = self._repositories.tree(repository, directory, commit)
-        self._stage(f"merging {counted_files(len(tree))} of {directory.strip('/') or repository}")
+        self._stage(f"merging {quantity(len(tree), 'file')} of {directory.strip('/') or repository}")
         return tree
-
-
-def counted_files(count: int) -> str:
-    """A number of files."""
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 _MOST_FILES = 5
@@ -170,8 +165,7 @@ def where(places: ConflictPlaces) -> str:
 
 def conflicts_of(places: ConflictPlaces) -> str:
     """How many conflicts there are, in words."""
-    count = count_of(places)
-    return "1 conflict" if count == 1 else f"{count:,} conflicts"
+    return quantity(count_of(places), "conflict")
 
 
 def count_of(places: ConflictPlaces) -> int:

@@ -28,6 +28,7 @@ from krm_merge.resolve.interface import (
     Saved,
     custom_value,
 )
+from krm_merge.safe_text import quantity
 from krm_merge.startup import replace
 from krm_merge.text import Value
 
@@ -81,8 +82,7 @@ class Group:
         """How many packages there are, and some of them."""
         examples = ", ".join(self.packages[:_EXAMPLES])
         more = f" and {len(self.packages) - _EXAMPLES:,} more" if len(self.packages) > _EXAMPLES else ""
-        count = "1 package" if len(self.packages) == 1 else f"{len(self.packages):,} packages"
-        return f"{count}: {examples}{more}"
+        return f"{quantity(len(self.packages), 'package')}: {examples}{more}"
 
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""

@@ -26,7 +26,7 @@ from krm_merge.forges.interface import (
     UnavailableForgeError,
 )
 from krm_merge.report import LONGEST, code, plain, shorten, yaml_text
-from krm_merge.safe_text import line
+from krm_merge.safe_text import line, quantity
 
 EQUAL_PROBLEMS_THAT_PAUSE = 5
 
@@ -268,15 +268,11 @@ def body_of_tree(packages: Sequence[str], conflicts: Iterable[tuple[str, TargetC
     decided = [member for member in conflicts if member[0] not in left_out]
     lines: list[str] = []
     if left_out:
-        lines += [f"### Left out: {_count(len(left_out))} with conflicts", "", *_table(groups_of(is_open))]
+        lines += [f"### Left out: {quantity(len(left_out), 'package')} with conflicts", "", *_table(groups_of(is_open))]
     if decided:
         settled = [*groups_of(decided), *groups_of(decided, decided=True)]
         lines += ["### Both sides changed these; look at what they are now", "", *_table(settled)]
-    return "\n".join([*lines, f"### {_count(len(packages))}", "", *(f"- {name}" for name in packages)])
-
-
-def _count(packages: int) -> str:
-    return "1 package" if packages == 1 else f"{packages:,} packages"
+    return "\n".join([*lines, f"### {quantity(len(packages), 'package')}", "", *(f"- {name}" for name in packages)])
 
 
 def _table(groups: Sequence[Group]) -> list[str]:

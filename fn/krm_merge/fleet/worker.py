@@ -28,6 +28,7 @@ from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, failur
 from krm_merge.fleet.merge import Merging, after
 from krm_merge.fleet.repository import RepositoryMerger
 from krm_merge.packages import CommittedFiles, Directory, File, Journal, PackageError, Tree, UnavailableError, belongs
+from krm_merge.safe_text import abridge
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -122,9 +123,7 @@ class WorkingTreeMerger:
 
 
 def _dirty(target: str, files: list[str]) -> TargetOutcome:
-    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-    examples = ", ".join(files[:_SHOWN])
-    return TargetOutcome(target, "refused", f"uncommitted changes: {examples}{more}; commit them first")
+    return TargetOutcome(target, "refused", f"uncommitted changes: {abridge(files, _SHOWN)}; commit them first")
 
 
 def _differences(before: Tree, after: Tree) -> dict[str, File | None]:

@@ -64,6 +64,7 @@ from krm_merge.patch.patches import (
     with_names,
 )
 from krm_merge.patch.strategic.elements import PATCH
+from krm_merge.safe_text import abridge
 from krm_merge.schema import hidden_in, is_secret_kind
 from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
 
@@ -116,7 +117,7 @@ def read_jobs(resource_list: ResourceList) -> Jobs:
     config = resource_list.function_config
     assert config is not None
     jobs = Jobs()
-    entries = _plain(_fields(config), jobs)
+    entries = _plain(to_value(config), jobs)
     if entries is None:
         entries = _validate(resource_list, config, jobs)
     for at, entry in enumerate(entries):
@@ -167,12 +168,12 @@ def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> l
 
     data = config.get("data")
     if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":
-        short = validate(resource_list, PatchConfigMapData, _fields(data))
+        short = validate(resource_list, PatchConfigMapData, to_value(data))
         models = [PatchModel.model_validate({"patch": short.patch})] if short else []
         if short:
             jobs.modes = Modes(short.listOrder, short.mergeKeys)
     else:
-        model = validate(resource_list, PatchResources, _fields(config))
+        model = validate(resource_list, PatchResources, to_value(config))
         models = model.patches if model else []
         if model:
             jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)
@@ -187,11 +188,6 @@ def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> l
         )
         for model in models
     ]
-
-
-def _fields(node: MappingNode) -> Object:
-    values = to_value(node)
-    return values
 
 
 def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[PatchJob]:
@@ -235,13 +231,8 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     if not sources_in_package:
         raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in sources_in_package}
-    return patches_of([_patch_in(item) for item in sources_in_package], entry.type)
-
-
-def _patch_in(item: Resource) -> Object:
-    """A patch that is an item, without the annotations of kpt and of the package."""
-    value = item.value
-    return without_bookkeeping(value, (_LOCAL_CONFIG,))
+    # Without the annotations of kpt and of the package.
+    return patches_of([without_bookkeeping(item.value, (_LOCAL_CONFIG,)) for item in sources_in_package], entry.type)
 
 
 _SHOWN = 5
@@ -408,23 +399,13 @@ class Patcher:
         for list_ in replaced:
             path = format_path(list_.path)
             what = f"{list_.before} elements became {list_.after}; name `listKeys`, or add the CustomResourceDefinition"
-            self.results.warning(
-                f"{item.ref}: {job.label} replaces {path}, since nothing identifies its elements: {what}",
-                resource=item.ref,
-                file=item.file,
-                path=path,
-                rule="P4",
-            )
+            message = f"{item.ref}: {job.label} replaces {path}, since nothing identifies its elements: {what}"
+            self.results.warning(message, resource=item.ref, file=item.file, path=path, rule="P4")
         for move in moved:
             path = format_path(move.path)
             why = "elements that the patch does not name come first, the others follow in its order"
-            self.results.info(
-                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
-                resource=item.ref,
-                file=item.file,
-                path=path,
-                rule="P2",
-            )
+            message = f"{item.ref}: {job.label} moves {move.element} in {path}: {why}"
+            self.results.info(message, resource=item.ref, file=item.file, path=path, rule="P2")
         return after
 
 
@@ -469,8 +450,7 @@ def report(
         message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
         results.add(Result(missing, message, path=job.field, rule="P4"))
         return
-    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    names = f"changes {len(changed)}: {abridge(changed, _SHOWN)}" if changed else "changes none"
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
     results.info(message, path=job.field, rule="P4")
@@ -531,12 +511,12 @@ def patches_between(
     holders, modified = _by_identity(before), _by_identity(after)
     named_alike: dict[str, list[Object]] = {}
     for item in before:
-        named_alike.setdefault(item.name, []).append(_visible(item))
+        named_alike.setdefault(item.name, []).append(without_bookkeeping(item.value))
     patches: list[Object] = []
     for identity, originals in holders.items():
         versions = modified.pop(identity, [])
         first = originals[0]
-        old, new = ([_visible(item) for item in side] for side in (originals, versions))
+        old, new = ([without_bookkeeping(item.value) for item in side] for side in (originals, versions))
         if len(old) == len(new) and all(map(same, old, new)):
             continue
         if len(old) > 1 or len(new) > 1:
@@ -578,11 +558,6 @@ def _by_identity(items: Sequence[Resource]) -> dict[Identity, list[Resource]]:
         if item.kind != KPTFILE:
             resources.setdefault(item.identity, []).append(item)
     return resources
-
-
-def _visible(item: Resource) -> Object:
-    value = item.value
-    return without_bookkeeping(value)
 
 
 def _declaration(patch: ParsedPatch, original: Object, named_alike: Sequence[Object], *, changes_kind: bool) -> Object:

@@ -138,7 +138,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     data = config.get("data")
     if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
         return _of_config_map(resource_list, data, directory)
-    model = validate(resource_list, TransformResources, _with_severity(_fields(config), results))
+    model = validate(resource_list, TransformResources, _with_severity(to_value(config), results))
     if model is None:
         return None
     plugins = list(read_plugins(model.plugins, directory, results))
@@ -169,7 +169,7 @@ def _with_severity(values: Mapping[str, Value], results: Results) -> Mapping[str
 
 
 def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:
-    model = validate(resource_list, TransformConfigMapData, _fields(data))
+    model = validate(resource_list, TransformConfigMapData, to_value(data))
     if model is None:
         return None
     results = resource_list.results
@@ -241,11 +241,6 @@ def options_of_crane(text: str) -> dict[str, str]:
 def names_in(text: str) -> list[str]:
     """The names in a list separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _fields(node: MappingNode) -> Mapping[str, Value]:
-    values = to_value(node)
-    return values
 
 
 def _report_unknown_options(

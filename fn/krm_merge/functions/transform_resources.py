@@ -45,6 +45,7 @@ from krm_merge.krm import (
 )
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
+from krm_merge.safe_text import abridge
 from krm_merge.text import KeysOf, MappingNode, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
@@ -410,8 +411,7 @@ def report_failures(summaries: Iterable[TransformSummary], results: Results) -> 
         for failure, names in summary.failures.items():
             failed.setdefault(failure, []).extend(names)
     for (plugin, problem), names in failed.items():
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        message = f"{plugin}: {problem} ({', '.join(names[:_SHOWN])}{more})"
+        message = f"{plugin}: {problem} ({abridge(names, _SHOWN)})"
         results.error(message, rule="T6", tags={"event": "plugin-error", "plugin": plugin})
 
 

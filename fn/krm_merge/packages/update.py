@@ -14,7 +14,7 @@ from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.merge.side import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
-from krm_merge.safe_text import quoted
+from krm_merge.safe_text import abridge, quoted
 from krm_merge.startup import replace
 from krm_merge.text import Value
 
@@ -32,9 +32,8 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
     if not changed:
         return resource_merge(original, upstream, local, merge)
     results = Results()
-    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
     results.error(
-        f"local changes in {', '.join(changed[:_SHOWN])}{more}; fast-forward takes none, update with --strategy "
+        f"local changes in {abridge(changed, _SHOWN)}; fast-forward takes none, update with --strategy "
         "resource-merge to keep them",
         file=changed[0],
     )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from krm_merge.report.reading import records_of as records_of
     from krm_merge.report.reading import values_at as values_at
     from krm_merge.report.record import SIDES as SIDES
+    from krm_merge.report.record import VERSIONS as VERSIONS
     from krm_merge.report.record import Context as Context
     from krm_merge.report.record import DecisionRecord as DecisionRecord
     from krm_merge.report.record import Files as Files
@@ -64,7 +65,7 @@ __getattr__, __dir__ = lazy_interface(
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Style changed_lines comparison_lines",
         "reading": "contexts_of position_of records_of values_at",
-        "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status resource_value",
+        "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status VERSIONS resource_value",
         "words": "CHOICES NATURES address_of anchor_of changed_values flow_text shorten words_changed yaml_text",
     },
 )

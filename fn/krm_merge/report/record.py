@@ -16,6 +16,8 @@ KIND: Final = "MergeReport"
 Status: TypeAlias = Literal["automatic", "settled", "open"]
 SideName: TypeAlias = Literal["original", "upstream", "local", "result"]
 SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local", "result")
+VERSIONS: Final = SIDES[:-1]
+"""The versions that are merged."""
 
 
 @frozen

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge import Choice
 from krm_merge.packages import UnavailableError
-from krm_merge.report import SIDES, DecisionRecord, SideName, changed_values, words_changed, yaml_text
+from krm_merge.report import SIDES, VERSIONS, DecisionRecord, changed_values, words_changed, yaml_text
 from krm_merge.resolve.choices import ChoiceJournal, Step
 from krm_merge.resolve.interface import (
     Answer,
@@ -26,6 +26,7 @@ from krm_merge.resolve.interface import (
     place_name,
     what_happened,
 )
+from krm_merge.safe_text import abridge
 from krm_merge.text import Value
 
 
@@ -103,8 +104,7 @@ def _renewed(why: str, before: Iterable[DecisionRecord], now: Iterable[DecisionR
     chosen = {record.id: record for record in before if record.settled_by.startswith(("resolution", "rule"))}
     fitting = {record.id for record in now if record.status == "settled" and record.id in chosen}
     others = [place_name(record) for identifier, record in chosen.items() if identifier not in fitting]
-    more = f" and {len(others) - _MOST_PLACES} more" if len(others) > _MOST_PLACES else ""
-    lost = f"; not those on {', '.join(others[:_MOST_PLACES])}{more}" if others else ""
+    lost = f"; not those on {abridge(others, _MOST_PLACES)}" if others else ""
     return (
         f"{why.partition(';')[0]}; nothing was written. It is read anew: {len(fitting)} choices fit{lost}. Save again"
     )
@@ -116,7 +116,6 @@ OLD_REVISION: Final = "this was chosen on an older state: something else was cho
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
 _MOST_PACKAGES: Final = 200
 _MOST_PLACES: Final = 5
-_SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 
 class Reply(NamedTuple):
@@ -184,7 +183,7 @@ class Api:
         view = {
             **self._wordings(report.records),
             "notices": [str(result.get("message")) for result in report.results],
-            "labels": {side: getattr(self._labels, side) for side in _SIDES},
+            "labels": {side: getattr(self._labels, side) for side in VERSIONS},
             "policyFile": session.policy_file,
             "bundles": [
                 {"title": bundle_words(bundle, self._labels), **self._batch(bundle)}
@@ -343,6 +342,6 @@ def _marks(record: DecisionRecord) -> dict[str, list[tuple[str, bool]]]:
     """The values of the sides in pieces, each with whether the original lacks it."""
     values = record.values
     if "original" not in values:
-        return {side: [(yaml_text(values[side]), False)] for side in _SIDES if side in values}
+        return {side: [(yaml_text(values[side]), False)] for side in VERSIONS if side in values}
     before = yaml_text(values["original"])
-    return {side: list(words_changed(before, yaml_text(values[side]))) for side in _SIDES if side in values}
+    return {side: list(words_changed(before, yaml_text(values[side]))) for side in VERSIONS if side in values}

@@ -13,7 +13,7 @@ from krm_merge.krm import ANY, KPTFILE, Results, format_path, parse_path
 from krm_merge.merge import Choice, Nature
 from krm_merge.packages import Changes
 from krm_merge.policy import RecordedChoice
-from krm_merge.report import Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report import VERSIONS, Context, DecisionRecord, MergeReport, SideName
 from krm_merge.startup import replace
 from krm_merge.text import TextError, Value, read, to_value
 
@@ -33,7 +33,6 @@ OF_PACKAGES: Final = SideLabels()
 OF_FLEET: Final = SideLabels(local="Local", local_who="the packages")
 OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
 
-_SIDES: Final[Sequence[SideName]] = ("original", "upstream", "local")
 
 _THINGS: Final[dict[Nature, str]] = {
     "value": "value",
@@ -65,19 +64,19 @@ def what_happened(record: DecisionRecord, labels: SideLabels) -> str:
     """What both sides did, in one sentence."""
     has = _sides(record)
     thing = _THINGS.get(record.nature, "value")
-    u, l = labels.upstream_who, labels.local_who  # noqa: E741
+    upstream, local = labels.upstream_who, labels.local_who
     if record.nature == "reference" and record.status != "automatic":
         # A side that has the reference has what it names (law I). The sentence begins with the name of a field.
-        who = u if "upstream" not in has else l if "local" not in has else "a side"
+        who = upstream if "upstream" not in has else local if "local" not in has else "a side"
         return f"{record.values.get('original', 'a reference')}, which {who} removed or changed."
     if record.status == "automatic":
-        text = _automatic(record, u, l)
+        text = _automatic(record, upstream, local)
     elif "upstream" not in has and "local" in has and "original" in has:
-        text = f"{u} deleted this {thing}, and {l} changed it"
+        text = f"{upstream} deleted this {thing}, and {local} changed it"
     elif "local" not in has and "upstream" in has and "original" in has:
-        text = f"{l} deleted this {thing}, and {u} changed it"
+        text = f"{local} deleted this {thing}, and {upstream} changed it"
     else:
-        text = _BOTH[record.nature].format(u=u, l=l)
+        text = _BOTH[record.nature].format(u=upstream, l=local)
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -125,14 +124,11 @@ def choice_words_for_all(records: Sequence[DecisionRecord], labels: SideLabels) 
 # ---- what people look for --------------------------------------------------------------------------------------------
 
 
-_FACETS: Final = (
-    *("file", "kind", "name", "namespace", "field", "value", "nature", "rule"),
-    *("any-field", "is", "deleted-by", "same", "folder"),
-)
-_OF_WORDS: Final = _FACETS[:8]
+_OF_WORDS: Final = ("file", "kind", "name", "namespace", "field", "value", "nature", "rule")
 """The facets in which a word without a facet is looked for."""
 _WHOLE: Final = ("rule", "is", "deleted-by", "same", "folder")
 """The facets of which a part says nothing."""
+_FACETS: Final = frozenset((*_OF_WORDS, *_WHOLE, "any-field"))
 _SHORT: Final = 12
 """Digits of a fingerprint; its end has the values of all sides in it."""
 
@@ -164,18 +160,22 @@ class Finder:
 
 def _facets_of(record: DecisionRecord) -> dict[str, str]:
     resource = record.resource
-    kind, name, namespace = (resource.kind, resource.name, resource.namespace) if resource else ("", "", "")
-    values = "\n".join(_plain_text(record.values[side]) for side in _SIDES if side in record.values)
-    # Quotes are those of the query.
-    fields = [path.replace('"', "") for path in (record.path, general_path(record.path))]
-    about = (record.file, kind, name, namespace, fields[0], values, record.nature, record.rule, fields[1])
-    return dict(
-        zip(
-            _FACETS,
-            (*about, record.status, deleting_side(record), record.fingerprint[-_SHORT:], record.file),
-            strict=True,
-        )
-    )
+    return {
+        "file": record.file,
+        "kind": resource.kind if resource else "",
+        "name": resource.name if resource else "",
+        "namespace": resource.namespace if resource else "",
+        # Quotes are those of the query.
+        "field": record.path.replace('"', ""),
+        "value": "\n".join(_plain_text(record.values[side]) for side in VERSIONS if side in record.values),
+        "nature": record.nature,
+        "rule": record.rule,
+        "any-field": general_path(record.path).replace('"', ""),
+        "is": record.status,
+        "deleted-by": deleting_side(record),
+        "same": record.fingerprint[-_SHORT:],
+        "folder": record.file,
+    }
 
 
 def _plain_text(value: Value) -> str:
@@ -257,10 +257,8 @@ def scopes_of(record: DecisionRecord, open_records: Sequence[DecisionRecord], fi
         queries.append((f"of {field}", f"field={_quoted(field)} nature={record.nature}"))
     if record.resource is not None:
         about = record.resource
-        of_kind, namespace = (
-            f"kind={_quoted(about.kind)}",
-            f" namespace={_quoted(about.namespace)}" if about.namespace else "",
-        )
+        of_kind = f"kind={_quoted(about.kind)}"
+        namespace = f" namespace={_quoted(about.namespace)}" if about.namespace else ""
         queries.append((f"in {about}", f"{of_kind} name={_quoted(about.name)}{namespace} file={_quoted(record.file)}"))
         queries.append((f"of kind {about.kind}", of_kind))
     queries.append((f"in {record.file}", f"file={_quoted(record.file)}"))
@@ -295,8 +293,9 @@ def bundles_of(records: Iterable[DecisionRecord]) -> list[tuple[DecisionRecord, 
 def bundle_words(bundle: Sequence[DecisionRecord], labels: SideLabels) -> str:
     """What is alike in deletions, as a heading."""
     noun = {"resource": "resources", "file": "files", "element": "elements"}.get(bundle[0].nature, "values")
-    u, l = labels.upstream_who, labels.local_who  # noqa: E741
-    who, other = (u, l) if deleting_side(bundle[0]) == "upstream" else (l, u)
+    who, other = labels.upstream_who, labels.local_who
+    if deleting_side(bundle[0]) == "local":
+        who, other = other, who
     field = general_path(bundle[0].path)
     return f"{len(bundle):,} {noun}{f' of {field}' if field else ''} that {who} deleted and {other} changed"
 
@@ -356,7 +355,7 @@ def custom_value(text: Value, record: DecisionRecord) -> Value:
 
     A text is YAML, as it would be written there; where all sides are texts, it is one, too. Raises RefusedChoiceError.
     """
-    sides = [record.values[side] for side in _SIDES if side in record.values]
+    sides = [record.values[side] for side in VERSIONS if side in record.values]
     value = text
     if isinstance(text, str):
         if _is_of_lines(text, sides):

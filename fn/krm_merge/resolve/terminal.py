@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from krm_merge.merge import Choice
-from krm_merge.report import DecisionRecord, SideName, changed_values, flow_text, shorten, yaml_text
+from krm_merge.report import VERSIONS, DecisionRecord, SideName, changed_values, flow_text, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.interface import (
     ConflictScope,
@@ -30,7 +30,6 @@ KEYS: Final[dict[str, Choice]] = {
     "e": "value",
     "r": "recognise",
 }
-_SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local")
 _MOST_LINES = 30
 _MOST_ROWS = 10
 NO_VALUE_DIFFERS: Final = "(the same values)"
@@ -224,9 +223,9 @@ class Terminal:
         yield ""
         yield f"{where}  ({left} open{f', {alike} like this' if alike > 1 else ''})"
         yield f"{record.path or record.file}: {what_happened(record, self._labels)} ({record.rule})"
-        width = max(len(getattr(self._labels, side)) for side in _SIDES)
+        width = max(len(getattr(self._labels, side)) for side in VERSIONS)
         changes = changed_values(record)
-        for side in _SIDES[1:] if changes else _SIDES:
+        for side in VERSIONS[1:] if changes else VERSIONS:
             label = getattr(self._labels, side).lower()
             value_lines = (_value(record, side) or _absent(record, side)).split("\n")
             if side in changes:

@@ -7,7 +7,7 @@ edge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Step, format_path
-from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources, with_attribution
+from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources, same, with_attribution
 from krm_merge.packages import KptfileText, PackageError, PackageVersion, Tree
 from krm_merge.policy import PackagePolicy, find_policy
 from krm_merge.safe_text import REDACTED
@@ -60,17 +60,7 @@ class FieldOrigin:
 
     def to_value(self) -> dict[str, Value]:
         """As JSON has it."""
-        value: dict[str, Value] = {"file": self.file, "resource": self.resource, "path": format_path(self.path)}
-        value |= {"value": self.value, "source": self.source, "by": self.by, "commit": None}
-        if (commit := self.commit) is not None:
-            value["commit"] = {
-                "id": commit.id,
-                "author": commit.author,
-                "time": commit.time,
-                "subject": commit.subject,
-                "version": commit.version,
-            }
-        return value
+        return asdict(self) | {"path": format_path(self.path)}
 
 
 LineHistory: TypeAlias = Callable[[str], Sequence[LineCommit | None]]
@@ -135,12 +125,8 @@ class _Lines:
         first = text.count("\n", 0, node.start)
         last = first + text.rstrip("\n").count("\n", node.start, max(node.start, node.end - 1))
         commits = self._commits[first : last + 1]
-        newest: LineCommit | None = None
-        for commit in commits:
-            if commit is None:
-                return None
-            newest = commit if newest is None or commit.time > newest.time else newest
-        return newest
+        known = [commit for commit in commits if commit is not None]
+        return max(known, key=lambda commit: commit.time, default=None) if len(known) == len(commits) else None
 
 
 class _Fields:
@@ -181,20 +167,14 @@ class _Fields:
 
     def _source(self, node: Node, versions: Sequence[_Version], path: FieldPath) -> tuple[ValueSource, str]:
         """The last function that made the value, else upstream, else a choice, else an edit."""
-        if _is_same(node, versions[-1][1]):
-            makers = [by for (_, before), (by, after) in pairwise(versions) if not _is_same(after, before)]
+        if same(node, versions[-1][1]):
+            makers = [by for (_, before), (by, after) in pairwise(versions) if not same(after, before)]
             return ("function", makers[-1]) if makers else ("upstream", "")
-        if _is_same(node, versions[0][1]):
+        if same(node, versions[0][1]):
             # It was not rendered since.
             return "upstream", ""
         chosen = self._policy.resolutions.at([self._member.identity], path)
         return ("choice", self._policy.file) if chosen else ("local", "")
-
-
-def _is_same(first: Node | None, second: Node | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return first.canonical == second.canonical
 
 
 def _field(node: Node | None, name: str) -> Node | None:
@@ -209,7 +189,7 @@ def _element(node: Node | None, item: Node, at: int, keys: Sequence[str]) -> Nod
     items = list(map(resolved, node.items)) if isinstance(node, SequenceNode) else []
     if (key := _key(item, keys)) is not None:
         return next((other for other in items if _key(other, keys) == key), None)
-    equal = next((other for other in items if _is_same(other, item)), None)
+    equal = next((other for other in items if same(other, item)), None)
     return equal if equal is not None or at >= len(items) else items[at]
 
 

@@ -26,6 +26,7 @@ from krm_merge.packages import (
     packages_below,
     uncommitted_files,
 )
+from krm_merge.safe_text import quantity
 from krm_merge.text import TextError, Value
 
 
@@ -156,11 +157,8 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
             place = f"{package / problem.file}:{problem.line}" if problem.line else str(package / problem.file)
             say(f"{place}: {problem.message}", on_stdout=True)
         if not quiet and not problems_by_package:
-            count = "1 package" if len(packages) == 1 else f"{len(packages):,} packages"
-            say(
-                f"{count} checked, no problems" if packages else "no packages: no directory has a Kptfile",
-                on_stdout=True,
-            )
+            checked = f"{quantity(len(packages), 'package')} checked, no problems"
+            say(checked if packages else "no packages: no directory has a Kptfile", on_stdout=True)
     if problems_by_package:
         sys.exit(1)
 

@@ -11,7 +11,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
 from krm_merge.cli.output import COLORS, errors_as_json, write_reports
-from krm_merge.cli.terminal import StagedRepositories, counted_files, fit, stages, width_of
+from krm_merge.cli.terminal import StagedRepositories, fit, stages, width_of
 from krm_merge.merge import OnConflict, Policy
 from krm_merge.packages import (
     ALL_TAKEN,
@@ -50,6 +50,7 @@ from krm_merge.report import (
     records_of,
     render_document,
 )
+from krm_merge.safe_text import quantity
 from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
 from krm_merge.vendored.merging import laid_out_alike
@@ -173,7 +174,7 @@ def compare_command(
 def _compare(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
     local = dict(Directory(place))
     policy = _without_refusals(choices.obeying(find_policy(local)).policy)
-    with stages(f"reading {counted_files(len(local))} of {place}", form) as stage:
+    with stages(f"reading {quantity(len(local), 'file')} of {place}", form) as stage:
         repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
         sides = PackageUpdate(local, repositories, str(place), ref or None, strategy)
         outcome = sides.merge(choices.merger_under(policy))

@@ -24,7 +24,7 @@ from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
 from krm_merge.packages import Directory, GitRepositories, KptfileText, PackageError, Tree
-from krm_merge.safe_text import line
+from krm_merge.safe_text import abridge, line
 from krm_merge.text import Value
 from krm_merge.usecases import FieldOrigin, ValueSource, declare, field_origins, line_history, undeclare
 
@@ -97,10 +97,8 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
         chosen = "the resources of --resource have" if options.resources else "resources of upstream have"
         say("nothing is declared" if options.undo else f"{chosen} no local changes", on_stdout=True)
         return
-    names = ", ".join(done.resources[:_SHOWN])
-    more = f" and {len(done.resources) - _SHOWN} more" if len(done.resources) > _SHOWN else ""
     did = "edits of the files again, of" if options.undo else "declared in"
-    say(f"{did} {options.path}: {names}{more}", on_stdout=True)
+    say(f"{did} {options.path}: {abridge(done.resources, _SHOWN)}", on_stdout=True)
     numbers = summary(local, done.changes, done.results)
     say(f"{numbers}; nothing was changed: --dry-run" if options.dry_run else numbers, on_stdout=True)
     if not options.dry_run:

@@ -33,7 +33,7 @@ from krm_merge.cli.output import (
     write_reports,
 )
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
-from krm_merge.cli.terminal import StagedRepositories, counted_files, recap, stages, what_next
+from krm_merge.cli.terminal import StagedRepositories, recap, stages, what_next
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     STRATEGIES,
@@ -50,6 +50,7 @@ from krm_merge.packages import (
 )
 from krm_merge.policy import find_policy
 from krm_merge.report import MergeReport, as_json
+from krm_merge.safe_text import abridge, quantity
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
@@ -97,7 +98,7 @@ def update_command(
             refuse_uncommitted(place)
         local = Directory(place)
         choices = choices.obeying(find_policy(local))
-        with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
+        with stages(f"reading {quantity(len(local), 'file')} of {place}", options.form) as stage:
             remote = GitRepositories()
             if latest or to_latest_minor:
                 ref = _newest(place, local, remote, same=to_latest_minor)
@@ -113,7 +114,7 @@ def update_command(
         if options.with_diff and options.form == "text":
             show_diff(local, outcome.changes)
         if outcome.changes and not dry_run:
-            with stages(f"writing {counted_files(len(outcome.changes))} of {place}", options.form):
+            with stages(f"writing {quantity(len(outcome.changes), 'file')} of {place}", options.form):
                 journal.commit(outcome.changes, local)
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
@@ -151,8 +152,7 @@ def _newest(place: Path, local: Directory, repositories: GitRepositories, *, sam
 def refuse_uncommitted(place: Path) -> None:
     """Raises PackageError where a package has changes that git could not give back."""
     if dirty := uncommitted_files(place):
-        more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
-        names = f"{', '.join(dirty[:_SHOWN])}{more}"
+        names = abridge(dirty, _SHOWN)
         raise RefusedError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
 
 
@@ -214,7 +214,7 @@ def merge_command(
         sides = read_sides(places)
         upstream_record = record_upstream(sides, ManifestSource(source, version), is_requested=record)
         choices = choices.obeying(find_policy(sides.local))
-        with stages(f"merging {counted_files(len(sides.local))} of {local}", options.form):
+        with stages(f"merging {quantity(len(sides.local), 'file')} of {local}", options.form):
             outcome = merge_sides(sides, choices)
         choices.report_unused(outcome)
 
@@ -226,7 +226,7 @@ def merge_command(
         if (options.with_diff or write is None) and options.form == "text" and not outcome.is_refused:
             show_diff(sides.local, outcome.changes)
         if write is not None and not outcome.is_refused:
-            with stages(f"writing {counted_files(len(outcome.changes))}", options.form):
+            with stages(f"writing {quantity(len(outcome.changes), 'file')}", options.form):
                 write(sides.local, {**outcome.changes, **upstream_record})
     if options.form == "json":
         click.echo(as_json(report()), nl=False)

@@ -18,7 +18,7 @@ from krm_merge.cli.output import errors_as_json, opened_journal, say, settle, sh
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import destination, read_sides, record_upstream
-from krm_merge.cli.terminal import StagedRepositories, counted_files, stages
+from krm_merge.cli.terminal import StagedRepositories, stages
 from krm_merge.krm import format_path
 from krm_merge.merge import Resolution
 from krm_merge.packages import Directory, GitRepositories, RefusedError, RememberedRepositories, Tree
@@ -35,6 +35,7 @@ from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, journal_path
 from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
+from krm_merge.safe_text import quantity
 from krm_merge.text import Value, to_value
 from krm_merge.usecases import Mergeable, MergeChoices, MergeSides, PackageUpdate, merge_sides
 from krm_merge.vendored.vendorfile import ManifestSource
@@ -228,7 +229,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             journal.commit(saved.changes, task.sides.local)
             _show(task, saved)
 
-        with stages(f"reading {counted_files(len(Directory(place)))} of {place}") as stage:
+        with stages(f"reading {quantity(len(Directory(place)), 'file')} of {place}") as stage:
             repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
             host = Host(begin(choice_journal.steps), choice_journal, write, begin)
         yield host

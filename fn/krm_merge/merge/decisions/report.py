@@ -8,7 +8,7 @@ from functools import cache
 
 from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, format_path
 from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome
-from krm_merge.safe_text import REDACTED
+from krm_merge.safe_text import REDACTED, abridge
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, key_text, resolved, to_value
 
@@ -171,8 +171,7 @@ def _values(decision: Decision, secret: bool) -> str:
 
 def shown_paths(paths: Sequence[FieldPath]) -> str:
     """The first places of several, and how many more there are."""
-    names = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
-    return f"{names} and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else names
+    return abridge([_thing(path) for path in paths], _SHOWN_CHANGES)
 
 
 def _thing(path: FieldPath) -> str:

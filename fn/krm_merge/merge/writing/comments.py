@@ -17,6 +17,7 @@ from krm_merge.merge.decisions.report import MOST_SHOWN
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comments_in
+from krm_merge.safe_text import abridge
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, document_text, is_block_scalar, key_text, source_of
@@ -253,8 +254,7 @@ def _together(original: int, upstream: int, local: int) -> int:
 def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[str]) -> Decision:
     quotation = ""
     if not secrecy.hides(path, ()):
-        more = f" and {len(comments) - MOST_SHOWN} more" if len(comments) > MOST_SHOWN else ""
-        quotation = f": {' '.join(comments[:MOST_SHOWN])}{more}"
+        quotation = f": {abridge(comments, MOST_SHOWN, ' ')}"
     severity: Severity = "warning" if any(comment.startswith(SETTER) for comment in comments) else "info"
     what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
     message = f"{side} has {what} that the result does not have{quotation}"

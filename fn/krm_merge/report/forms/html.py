@@ -19,7 +19,7 @@ from krm_merge.report.comparison.difference import (
     summary,
     versions_by_value,
 )
-from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, MergeReport, SideName
 from krm_merge.report.words import (
     CHOICES,
     CONFLICTS,
@@ -79,8 +79,6 @@ _MOST_CHANGED = 200
 
 _MOST_CHARACTERS = 4_500_000
 """Of the whole page: what is beyond is counted."""
-
-_SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 
 def render(report: MergeReport) -> str:
@@ -173,7 +171,7 @@ def card(record: DecisionRecord, context: Context | None, rules: Container[str] 
     title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
     message = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
     changes = changed_values(record)
-    columns = (_side(record, side, changes.get(side)) for side in (_SIDES[1:] if changes else _SIDES))
+    columns = (_side(record, side, changes.get(side)) for side in (VERSIONS[1:] if changes else VERSIONS))
     sides = tag("div", *columns, class_="sides")
     return tag("article", title, message, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
 
