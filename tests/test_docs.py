@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any, get_args
 
 import click
@@ -38,6 +38,7 @@ from krm_merge.functions.models import (
 from krm_merge.merge.values.pairing import WEAK_KEYS
 from krm_merge.merge.values.pipeline import SIMILARITY_THRESHOLD
 from krm_merge.text.editing.change import MOST_COMPARED, THRESHOLD
+from packages import repositories
 from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
@@ -240,28 +241,8 @@ KPTFILE = """\
         configMap:
           app: web
     """
-DEPLOYMENT = """\
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata:
-      name: web
-    spec:
-      replicas: 1
-      template:
-        spec:
-          containers:
-          - name: web
-            image: nginx:1.25
-    """
-SERVICE = """\
-    apiVersion: v1
-    kind: Service
-    metadata:
-      name: web
-    spec:
-      ports:
-      - port: 80
-    """
+DEPLOYMENT = indent(repositories.DEPLOYMENT, "    ")
+SERVICE = indent(repositories.SERVICE, "    ")
 # As `kpt pkg get` writes it.
 NOTED_DEPLOYMENT = DEPLOYMENT.replace(
     "metadata:\n      name: web\n",

@@ -17,7 +17,7 @@ def template() -> Path:
     """A bare repository and a working tree, made once."""
     place = Path(mkdtemp())
     atexit.register(shutil.rmtree, place)
-    work = Repository.at(place / "work")
+    work = Repository.at(place / "checkout")
     work.commit({"a.yaml": "a: 1\n", "b.yaml": "b: 1\n"})
     work.bare(place / "app.git")
     return place
@@ -28,7 +28,7 @@ class Origin:
 
     def __init__(self, place: Path) -> None:
         shutil.copytree(template(), place, dirs_exist_ok=True)
-        self.work = Repository(place / "work")
+        self.work = Repository(place / "checkout")
         self.bare = place / "app.git"
         self.url = str(self.bare)
         self.records = place / "app.pulls.json"

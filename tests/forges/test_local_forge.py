@@ -126,7 +126,7 @@ class TestRecords:
         pulls = forge.pull_requests(origin.url)
         assert [pull.number for pull in pulls] == list(range(1, 25))
         assert {pull.source_branch for pull in pulls} == {f"b{number}" for number in range(24)}
-        assert sorted(place.name for place in origin.bare.parent.iterdir()) == ["app.git", "app.pulls.json", "work"]
+        assert sorted(place.name for place in origin.bare.parent.iterdir()) == ["app.git", "app.pulls.json", "checkout"]
 
 
 class TestObserving:
@@ -330,8 +330,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "address",
         [
-            "{}/work",
-            "{}/work/.git",
+            "{}/checkout",
+            "{}/checkout/.git",
             "{}/absent",
             "https://me:hidden@example.com/a/b.git",
             "",

@@ -11,21 +11,10 @@ import yaml
 
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.functions import process
+from packages.repositories import DEPLOYMENT
 
 RECORDINGS = sorted(Path("testdata/catalog").glob("*.yaml"))
-ORIGINAL = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-spec:
-  replicas: 1
-  template:
-    spec:
-      containers:
-      - name: web
-        image: nginx:1.25 # the server
-"""
+ORIGINAL = DEPLOYMENT.replace("1.25", "1.25 # the server")
 PATCHES = """\
 apiVersion: fn.kpt.dev/v1alpha1
 kind: PatchResources

@@ -14,6 +14,30 @@ Text = str | bytes | File
 Snapshot = dict[str, tuple[str, bytes]]
 """Modes as `ls` prints them and contents, by path."""
 
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25
+"""
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+spec:
+  ports:
+  - port: 80
+"""
+
 
 @dataclass(frozen=True)
 class Repository:

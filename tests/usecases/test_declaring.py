@@ -9,24 +9,14 @@ from krm_merge import merge_packages
 from krm_merge.functions import process
 from krm_merge.packages import Changed, File, PackageError, Tree
 from krm_merge.usecases import DeclaredEdits, declare, undeclare
+from packages.repositories import DEPLOYMENT as WEB
+from packages.repositories import KPTFILE, SERVICE
 
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-spec:
-  replicas: 1 # per zone
-  strategy:
-    type: Recreate
-  template:
-    spec:
-      containers:
-      - name: web
-        image: nginx:1.25
-        args: [-a, -b]
-"""
-OTHERS = """\
+DEPLOYMENT = (
+    WEB.replace("replicas: 1\n", "replicas: 1 # per zone\n  strategy:\n    type: Recreate\n")
+    + "        args: [-a, -b]\n"
+)
+OTHERS = f"""\
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -41,18 +31,10 @@ metadata:
   name: gizmo
 spec:
   parts:
-  - {name: a, size: 1}
-  - {name: b, size: 2}
+  - {{name: a, size: 1}}
+  - {{name: b, size: 2}}
 ---
-apiVersion: v1
-kind: Service
-metadata:
-  name: web
-spec:
-  ports:
-  - port: 80
-"""
-KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+{SERVICE}"""
 ORIGINAL = {"Kptfile": KPTFILE, "deployment.yaml": DEPLOYMENT, "others.yaml": OTHERS}
 LABELS = """\
 pipeline:

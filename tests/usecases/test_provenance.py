@@ -10,22 +10,9 @@ from krm_merge.krm import format_path
 from krm_merge.packages import Directory, File, Tree
 from krm_merge.safe_text import REDACTED
 from krm_merge.usecases import FieldOrigin, field_origins, line_history
-from packages.repositories import Repository
+from packages.repositories import DEPLOYMENT, Repository
 
-UPSTREAM = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-spec:
-  replicas: 1
-  template:
-    spec:
-      containers:
-      - name: web
-        image: nginx:1.25
-        args: [-a, -b]
-"""
+UPSTREAM = DEPLOYMENT + "        args: [-a, -b]\n"
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: keys\nstringData:\n  key: hunter2\n"
 
 

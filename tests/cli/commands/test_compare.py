@@ -13,30 +13,13 @@ import pytest
 
 from checkout import ROOT
 from e2e.hosts import Run, git, installed_program, run
-from packages.repositories import Repository, kptfile, snapshot, write
+from packages.repositories import DEPLOYMENT as WEB
+from packages.repositories import KPTFILE, Repository, kptfile, snapshot, write
 
 pytestmark = pytest.mark.kpt
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))
-KPTFILE = """\
-apiVersion: kpt.dev/v1
-kind: Kptfile
-metadata:
-  name: web
-"""
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-spec:
-  replicas: 1
-  template:
-    spec:
-      containers:
-      - name: web
-        image: web:1
-"""
+DEPLOYMENT = WEB.replace("nginx:1.25", "web:1")
 SIDECAR = """\
       - name: log
         image: log:1

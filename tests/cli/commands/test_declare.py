@@ -11,7 +11,7 @@ import pytest
 from cli.commands.merge.conftest import krm_merge
 from cli.commands.merge.updates import Run
 from e2e.hosts import git
-from packages.repositories import Repository, Text, config_map
+from packages.repositories import Repository, Text, config_map, kptfile
 
 __all__ = ["krm_merge"]
 
@@ -21,13 +21,8 @@ def package(tmp_path: Path) -> Path:
     """A committed fork with an edit."""
     upstream = Repository.at(tmp_path / "upstream")
     commit = upstream.version("v1", {"a.yaml": config_map("a", mode="slow"), "b.yaml": config_map("b", x="y")})
-    lock = f"repo: {upstream.path}, directory: /, ref: v1"
-    kptfile = (
-        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
-        f"upstream:\n  type: git\n  git: {{{lock}}}\nupstreamLock:\n  type: git\n  git: {{{lock}, commit: {commit}}}\n"
-    )
     files: dict[str, Text | None] = {
-        "web/Kptfile": kptfile,
+        "web/Kptfile": kptfile(upstream.path, "v1", commit),
         "web/a.yaml": config_map("a", mode="fast"),
         "web/b.yaml": config_map("b", x="z"),
     }

@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands.merge.conftest import krm_merge
 from cli.commands.merge.updates import Run
-from packages.repositories import Repository, Text, config_map, write
+from packages.repositories import Repository, Text, config_map, kptfile, write
 
 __all__ = ["krm_merge"]
 
@@ -23,13 +23,8 @@ def package(tmp_path: Path) -> Path:
     upstream = Repository.at(tmp_path / "upstream")
     versions = ("v1.0.0", "v1.1.0", "v2.0.0", "v3.0.0-rc.1")
     first, *_ = [upstream.version(tag, {"a.yaml": config_map("a", version=tag)}) for tag in versions]
-    git = f"repo: {upstream.path}, directory: /, ref: v1.0.0"
-    kptfile = (
-        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
-        f"upstream:\n  type: git\n  git: {{{git}}}\nupstreamLock:\n  type: git\n  git: {{{git}, commit: {first}}}\n"
-    )
     files: dict[str, Text | None] = {
-        "Kptfile": kptfile,
+        "Kptfile": kptfile(upstream.path, "v1.0.0", first),
         "a.yaml": config_map("a", version="v1.0.0"),
         "part/Kptfile": PART,
     }
