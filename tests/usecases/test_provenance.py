@@ -60,8 +60,8 @@ ORIGINAL: Tree = {"web.yaml": File(UPSTREAM.encode()), "Kptfile": File(kptfile("
 
 
 def origins(package: Path, original: Tree = ORIGINAL) -> dict[str, FieldOrigin]:
-    found = field_origins(Directory(package), original, line_history(package), lambda _: True)
-    return {f"{origin.file}:{format_path(origin.path)}": origin for origin in found}
+    fields = field_origins(Directory(package), original, line_history(package), lambda _: True)
+    return {f"{origin.file}:{format_path(origin.path)}": origin for origin in fields}
 
 
 def test_every_field_has_an_origin(package: Path) -> None:
@@ -122,9 +122,9 @@ resolutions:
 
 def test_a_package_without_git_and_upstream_is_local(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(UPSTREAM)
-    found = origins(tmp_path, {})
-    assert {(o.source, o.commit) for o in found.values()} == {("local", None)}
-    assert found["web.yaml:spec.replicas"].to_value() == {
+    fields = origins(tmp_path, {})
+    assert {(o.source, o.commit) for o in fields.values()} == {("local", None)}
+    assert fields["web.yaml:spec.replicas"].to_value() == {
         "file": "web.yaml",
         "resource": "Deployment web",
         "path": "spec.replicas",

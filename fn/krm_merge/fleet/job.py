@@ -119,28 +119,37 @@ _OF_RECORD: Final = frozenset(field.name for field in fields(TargetConflict)).in
 
 
 @dataclass(frozen=True, slots=True)
-class TargetOutcome:
-    """What became of a target.
+class TargetMerge:
+    """The last merge of a target, in `seconds`.
 
     `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its
-    commit. `digest` is of the files as they are now, `commit` what was committed for the branch. `report` is the
-    MergeReport as JSON, where somebody has to look at it, `body` the same for a pull request.
+    commit. `digest` is of the files as they are now, `base` the commit that was merged into.
     """
 
     target: str
-    state: TargetState
+    state: TargetState = "pending"
     message: str = ""
     failure: FailureClass = ""
     seen: str = ""
     digest: str = ""
     base: str = ""
-    commit: str = ""
     files: int = 0
     packages: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOutcome(TargetMerge):
+    """What became of a target.
+
+    `commit` is what was committed for the branch. `report` is the MergeReport as JSON, where somebody has to look at
+    it, `body` the same for a pull request.
+    """
+
+    commit: str = ""
     conflicts: tuple[TargetConflict, ...] = ()
     report: str = ""
     body: str = ""
-    seconds: float = 0.0
 
 
 _PASSES = re.compile(

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from krm_merge.fleet.job import NEED_ATTENTION, FailureClass, TargetConflict, TargetOutcome, TargetState
+from krm_merge.fleet.job import NEED_ATTENTION, TargetConflict, TargetMerge, TargetOutcome
 from krm_merge.forges.interface import CheckState
 from krm_merge.packages import PackageError
 
@@ -46,23 +46,13 @@ class LedgerRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerEntry:
+class LedgerEntry(TargetMerge):
     """A target in the ledger: its last merge, `made` the commit for the branch, and `problem` why it has none.
 
     `requests` are its pull requests by number.
     """
 
-    target: str
-    state: TargetState = "pending"
-    message: str = ""
-    failure: FailureClass = ""
-    seen: str = ""
-    digest: str = ""
-    base: str = ""
     made: str = ""
-    files: int = 0
-    packages: tuple[str, ...] = ()
-    seconds: float = 0.0
     settings: str = ""
     choices: str = ""
     merged_at: str = ""

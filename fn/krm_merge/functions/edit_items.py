@@ -306,8 +306,7 @@ def _identity_of(item: Resource) -> Identity | None:
 def without_bookkeeping(value: Object, others: Collection[str] = ()) -> Object:
     """An object without kpt's annotations (P5, T1), and without these `others`."""
     metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+    if not isinstance(metadata, dict) or not isinstance(annotations := metadata.get("annotations"), dict):
         return value
     visible: Object = {n: text for n, text in annotations.items() if not is_bookkeeping(n) and n not in others}
     if len(visible) == len(annotations):
@@ -394,10 +393,6 @@ def _is_text(metadata: Object, name: str) -> bool:
 
 def _set(value: Object, name: str, before: Object) -> Object:
     """The map with the original value of a field."""
-    if name in value and name in before and same(value[name], before[name]):
-        return value
-    if name not in value and name not in before:
-        return value
-    if name in before:
-        return {**value, name: before[name]}
-    return {key: inner for key, inner in value.items() if key != name}
+    if name not in before:
+        return {key: inner for key, inner in value.items() if key != name} if name in value else value
+    return value if name in value and same(value[name], before[name]) else {**value, name: before[name]}

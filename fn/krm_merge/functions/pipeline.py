@@ -177,24 +177,23 @@ def _moved_reference(reference: str, namespace: str, matcher: str | None) -> str
 
 
 _TEMPLATED = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController", "Job")
-_CRON_TEMPLATES = (("spec", "jobTemplate"), ("spec", "jobTemplate", "spec", "template"))
+_TEMPLATES: Mapping[str, Sequence[tuple[str, ...]]] = {
+    **dict.fromkeys(_TEMPLATED, (("spec", "template"),)),
+    "CronJob": (("spec", "jobTemplate"), ("spec", "jobTemplate", "spec", "template")),
+}
 
 
-def _template_metadata(value: Object) -> list[Object]:
-    """The metadata of the templates in a workload, written where a template lacks it."""
-    match value.get("kind"):
-        case str(kind) if kind in _TEMPLATED:
-            templates: tuple[tuple[str, ...], ...] = (("spec", "template"),)
-        case "CronJob":
-            templates = _CRON_TEMPLATES
-        case _:
-            return []
-    return [
-        metadata
-        for template in templates
-        for holder in _maps_at(value, template)
-        for metadata in _maps_at(holder, ("metadata",), create=True)
-    ]
+def _metadata_in(value: Object) -> list[Object]:
+    """The metadata of a resource and of the templates in a workload, written where it is missing."""
+    templates = _TEMPLATES.get(str(value.get("kind")), ())
+    holders = [value, *(holder for template in templates for holder in _maps_at(value, template))]
+    return [metadata for holder in holders for metadata in _maps_at(holder, ("metadata",), create=True)]
+
+
+def _update(value: Object, path: Sequence[str], fields: Mapping[str, str]) -> None:
+    """Writes fields into the maps at a path, which are added where they are missing."""
+    for holder in _maps_at(value, path, create=True):
+        holder.update(fields)
 
 
 _SELECTORS = {
@@ -223,16 +222,13 @@ def _set_labels(settings: Object) -> ResourceEdit | None:
         if _is_local_config(value):
             return
         kind = str(value.get("kind"))
-        for metadata in (*_maps_at(value, ("metadata",), create=True), *_template_metadata(value)):
-            for holder in _maps_at(metadata, ("labels",), create=True):
-                holder.update(labels)
+        for metadata in _metadata_in(value):
+            _update(metadata, ("labels",), labels)
         if kind == "StatefulSet":
             for template in _maps_at(value, ("spec", "volumeClaimTemplates*")):
-                for holder in _maps_at(template, ("metadata", "labels"), create=True):
-                    holder.update(labels)
+                _update(template, ("metadata", "labels"), labels)
         if kind in _SELECTORS and isinstance(value.get("spec"), dict):
-            for holder in _maps_at(value, _SELECTORS[kind], create=True):
-                holder.update(labels)
+            _update(value, _SELECTORS[kind], labels)
         selectors = [*_OLD_SELECTORS.get(kind, ())]
         if kind in _TEMPLATED:
             selectors.append(("spec", "template", "spec", *_SPREADING))
@@ -247,12 +243,10 @@ def _set_annotations(settings: Object) -> ResourceEdit | None:
     annotations = _texts(settings.get("annotations")) or _texts(settings)
 
     def change(value: Object) -> None:
-        for metadata in (*_maps_at(value, ("metadata",), create=True), *_template_metadata(value)):
-            for holder in _maps_at(metadata, ("annotations",), create=True):
-                holder.update(annotations)
+        for metadata in _metadata_in(value):
+            _update(metadata, ("annotations",), annotations)
         for holder, field in _holders(value, settings.get("additionalAnnotationFields", settings.get("fieldSpecs"))):
-            for added in _maps_at(holder, (field,), create=True):
-                added.update(annotations)
+            _update(holder, (field,), annotations)
 
     return _of_value(change) if annotations else None
 
@@ -320,10 +314,6 @@ _SETTER = re.compile(r"\$\{([^${}]*)\}")
 _COMMENT = "# kpt-set: "
 
 
-def _apply_setters(settings: Object) -> ResourceEdit | None:
-    return partial(_write_setters, setters=_texts(settings))
-
-
 def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> ItemFate:
     comments = CommentReader()
 
@@ -375,7 +365,7 @@ def _substituted(text: str, value: str, setters: Mapping[str, str]) -> str | Non
 
 
 _FUNCTIONS: dict[str, Callable[[Object], ResourceEdit | None]] = {
-    "apply-setters": _apply_setters,
+    "apply-setters": lambda settings: partial(_write_setters, setters=_texts(settings)),
     "ensure-name-substring": _ensure_name_substring,
     "set-annotations": _set_annotations,
     "set-image": _set_image,
@@ -436,11 +426,10 @@ class DeclaredPipeline:
 
     def _rendered(self, member: Member) -> Object | None:
         try:
-            values = [value for _, value in self.steps(member)]
+            return next(reversed([value for _, value in self.steps(member)]), None)
         except (KrmMergeError, ValueError):
             # The render reports it.
             return None
-        return values[-1] if values else None
 
     def steps(self, member: Member) -> Iterator[tuple[str, Object]]:
         """The value of a resource after each function that changes it, by the function's name; empty where it goes.
@@ -520,9 +509,10 @@ def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> Res
     if kind not in ("PatchResources", "TransformResources"):
         return None
     resource_list = ResourceList.with_config(written(from_value(config)))
+    paths = (path for entry in _maps(config.get("patches")) if isinstance(path := entry.get("path"), str))
     sources = {
         place: [Resource.from_tree(member.root, normpath(path)) for member in _members_at(place, documents)]
-        for path in _paths(config)
+        for path in paths
         for place in [normpath(join(folder, path))]
     }
     resource_list.items[:] = [item for items in sources.values() for item in items]
@@ -555,8 +545,3 @@ def _editor(
 def _edit(editor: ItemEditor[object], sources: Container[str | None], item: Resource) -> ItemFate:
     # Patches are no resources of the package.
     return SAME if item.kind == KPTFILE or item.file in sources else editor.edit(item)
-
-
-def _paths(config: Object) -> Iterator[str]:
-    """The files that patches of a functionConfig are in."""
-    return (path for entry in _maps(config.get("patches")) if isinstance(path := entry.get("path"), str))

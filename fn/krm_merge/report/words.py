@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
 from krm_merge.merge import BLUEPRINT, Choice, Nature
-from krm_merge.report.record import SIDES, DecisionRecord, SideName, Status
+from krm_merge.report.record import VERSIONS, DecisionRecord, SideName, Status
 from krm_merge.schema import is_bookkeeping
 from krm_merge.text import Value, from_value, same, written
 
@@ -129,7 +129,7 @@ def changed_values(record: DecisionRecord) -> dict[SideName, Sequence[ChangedLin
     is_whole = record.nature in ("resource", "element", "file")
     return {
         side: list(lines_changed(before, texts[side]))
-        for side in SIDES[1:3]
+        for side in VERSIONS[1:]
         if 1 < len(texts.get(side, ())) < _LONGEST_DIFF and (is_whole or len(before) > _MANY_LINES)
     }
 

@@ -14,7 +14,7 @@ from posixpath import dirname, join, normpath
 from krm_merge.functions import read_pipeline
 from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.functions.patch_resources import patch_document, patches_between
-from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
+from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of, value_at
 from krm_merge.merge import (
     Folders,
     Member,
@@ -148,8 +148,13 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
 
 def _with_value(member: Member, before: Object, after: Object) -> str:
     """The text of a resource with the change that a patch made in what functions had made of it."""
-    resource, schema = Resource.from_tree(member.root), Schemas(lambda: ()).of(member)
-    resource.change(member.value, carried_change(member.value, before, after, schema), schema.merge_keys)
+    return _changed_text(member, carried_change(member.value, before, after, Schemas(lambda: ()).of(member)))
+
+
+def _changed_text(member: Member, value: Object) -> str:
+    """The text of a resource with another value."""
+    resource = Resource.from_tree(member.root)
+    resource.change(member.value, value, Schemas(lambda: ()).of(member).merge_keys)
     return resource.text()
 
 
@@ -205,15 +210,11 @@ def _returned(original: Member, local: Member) -> str:
         metadata = value["metadata"]
         assert isinstance(metadata, dict)
         value = {**value, "metadata": {**metadata, "annotations": {**_annotations(original), **notes}}}
-    resource = Resource.from_tree(local.root)
-    schema = Schemas(lambda: ()).of(local)
-    resource.change(local.value, value, schema.merge_keys)
-    return resource.text()
+    return _changed_text(local, value)
 
 
 def _annotations(member: Member) -> Object:
-    metadata = member.value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = value_at(member.value, ("metadata", "annotations"))
     return annotations if isinstance(annotations, dict) else {}
 
 

@@ -242,8 +242,8 @@ def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit |
             name, about = line.split(" ", 1)[0], {}
         elif line.startswith("\t"):
             if name not in commits:
-                known = name.strip("0") != ""
-                commits[name] = _commit(name, about, version) if known else None
+                # Of lines that are not committed, the name is of zeros.
+                commits[name] = _commit(name, about, version) if name.strip("0") else None
             lines.append(commits[name])
             name = ""
         else:

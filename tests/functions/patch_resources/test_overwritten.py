@@ -18,7 +18,7 @@ def json_patch(text: str) -> Value:
     return {"target": {"kind": "Deployment"}, "patch": text}
 
 
-def told(*patches: Value | str) -> list[tuple[str, str, str, str]]:
+def overwritten(*patches: Value | str) -> list[tuple[str, str, str, str]]:
     done = patched([DEPLOYMENT], *patches)
     tags = [(result["field"]["path"], result["tags"]) for result in done.events("ignored")]
     return [(path, tag["patch"], tag["winner"], tag.get("value", "")) for path, tag in tags]
@@ -39,27 +39,27 @@ def test_patches_of_any_type() -> None:
     replicas = NAMED_PATCH + "spec: {replicas: 3}"
     five = json_patch("- {op: replace, path: /spec/replicas, value: 5}")
     merge: Value = {"patch": NAMED_PATCH + "spec: {replicas: 7}", "type": "merge"}
-    assert told(replicas, five, merge) == [
+    assert overwritten(replicas, five, merge) == [
         ("spec.replicas", "patches[0]", "patches[2]", "3"),
         ("spec.replicas", "patches[1]", "patches[2]", "5"),
     ]
     removed = NAMED_PATCH + "spec: {replicas: null}"
-    assert told(replicas, removed) == [("spec.replicas", "patches[0]", "patches[1]", "3")]
-    assert told(removed, replicas) == [("spec.replicas", "patches[0]", "patches[1]", "")]
+    assert overwritten(replicas, removed) == [("spec.replicas", "patches[0]", "patches[1]", "3")]
+    assert overwritten(removed, replicas) == [("spec.replicas", "patches[0]", "patches[1]", "")]
 
 
 def test_what_is_no_conflict() -> None:
     """Equal values, other fields, a map that is created for others, lists that both add to, and another order."""
     same = NAMED_PATCH + "spec: {replicas: 3}"
-    assert told(same, same, metadata("labels: {a: b}")) == []
+    assert overwritten(same, same, metadata("labels: {a: b}")) == []
     label = json_patch(
         "- {op: add, path: /metadata/labels, value: {}}\n- {op: add, path: /metadata/labels/a, value: x}"
     )
-    assert told(json_patch("- {op: add, path: /metadata/labels, value: {}}"), metadata("labels: {b: y}")) == []
-    assert told(label, metadata("labels: {b: y}")) == [("metadata.labels.b", "patches[0]", "patches[1]", "")]
+    assert overwritten(json_patch("- {op: add, path: /metadata/labels, value: {}}"), metadata("labels: {b: y}")) == []
+    assert overwritten(label, metadata("labels: {b: y}")) == [("metadata.labels.b", "patches[0]", "patches[1]", "")]
     adds = json_patch("- {op: add, path: /spec/template/spec/containers/-, value: {name: x, image: y}}")
-    assert told(adds, adds) == []
-    assert told(metadata("finalizers: [a, b]"), metadata("finalizers: [b, a]")) == []
+    assert overwritten(adds, adds) == []
+    assert overwritten(metadata("finalizers: [a, b]"), metadata("finalizers: [b, a]")) == []
 
 
 def test_of_a_secret_no_values_are_shown() -> None:

@@ -111,7 +111,7 @@ IMAGE = "/spec/template/spec/containers/1/image"
 def test_the_severity_by_its_old_name() -> None:
     plugins = [patches("weak", op("replace", IMAGE, "a")), sets("strong", "nginx:9", IMAGE)]
     done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": "info"})
-    assert [told["severity"] for told in done.events("ignored")] == ["info"]
+    assert [event["severity"] for event in done.events("ignored")] == ["info"]
     assert "conflicts.onConflict is called conflicts.severity" in " ".join(done.said("warning"))
 
 

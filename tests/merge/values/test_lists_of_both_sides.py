@@ -102,4 +102,4 @@ def test_no_element_takes_the_place_of_another_where_the_other_side_added_one_of
     )
     merged = merge(before, theirs, ours, "upstream")
     assert merged.files["file.yaml"] == FILES["scalars"].format("- {name: c, value: 3}\n- {name: a, value: 1}\n")
-    assert [told.rule for told in merged.warnings()] == ["V4"]
+    assert [warning.rule for warning in merged.warnings()] == ["V4"]

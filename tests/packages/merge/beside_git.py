@@ -252,9 +252,9 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     inside = {(identity, at[:end]) for identity, at in paths for end in range(len(at))}
     # V3: what one side removed and the other changed is whole or not there at all. V10: an image has its version.
     whole = {
-        told.message.partition(": ")[0]
-        for told in merged.warnings(path)
-        if told.rule in ("F5", "V10") or "one side changed the image, the other its version" in told.message
+        warning.message.partition(": ")[0]
+        for warning in merged.warnings(path)
+        if warning.rule in ("F5", "V10") or "one side changed the image, the other its version" in warning.message
     }
     git = git_merge(*(side[path] for side in sides))
     if git is not None and merged.files.get(path) == git and _is_right(path, git, read):

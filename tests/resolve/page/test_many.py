@@ -157,8 +157,8 @@ def test_deletions_that_are_alike_are_one_card_and_each_can_be_settled_alone(pag
     expect(count(page)).to_have_text("299 open · 1 settled")
     deletions.get_by_role("button", name="Delete all 59").click()
     expect(count(page)).to_have_text("240 open · 60 settled")
-    (kept,) = [record for record in client.host.session.records if not record.path and record.chosen == "local"]
-    assert kept.file == "network/web-7.yaml"
+    (local,) = [record for record in client.host.session.records if not record.path and record.chosen == "local"]
+    assert local.file == "network/web-7.yaml"
 
 
 def test_a_deletion_shows_what_changed_and_all_of_it_on_demand(page: Page) -> None:

@@ -448,7 +448,7 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
         return True
     assert isinstance(edited, SequenceNode)
     known = set(map(id, sides.local.items))
-    # Elements are told apart by their nodes: an element of upstream's must not be in the list and come in once more.
+    # Nodes identify elements: an element of upstream's must not be in the list and come in once more.
     items = [item if id(item) in known else copy(item) for item in edited.items]
     merged, again = SequenceNode(None, 0, 0, edited.flow, items), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))

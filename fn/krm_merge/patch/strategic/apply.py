@@ -299,7 +299,7 @@ class _Apply:
     def _check_pairs(
         self, path: FieldPath, live: list[Value], changes: list[Value], key: ElementKeys, change: Object
     ) -> None:
-        """P3: live elements with one key are told apart only where the patch has as many of them."""
+        """P3: live elements with one key are distinguished only where the patch has as many of them."""
         name = key.of(change)
         if sum(key.of(item) == name for item in changes) != len(live):
             raise PatchError(

@@ -76,17 +76,17 @@ function drawAll(isSearch = false) {
   nearParts.disconnect();
   main.replaceChildren();
   pending = conflicts().filter((one) => isSelected(one.id));
-  const found = selected();
-  bundles = new Map(found ? [] : state.bundles.flatMap((bundle) => bundle.ids.map((id) => [id, bundle])));
-  if (found && found.ids.length > 1) main.append(batch("b-found", found));
-  else if (!pending.length) main.append(make("p", { class: "empty" }, found ? NOTHING_FOUND : NO_CONFLICTS));
+  const selection = selected();
+  bundles = new Map(selection ? [] : state.bundles.flatMap((bundle) => bundle.ids.map((id) => [id, bundle])));
+  if (selection && selection.ids.length > 1) main.append(batch("b-found", selection));
+  else if (!pending.length) main.append(make("p", { class: "empty" }, selection ? NOTHING_FOUND : NO_CONFLICTS));
   drawSome(isSearch ? FILLED_AT_ONCE : DRAWN_AT_ONCE);
   drawHead();
   main.setAttribute("aria-busy", "false");
   performance.mark("ready");
   if (!isSearch) setTimeout(drawTree);
   clearTimeout(rest);
-  // Whoever types waits for what can be seen.
+  // While somebody types, only what is visible is drawn.
   if (pending.length) rest = setTimeout(drawRest, isSearch ? 200 : 0);
   else drawRest();
 }
@@ -126,17 +126,17 @@ function drawSome(most) {
  * @param {import("./batch.js").Group} group
  */
 function batch(id, group) {
-  const made = new Batch(id, group, chooseAll, (from, of) => {
+  const card = new Batch(id, group, chooseAll, (from, of) => {
     if (!cards.has(of)) {
       unfolded.add(from.group.ids[0] ?? "");
       drawAll();
     }
     if (pending.length) drawRest();
-    const card = cards.get(of);
-    if (card) show(card);
+    const single = cards.get(of);
+    if (single) show(single);
   });
-  batches.set(id, made);
-  return made.element;
+  batches.set(id, card);
+  return card.element;
 }
 
 /** @returns {Card | Batch | undefined} */

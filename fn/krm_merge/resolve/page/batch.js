@@ -60,9 +60,9 @@ export class Batch {
     const buttons = this.choices.map((choice) => {
       const label = (this.group.choices[choice] ?? "").replace("{n}", ids.length.toLocaleString("en"));
       const isChosen = !isOpen && ids.every((id) => record(id).chosen === choice);
-      const made = button(label, KEYS[choice] ?? "", { class: `${NATURES[choice] ?? ""}${isChosen ? " on" : ""}`, "data-choice": choice, "aria-pressed": String(isChosen) });
-      made.addEventListener("click", () => this.choose(this, choice));
-      return made;
+      const choose = button(label, KEYS[choice] ?? "", { class: `${NATURES[choice] ?? ""}${isChosen ? " on" : ""}`, "data-choice": choice, "aria-pressed": String(isChosen) });
+      choose.addEventListener("click", () => this.choose(this, choice));
+      return choose;
     });
     this.acts.replaceChildren(...buttons);
   }
@@ -76,9 +76,9 @@ export class Batch {
     const place = this.isOfOneField ? "" : one.path;
     const about = [one.file, resourceOf(one), place].map((text) => (text ? middle(text) : null));
     const values = make("span", { class: "v" }, ["local", "upstream"].flatMap((side) => short(one, side) ?? []).join(" | "));
-    const made = make("button", { type: "button", class: "row" }, ...about, values);
-    made.addEventListener("click", () => look(this, id));
-    return made;
+    const row = make("button", { type: "button", class: "row" }, ...about, values);
+    row.addEventListener("click", () => look(this, id));
+    return row;
   }
 
   /** @param {string} text what the server thinks of a choice */

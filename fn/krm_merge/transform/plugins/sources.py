@@ -92,11 +92,6 @@ def load_installed(entry_point: str, name: str = "") -> Plugin:
     return _load(points[entry_point], name or entry_point)
 
 
-def all_installed() -> list[str]:
-    """The names of all entry points, in order."""
-    return sorted(point.name for point in entry_points(group=GROUP))
-
-
 def _load(point: EntryPoint, name: str) -> Plugin:
     try:
         with redirect_stdout(sys.stderr), limit_plugin():
