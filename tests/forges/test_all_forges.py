@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -56,14 +57,29 @@ class HostedWorld:
         return self.app.pulls[number - 1].comments
 
 
+@contextmanager
+def hosted_world(kind: str, time: Time) -> Iterator[HostedWorld]:
+    with HOSTED[kind].server(TOKEN) as server:
+        server.repositories["acme/app"] = app = FakeRepository()
+        yield HostedWorld(kind, app, connected(server, time, kind=kind))
+
+
+@contextmanager
+def open_request(kind: str, time: Time) -> Iterator[HostedWorld]:
+    """A hosted forge with an open pull request."""
+    with hosted_world(kind, time) as world:
+        world.push("x", "a.yaml")
+        world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+        yield world
+
+
 @pytest.fixture(params=["local", *HOSTED])
 def world(request: pytest.FixtureRequest, tmp_path: Path, time: Time) -> Iterator[World]:
     if request.param == "local":
         yield LocalWorld(tmp_path)
         return
-    with HOSTED[request.param].server(TOKEN) as server:
-        server.repositories["acme/app"] = app = FakeRepository()
-        yield HostedWorld(request.param, app, connected(server, time, kind=request.param))
+    with hosted_world(request.param, time) as world:
+        yield world
 
 
 class TestAllForges:
@@ -177,34 +193,24 @@ class TestAllForges:
 class TestAttention:
     @pytest.mark.parametrize("kind", [*HOSTED])
     def test_is_added_to_what_there_is(self, kind: str, time: Time) -> None:
-        with HOSTED[kind].server(TOKEN) as server:
-            server.repositories["acme/app"] = app = FakeRepository()
-            world = HostedWorld(kind, app, connected(server, time, kind=kind))
-            world.push("x", "a.yaml")
-            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
-            app.pulls[0].assignees = ["sam"]
+        with open_request(kind, time) as world:
+            world.app.pulls[0].assignees = ["sam"]
             world.forge.request_attention(world.url, 1, Attention(("fleet", "shop"), ("kim",), ("kim",)))
-        pull = app.pulls[0]
+        pull = world.app.pulls[0]
         assert (pull.labels, pull.reviewers, pull.assignees) == (["fleet", "shop"], ["kim"], ["sam", "kim"])
 
     @pytest.mark.parametrize("kind", ["github", "forgejo"])
     def test_reaches_teams(self, kind: str, time: Time) -> None:
-        with HOSTED[kind].server(TOKEN) as server:
-            server.repositories["acme/app"] = app = FakeRepository()
-            world = HostedWorld(kind, app, connected(server, time, kind=kind))
-            world.push("x", "a.yaml")
-            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+        with open_request(kind, time) as world:
             world.forge.request_attention(world.url, 1, Attention(reviewers=("acme/web", "kim")))
-        assert app.pulls[0].reviewers == ["kim", "web"]
+        assert world.app.pulls[0].reviewers == ["kim", "web"]
 
     def test_of_nobody_names_the_user(self, time: Time) -> None:
-        with HOSTED["gitlab"].server(TOKEN) as server:
-            server.repositories["acme/app"] = app = FakeRepository()
-            world = HostedWorld("gitlab", app, connected(server, time, kind="gitlab"))
-            world.push("x", "a.yaml")
-            world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
-            with pytest.raises(ForgeError, match="there is no user nobody; correct the name"):
-                world.forge.request_attention(world.url, 1, Attention(reviewers=("nobody",)))
+        with (
+            open_request("gitlab", time) as world,
+            pytest.raises(ForgeError, match="there is no user nobody; correct the name"),
+        ):
+            world.forge.request_attention(world.url, 1, Attention(reviewers=("nobody",)))
 
 
 CHECKS = {
@@ -216,11 +222,7 @@ CHECKS = {
 
 @pytest.mark.parametrize("kind", [*HOSTED])
 def test_the_state_of_checks(kind: str, time: Time) -> None:
-    with HOSTED[kind].server(TOKEN) as server:
-        server.repositories["acme/app"] = app = FakeRepository()
-        world = HostedWorld(kind, app, connected(server, time, kind=kind))
-        world.push("x", "a.yaml")
-        world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
+    with open_request(kind, time) as world:
         for state, meaning in CHECKS[kind].items():
-            app.pulls[0].checks = state
+            world.app.pulls[0].checks = state
             assert world.forge.checks(world.url, 1) == meaning
