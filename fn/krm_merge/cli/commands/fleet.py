@@ -278,19 +278,25 @@ _SIGN = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class PublishOptions:
-    """Options of what is published, and how fast."""
+class RequestOptions:
+    """Options of commands that change pull requests: the forges, and how fast they are asked."""
 
     dry_run: bool
-    max_open: int | None
-    changes_per_hour: int | None
     pace: float
-    draft_conflicts: bool
+    changes_per_hour: int | None
     forges: tuple[str, ...]
     apis: tuple[str, ...]
+    sign: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOptions(RequestOptions):
+    """Options of what is published."""
+
+    max_open: int | None
+    draft_conflicts: bool
     push_only: bool
     direct: bool
-    sign: bool
 
 
 @click.command("publish")
@@ -323,7 +329,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
-        forges = _forges(campaign, options.forges, options.apis, options.pace, options.changes_per_hour)
+        forges = _forges(campaign, options)
         with_requests = not (options.push_only or options.direct)
         requests = PullRequests(campaign, forges.of, options.dry_run) if with_requests else None
         publisher = Publisher(
@@ -353,11 +359,10 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         sys.exit(1)
 
 
-def _forges(
-    campaign: Campaign, kinds: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int | None
-) -> Forges:
+def _forges(campaign: Campaign, options: RequestOptions) -> Forges:
     """The forges of a campaign, at its pace; git has their tokens, too."""
-    settings = ForgeSettings.parse(kinds, apis, Pace(pace, changes_per_hour or campaign.publishing.perHour))
+    pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.perHour)
+    settings = ForgeSettings.parse(options.forges, options.apis, pace)
     settings.share_tokens()
     return Forges(settings)
 
@@ -395,17 +400,11 @@ def _show_event(event: Published) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class WithdrawalOptions:
+class WithdrawalOptions(RequestOptions):
     """Options of commands that end pull requests."""
 
     only: tuple[str, ...]
     comment: str
-    dry_run: bool
-    pace: float
-    changes_per_hour: int | None
-    forges: tuple[str, ...]
-    apis: tuple[str, ...]
-    sign: bool
 
 
 def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -458,7 +457,7 @@ def _withdraw(
     campaign = place.read()
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
-        forges = _forges(campaign, options.forges, options.apis, options.pace, options.changes_per_hour)
+        forges = _forges(campaign, options)
         settings = settings_of(campaign, place)
         requests = PullRequests(campaign, forges.of, options.dry_run)
         names = [name for name in campaign.targets if matches(name, options.only)]
