@@ -29,7 +29,6 @@ from krm_merge.components.konflux.model import is_digest, is_tag
 from krm_merge.fleet.job import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
 from krm_merge.merge.package.narrow import _metadata, _name_at
-from krm_merge.vendored.layout import _put
 from worst_texts import LINE_ENDS, WORST
 
 SOURCES: Final = Path(krm_merge.__file__).parent
@@ -55,7 +54,6 @@ MADE: Final[dict[str, Callable[[str], object]]] = {
     "krm.resource.kind": lambda text: re.search(_KIND_LINE % (0, 0), text.encode(), re.MULTILINE),
     "merge.package.narrow._metadata": lambda text: list(_metadata(0).finditer(text.encode())),
     "merge.package.narrow._name_at": lambda text: list(_name_at(2).finditer(text.encode())),
-    "vendored.layout._put": lambda text: _put(text, "name", "name"),
 }
 """How to use expressions that are made of what the program is given."""
 

@@ -119,8 +119,8 @@ def test_resources_that_are_alike_are_no_rename() -> None:
     )
     assert done.files == {
         "robot.yaml": account.format("robot"),
-        "c.yaml": account.format("c"),
-        "x.yaml": config_map("x"),
+        "serviceaccount-c.yaml": account.format("c"),
+        "configmap-x.yaml": config_map("x"),
     }
 
 
@@ -229,7 +229,7 @@ def test_the_items_of_a_list_upstream_are_resources() -> None:
         items(config_map("a", x="2"), config_map("c")),
         {"a.yaml": config_map("a", x="1", own="1"), "b.yaml": config_map("b")},
     )
-    assert done.files == {"a.yaml": config_map("a", x="2", own="1"), "c.yaml": config_map("c")}
+    assert done.files == {"a.yaml": config_map("a", x="2", own="1"), "configmap-c.yaml": config_map("c")}
 
 
 def test_a_list_in_json_upstream_becomes_yaml_for_people() -> None:
@@ -264,7 +264,7 @@ def test_json_files_of_local_stay_json() -> None:
         {"configmap-a.json": json.dumps(value, indent=2) + "\n"},
     )
     assert done.files["configmap-a.json"] == json.dumps(changed, indent=2) + "\n"
-    assert json.loads(done.files["configmap-b.json"])["metadata"] == {"name": "b"}
+    assert done.files["configmap-b.yaml"] == config_map("b")
 
 
 # ---- what cannot be read ---------------------------------------------------------------------------------------------

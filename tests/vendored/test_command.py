@@ -43,7 +43,7 @@ def test_without_a_destination_the_difference_is_printed(place: Path, capfd: pyt
     assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--record"]) == 0
     assert snapshot(place) == before
     printed = capfd.readouterr()
-    assert "+++ b/c.yaml" in printed.out
+    assert "+++ b/configmap-c.yaml" in printed.out
     assert "Vendorfile" not in printed.out
     assert "files: 1 changed, 1 added, 1 deleted" in printed.err
 
@@ -54,7 +54,7 @@ def test_a_directory_is_written_in_place_with_its_record(place: Path, capfd: pyt
         "Vendorfile",
         "Vendorfile.original",
         "a.yaml",
-        "c.yaml",
+        "configmap-c.yaml",
     ]
     assert (place / "deploy" / "a.yaml").read_text() == config_map("a", x="2", own="1")
     assert "recorded v2 in deploy/Vendorfile" in capfd.readouterr().err
@@ -116,7 +116,7 @@ def test_the_report_names_the_recorded_original(place: Path, capfd: pytest.Captu
     assert call(["merge", "v2.yaml", "deploy", "--format", "json"]) == 0
     report = json.loads(capfd.readouterr().out)
     assert report["sides"]["original"] == {"ref": "deploy/Vendorfile.original"}
-    assert report["files"] == {"added": ["c.yaml"], "changed": ["a.yaml"], "deleted": ["b.yaml"]}
+    assert report["files"] == {"added": ["configmap-c.yaml"], "changed": ["a.yaml"], "deleted": ["b.yaml"]}
 
 
 def test_a_file_can_take_what_changed_between_directories(place: Path) -> None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+import yaml
+
+from krm_merge.packages import PackageError
 from vendored.versions import config_map, merged, service, stream
 
 
-def deployment(name: str, app: str = "", component: str = "") -> str:
-    labels = {"app.kubernetes.io/name": app, "app.kubernetes.io/component": component}
-    lines = "".join(f"    {key}: {value}\n" for key, value in labels.items() if value)
-    head = f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n"
-    return head + (f"  labels:\n{lines}" if lines else "")
+def deployment(name: str) -> str:
+    return f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n"
 
 
-def place_of(new: str, local: dict[str, str], *, after: str | None = None, source: str = "") -> str:
+def place_of(new: str, local: dict[str, str], *, after: str | None = None) -> str:
     """The file that a new resource is put in; upstream has it at the end, or behind the document `after`."""
-    held = [document for text in local.values() for document in text.split("---\n")]
-    at = len(held) if after is None else held.index(after) + 1
-    theirs = [*held[:at], (f"# Source: {source}\n" if source else "") + new, *held[at:]]
-    done = merged(stream(*held), stream(*theirs), local)
+    documents = [document for text in local.values() for document in text.split("---\n")]
+    at = len(documents) if after is None else documents.index(after) + 1
+    done = merged(stream(*documents), stream(*documents[:at], new, *documents[at:]), local)
     (changed,) = done.changed
     return changed
 
@@ -27,89 +27,62 @@ def place_of(new: str, local: dict[str, str], *, after: str | None = None, sourc
 WEB, API = deployment("web"), deployment("api")
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (("deployment-{}.yaml",), "deployment-worker.yaml"),
-        (("{}/deployment.yaml",), "worker/deployment.yaml"),
-        (("{}-deploy.yaml",), "worker-deploy.yaml"),
-        (("apps/{}/Deployment.yml",), "apps/worker/Deployment.yml"),
-        (("{}.yaml",), "worker.yaml"),
-        (("deployments.yaml",), "deployments.yaml"),
-        (("all.yaml",), "all.yaml"),
-        (("{0}/{0}-deployment.yaml",), "worker/worker-deployment.yaml"),
-    ],
-)
-def test_a_kind_has_its_convention(files: tuple[str], expected: str) -> None:
-    (pattern,) = files
-    local: dict[str, list[str]] = {}
-    for name, text in (("web", WEB), ("api", API)):
-        local.setdefault(pattern.format(name), []).append(text)
-    assert place_of(deployment("worker"), {path: stream(*texts) for path, texts in local.items()}) == expected
+def test_a_new_resource_is_put_into_the_file_of_its_kind() -> None:
+    local = {"deployments.yaml": stream(WEB, API), "services.yaml": stream(service("web"), service("api"))}
+    assert place_of(deployment("worker"), local) == "deployments.yaml"
+    assert place_of(service("worker"), local) == "services.yaml"
 
 
-def test_the_convention_of_most_counts() -> None:
-    local = {"deployment-web.yaml": WEB, "deployment-api.yaml": API, "special/db.yaml": deployment("db")}
-    assert place_of(deployment("worker"), local) == "deployment-worker.yaml"
+def test_of_its_kind_the_nearest_upstream_counts() -> None:
+    local = {"first.yaml": stream(WEB, config_map("b")), "second.yaml": stream(API, config_map("c"))}
+    assert place_of(deployment("worker"), local, after=WEB) == "first.yaml"
+    assert place_of(deployment("worker"), local, after=API) == "second.yaml"
+    assert place_of(deployment("worker"), local) == "second.yaml"
 
 
-def test_a_new_kind_follows_the_convention_of_most_kinds() -> None:
-    local = {
-        "web/deployment.yaml": WEB,
-        "web/service.yaml": service("web"),
-        "crds.yaml": stream(*map(config_map, "abc")),
-    }
-    ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web\n"
-    assert place_of(ingress, local) == "web/ingress.yaml"
+def test_of_two_as_near_the_one_before_it_counts() -> None:
+    local = {"z.yaml": stream(WEB, config_map("b")), "a.yaml": stream(API, config_map("c"))}
+    new = stream(WEB, deployment("worker"), API, config_map("b"), config_map("c"))
+    assert merged(stream(WEB, API, config_map("b"), config_map("c")), new, local).changed == ["z.yaml"]
 
 
-def test_a_new_kind_is_put_beside_its_neighbour_where_file_names_say_nothing() -> None:
+def test_a_new_kind_is_put_beside_its_neighbour() -> None:
     local = {"first.yaml": stream(WEB, config_map("b")), "second.yaml": stream(API, config_map("c"))}
     assert place_of(service("x"), local, after=WEB) == "first.yaml"
     assert place_of(service("x"), local, after=API) == "second.yaml"
 
 
-def test_files_are_named_by_the_app_of_a_resource() -> None:
-    local = {
-        "web.yaml": stream(deployment("web-server", "web"), deployment("web-cache", "web")),
-        "api.yaml": deployment("api-server", "api"),
-    }
-    assert place_of(deployment("metrics", "api"), local) == "api.yaml"
-    assert place_of(deployment("queue-worker", "queue"), local) == "queue.yaml"
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("deployment-web.yaml", "deployment-api.yaml"), "deployment-worker.yaml"),
+        (("apps/web/Deployment.yml", "apps/api/Deployment.yml"), "apps/api/deployment-worker.yaml"),
+        (("apps/web.json", "apps/api.json"), "apps/deployment-worker.yaml"),
+    ],
+)
+def test_where_each_resource_has_a_file_so_does_a_new_one(files: tuple[str, str], expected: str) -> None:
+    def written(path: str, text: str) -> str:
+        return json.dumps(yaml.safe_load(text)) if path.endswith(".json") else text
+
+    local = {path: written(path, text) for path, text in zip(files, (WEB, API), strict=True)}
+    done = merged(stream(WEB, API), stream(WEB, API, deployment("worker")), local)
+    assert done.changed == [expected]
 
 
-def test_files_are_named_by_the_component_of_a_resource() -> None:
-    local = {
-        "server.yaml": deployment("shop-1", "shop", "server"),
-        "cache.yaml": deployment("shop-2", "shop", "cache"),
-    }
-    assert place_of(deployment("shop-3", "shop", "queue"), local) == "queue.yaml"
+def test_new_resources_of_one_kind_and_name_are_in_one_file() -> None:
+    new = stream(service("x"), config_map("a", "one"), config_map("a", "two"))
+    done = merged(service("x"), new, {"x.yaml": service("x")})
+    assert done.changed == ["configmap-a.yaml"]
+    assert done.files["configmap-a.yaml"] == stream(config_map("a", "one"), config_map("a", "two"))
 
 
-def test_files_are_named_by_the_resource_that_a_name_begins_with() -> None:
-    local = {"web.yaml": stream(WEB, config_map("web-config")), "api.yaml": stream(API, config_map("api-config"))}
-    assert place_of(config_map("web-routes"), local) == "web.yaml"
+def test_own_files_of_local_show_no_place() -> None:
+    local = {"ours.yaml": stream(WEB, deployment("own")), "all.yaml": stream(service("x"), service("y"))}
+    upstream = stream(service("x"), service("y"))
+    assert merged(upstream, stream(upstream, API), local).changed == ["all.yaml"]
 
 
-def test_files_of_a_rendered_chart_keep_its_paths() -> None:
-    local = {
-        "templates/one.yaml": "# Source: shop/templates/one.yaml\n" + WEB,
-        "templates/two/a.yaml": "# Source: shop/templates/two/a.yaml\n" + API,
-    }
-    assert place_of(service("x"), local, source="shop/templates/net/svc.yaml") == "templates/net/svc.yaml"
-
-
-def test_namespaces_are_folders() -> None:
-    local = {"one/a.yaml": config_map("a", "one"), "two/b.yaml": config_map("b", "two")}
-    assert place_of(config_map("c", "three"), local) == "three/c.yaml"
-
-
-def test_own_files_of_local_are_no_convention() -> None:
-    local = {"ours/web.yaml": WEB}
-    assert merged(service("x"), stream(service("x"), API), {**local, "x.yaml": service("x")}).changed == ["api.yaml"]
-
-
-def test_without_a_convention_kind_and_name_are_the_file() -> None:
+def test_without_a_neighbour_kind_and_name_are_the_file() -> None:
     assert merged(None, stream(WEB, service("web")), {}).changed == ["deployment-web.yaml", "service-web.yaml"]
 
 
@@ -126,13 +99,15 @@ def test_names_do_not_lead_out_of_the_directory(name: str, expected: str) -> Non
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten() -> None:
-    local = {"a.yaml": config_map("a"), "b.yaml": "note: ours\n"}
-    done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
-    assert done.changed == ["configmap-b.yaml"]
-    assert done.files["b.yaml"] == "note: ours\n"
+    local = {"a.yaml": config_map("a"), "configmap-b.yaml": "note: ours\n"}
+    with pytest.raises(PackageError) as caught:
+        merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+    assert str(caught.value) == (
+        "configmap-b.yaml: upstream's new ConfigMap b belongs to this file, which holds something else; rename the file"
+    )
 
 
 def test_new_files_begin_as_those_of_local_do() -> None:
     local = {"a.yaml": "---\n" + config_map("a")}
     done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
-    assert done.files["b.yaml"] == "---\n" + config_map("b")
+    assert done.files["configmap-b.yaml"] == "---\n" + config_map("b")
