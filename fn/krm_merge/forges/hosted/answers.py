@@ -1,19 +1,32 @@
-"""Shared by the clients of forges: how to reach one, checked answers, owners, opening a pull request only once."""
+"""Shared by the clients of forges: how to reach one, checked answers, and all that does not depend on its API."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any, ClassVar, Final, Generic, NoReturn, TypeAlias, TypeVar
 from urllib.parse import quote, urljoin
 
 import requests
 
 from krm_merge.forges.hosted.transport import Dialect, Transport, about
-from krm_merge.forges.interface import ForgeError, ForgePullRequest, Pace, Patience, RefusedRequestError, path_on
+from krm_merge.forges.interface import (
+    Attention,
+    Budget,
+    CheckState,
+    ForgeError,
+    ForgePullRequest,
+    Pace,
+    Patience,
+    RefusedRequestError,
+    one_by_one,
+    path_on,
+)
 from krm_merge.git.program import Token
 
 
@@ -33,24 +46,10 @@ class Connection:
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
 
-    def git_token(self, repository: str, *, nested: bool = False) -> str:
-        """The token, '' for a repository of another host, so that no other host gets it.
-
-        `nested` is for forges whose groups are nested.
-        """
-        try:
-            path_on(self.host, repository, nested=nested)
-        except ForgeError:
-            return ""
-        return self.token.secret
-
     def transport(self, dialect: Dialect, usual_api: str) -> Transport:
         """The transport for the requests. Raises ForgeError if the token or the address is invalid."""
         api = (self.api or usual_api).rstrip("/")
         return Transport(dialect, api, self.token, self.patience, self.pace, self.sleep, self.clock)
-
-
-_IN_THE_WAY = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +115,6 @@ def pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iter
         url, following = urljoin(url, answer.links["next"]["url"]), {}
 
 
-def none_if_missing(ask: Callable[[], ForgePullRequest]) -> ForgePullRequest | None:
-    """The pull request that `ask` reads, None if it does not exist. Raises ForgeError."""
-    try:
-        return ask()
-    except RefusedRequestError as refused:
-        if refused.status == HTTPStatus.NOT_FOUND:
-            return None
-        raise
-
-
-def opened_once(
-    transport: Transport,
-    ask: Callable[[], ForgePullRequest],
-    open_ones: Callable[[], Iterable[ForgePullRequest]],
-    source_branch: str,
-    target_branch: str,
-) -> ForgePullRequest:
-    """The pull request that `ask` opens, or the open one for the two branches: forges refuse a second one.
-
-    Raises ForgeError, of it RefusedError.
-    """
-
-    def existing() -> ForgePullRequest | None:
-        branches = source_branch, target_branch
-        return next((pull for pull in open_ones() if (pull.source_branch, pull.target_branch) == branches), None)
-
-    try:
-        return transport.once(ask, existing)
-    except RefusedRequestError as refused:
-        existing_pull = existing() if refused.status in _IN_THE_WAY else None
-        if existing_pull is not None:
-            return existing_pull
-        look = f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
-        raise RefusedRequestError(refused.message, refused.status, refused.remedy or look) from None
-
-
 @dataclass(frozen=True, slots=True)
 class Owned:
     """Where a forge lists them: the paths in its API, of which one is the owner's, and the fields of each.
@@ -164,22 +127,225 @@ class Owned:
     query: Mapping[str, str]
 
 
-def owned_repositories(transport: Transport, owned: Owned, owner: str, topic: str) -> list[str]:
-    """The addresses of the repositories of an owner that are not archived, those with a topic where one is named.
+_IN_THE_WAY: Final = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
 
-    Raises ForgeError.
+At = TypeVar("At")
+Thread: TypeAlias = tuple[Callable[[str], object], Callable[[], str | None]]
+"""The comments on a pull request: adds one, and reads the newest one, None for none."""
+
+
+class HostedForge(ABC, Generic[At]):
+    """A forge over HTTP. Everything raises ForgeError.
+
+    A subclass knows the API; `At` is how its requests name a repository. `alien` are the errors of its library where
+    an answer is not what is documented, `body` the name of a description, and `closing` what closes a pull request.
     """
-    with about(f"{owner}: listing the repositories"):
-        for number, path in enumerate(owned.paths, 1):
-            url = f"{transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
+
+    dialect: ClassVar[Dialect]
+    owned: ClassVar[Owned]
+    drafts: ClassVar[DraftTitles | None] = None
+    """How drafts are marked in titles, None where they have a field of their own."""
+    nested: ClassVar[bool] = False
+    """Whether groups of repositories are nested."""
+    alien: ClassVar[tuple[type[Exception], ...]] = ()
+    body: ClassVar[str] = "body"
+    closing: ClassVar[Mapping[str, str]] = {"state": "closed"}
+
+    def __init__(self, connection: Connection, usual_api: str) -> None:
+        """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
+        self._connection = connection
+        self._transport = connection.transport(self.dialect, usual_api)
+
+    # ---- what an API is asked for --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _at(self, name: str) -> At:
+        """A repository by its path on the host."""
+
+    @abstractmethod
+    def _query(self, at: At, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
+        """The pull requests that are "open" or "all"; those for two branches if these are named, or more."""
+
+    @abstractmethod
+    def _read(self, at: At, number: int) -> ForgePullRequest: ...
+
+    @abstractmethod
+    def _paths(self, at: At, number: int) -> set[str]: ...
+
+    @abstractmethod
+    def _open(self, at: At, source: str, target: str, title: str, body: str, draft: bool) -> ForgePullRequest: ...
+
+    @abstractmethod
+    def _change(self, at: At, number: int, fields: Mapping[str, str]) -> None: ...
+
+    @abstractmethod
+    def _thread(self, at: At, number: int) -> Thread: ...
+
+    @abstractmethod
+    def _request_attention(self, at: At, number: int, attention: Attention) -> None: ...
+
+    @abstractmethod
+    def _checks(self, at: At, number: int) -> CheckState: ...
+
+    def _query_branch(self, at: At, branch: str) -> Iterable[ForgePullRequest]:
+        return self._pulls(at, "all", branch)
+
+    def _refusal_of_draft(self, refused: RefusedRequestError) -> ForgeError:
+        return refused
+
+    # ---- the interface -------------------------------------------------------------------------------------------
+
+    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """All pull requests, by number."""
+        with self._asking(repository, "listing the pull requests") as at:
+            return self._pulls(at, "all")
+
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """The open pull requests, by number."""
+        with self._asking(repository, "listing the open pull requests") as at:
+            return self._pulls(at, "open")
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """The pull requests from one branch of the repository, in any state, by number."""
+        with self._asking(repository, f"listing the pull requests of {branch}") as at:
+            # GitHub ignores an invalid filter, and versions of Forgejo before 16 have none.
+            return [pull for pull in self._query_branch(at, branch) if pull.source_branch == branch]
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories; an error for each that is not shown."""
+        return one_by_one(self, repositories, branch)
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The pull request of a number, None if it does not exist."""
+        with self._asking(repository, f"reading pull request #{number}") as at:
             try:
-                repositories = list(pages(transport.session(), url, owned.query))
+                return self._read(at, number)
             except RefusedRequestError as refused:
-                if refused.status != HTTPStatus.NOT_FOUND or number == len(owned.paths):
-                    raise
-                continue
-            active = [repository for repository in repositories if not repository.get("archived")]
-            if topic:
-                active = [repository for repository in active if topic in (repository.get("topics") or ())]
-            return sorted({text_at(repository, owned.address) for repository in active})
-    raise AssertionError("there is at least one path")
+                if refused.status == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        with about(f"{owner}: listing the repositories"):
+            for number, path in enumerate(self.owned.paths, 1):
+                url = f"{self._transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
+                try:
+                    repositories = list(pages(self._transport.session(), url, self.owned.query))
+                except RefusedRequestError as refused:
+                    if refused.status != HTTPStatus.NOT_FOUND or number == len(self.owned.paths):
+                        raise
+                    continue
+                active = [repository for repository in repositories if not repository.get("archived")]
+                if topic:
+                    active = [repository for repository in active if topic in (repository.get("topics") or ())]
+                return sorted({text_at(repository, self.owned.address) for repository in active})
+        raise AssertionError("there is at least one path")
+
+    def git_token(self, repository: str) -> str:
+        """The token with which git authenticates, '' for a repository of another host, so that no other gets it."""
+        try:
+            path_on(self._connection.host, repository, nested=self.nested)
+        except ForgeError:
+            return ""
+        return self._connection.token.secret
+
+    def changed_files(self, repository: str, number: int) -> list[str]:
+        """The paths that a pull request changes; of a renamed file both."""
+        with self._asking(repository, f"listing the files of pull request #{number}") as at:
+            return sorted(self._paths(at, number))
+
+    def create(
+        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
+    ) -> ForgePullRequest:
+        """Opens a pull request, or returns the open one for the two branches unchanged: forges refuse a second one."""
+        with self._asking(repository, f"opening a pull request of {source_branch} into {target_branch}") as at:
+            branches = source_branch, target_branch
+
+            def existing() -> ForgePullRequest | None:
+                pulls = self._pulls(at, "open", *branches)
+                return next((pull for pull in pulls if (pull.source_branch, pull.target_branch) == branches), None)
+
+            marked = title if self.drafts is None else self.drafts.mark_title(title, draft=draft)
+            try:
+                return self._transport.once(lambda: self._open(at, *branches, marked, body, draft), existing)
+            except RefusedRequestError as refused:
+                existing_pull = existing() if refused.status in _IN_THE_WAY else None
+                if existing_pull is not None:
+                    return existing_pull
+                look = (
+                    f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
+                )
+                explained = RefusedRequestError(refused.message, refused.status, refused.remedy or look)
+                raise self._refusal_of_draft(explained) if draft else explained from None
+
+    def edit(self, repository: str, number: int, title: str, body: str) -> None:
+        """Changes the title and the body of a pull request; a draft is kept a draft."""
+        with self._asking(repository, f"editing pull request #{number}") as at:
+            if self.drafts is not None:
+                title = self.drafts.mark_title(title, draft=self._read(at, number).draft)
+            self._change(at, number, {"title": title, self.body: body})
+
+    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
+        """Marks an open pull request as a draft or as ready."""
+        to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
+        with self._asking(repository, to.format(number)) as at:
+            self._set_draft(at, number, draft=draft)
+
+    def _set_draft(self, at: At, number: int, *, draft: bool) -> None:
+        pull = self._read(at, number)
+        if pull.draft == draft:
+            return
+        if pull.state != "open":
+            raise ForgeError(f"it is {pull.state}; only open ones become drafts or leave that")
+        assert self.drafts is not None
+        self._change(at, number, {"title": self.drafts.mark_title(pull.title, draft=draft)})
+
+    def close(self, repository: str, number: int) -> None:
+        """Closes a pull request without merging it."""
+        with self._asking(repository, f"closing pull request #{number}") as at:
+            self._change(at, number, self.closing)
+
+    def comment(self, repository: str, number: int, text: str) -> None:
+        """Adds a comment."""
+        with self._asking(repository, f"commenting on pull request #{number}") as at:
+            post, newest = self._thread(at, number)
+            self._transport.once(lambda: post(text), lambda: True if newest() == text else None)
+
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels, asks for reviews and assigns it."""
+        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as at:
+            self._request_attention(at, number, attention)
+
+    def checks(self, repository: str, number: int) -> CheckState:
+        """The state of the checks of the newest commit."""
+        with self._asking(repository, f"reading the checks of pull request #{number}") as at:
+            return self._checks(at, number)
+
+    def budget(self) -> Budget:
+        """The remaining requests that the forge allows."""
+        return self._transport.budget()
+
+    @contextmanager
+    def _asking(self, repository: str, what: str) -> Iterator[At]:
+        """The repository for requests; errors name what is asked for."""
+        name = path_on(self._connection.host, repository, nested=self.nested)
+        with about(f"{name}: {what}"), self._documented():
+            yield self._at(name)
+
+    @contextmanager
+    def _documented(self) -> Iterator[None]:
+        """Refuses answers that are not what the forge documents. Raises ForgeError."""
+        try:
+            yield
+        except self.alien:
+            raise ForgeError(
+                f"the answer is not what {self.dialect.name} documents; correct the address of the API"
+            ) from None
+
+    def _pulls(self, at: At, state: str, source: str = "", target: str = "") -> list[ForgePullRequest]:
+        # Subclasses ask for the oldest first, so that new ones are last, and pages do not shift while they are read.
+        pulls = {pull.number: pull for pull in self._query(at, state, source, target)}
+        return [pull for _, pull in sorted(pulls.items())]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import requests
 from github import Consts
@@ -14,19 +13,17 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 
 from krm_merge.forges.hosted.answers import (
     Connection,
+    HostedForge,
     Owned,
-    none_if_missing,
+    Thread,
     number_at,
     object_at,
     object_of,
-    opened_once,
-    owned_repositories,
     text_at,
 )
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import (
     Attention,
-    Budget,
     CheckState,
     DraftsRefusedError,
     ForgeError,
@@ -106,42 +103,37 @@ def _request_of_node(node: Mapping[str, Any]) -> ForgePullRequest:
 _PAGE: Final = 100
 _ASKED_AT_ONCE: Final = 50
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
-_DIALECT: Final = Dialect(
-    "GitHub",
-    "X-RateLimit-",
-    "to read and write pull requests (a classic token: the scope repo)",
-    "https://api.github.com or https://HOST/api/v3",
-)
-
-_OWNED: Final = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"per_page": str(_PAGE)})
 
 
-class GitHub:
+class _Place(NamedTuple):
+    """A repository by its path, and for PyGithub."""
+
+    name: str
+    repository: Repository
+
+    @property
+    def owner(self) -> str:
+        return self.name.partition("/")[0]
+
+
+class GitHub(HostedForge[_Place]):
     """A forge. Its repositories are named by https, ssh or scp addresses. Everything raises ForgeError."""
+
+    dialect = Dialect(
+        "GitHub",
+        "X-RateLimit-",
+        "to read and write pull requests (a classic token: the scope repo)",
+        "https://api.github.com or https://HOST/api/v3",
+    )
+    owned = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"per_page": str(_PAGE)})
+    # PyGithub checks few answers, and raises many types of errors.
+    alien = (GithubException, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
     def __init__(self, connection: Connection) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
-        self._connection = connection
         api = connection.api or usual_api(connection.host)
-        self._transport = connection.transport(_DIALECT, api)
+        super().__init__(connection, api)
         self._requester = _requester(api.rstrip("/"), self._transport.session())
-
-    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """All pull requests, by number."""
-        with self._asking(repository, "listing the pull requests") as (_, at):
-            return _pulls_by_query(at, state="all")
-
-    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """The open pull requests, by number."""
-        with self._asking(repository, "listing the open pull requests") as (_, at):
-            return _pulls_by_query(at, state="open")
-
-    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """The pull requests from one branch of the repository, in any state, by number."""
-        with self._asking(repository, f"listing the pull requests of {branch}") as (owner, at):
-            pulls = _pulls_by_query(at, state="all", head=f"{owner}:{branch}")
-            # GitHub ignores an invalid filter.
-            return [pull for pull in pulls if pull.source_branch == branch]
 
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
@@ -181,127 +173,77 @@ class GitHub:
                 raise
         return answer
 
-    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The pull request of a number, None if it does not exist."""
-        with self._asking(repository, f"reading pull request #{number}") as (_, at):
-            return none_if_missing(lambda: _request_of(at.get_pull(number)))
+    def _at(self, name: str) -> _Place:
+        return _Place(name, Repository(self._requester, url=f"/repos/{name}"))
 
-    def repositories(self, owner: str, topic: str = "") -> list[str]:
-        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
-        return owned_repositories(self._transport, _OWNED, owner, topic)
+    def _query(self, at: _Place, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
+        branches = {"head": source and f"{at.owner}:{source}", "base": target}
+        query = {name: text for name, text in branches.items() if text}
+        pulls = at.repository.get_pulls(state=state, sort="created", direction="asc", **query)
+        return [_request_of(pull) for pull in pulls]
 
-    def git_token(self, repository: str) -> str:
-        """The token with which git authenticates, '' for a repository of another host."""
-        return self._connection.git_token(repository)
+    def _read(self, at: _Place, number: int) -> ForgePullRequest:
+        return _request_of(at.repository.get_pull(number))
 
-    def changed_files(self, repository: str, number: int) -> list[str]:
-        """The paths that a pull request changes; of a renamed file both."""
-        with self._asking(repository, f"listing the files of pull request #{number}") as (_, at):
-            pull = at.get_pull(number)
-            files = list(pull.get_files())
-            if len(files) >= _MOST_FILES and pull.changed_files > len(files):
-                raise ForgeError(f"there are more than the {_MOST_FILES} that GitHub lists; split it")
-            former = {file.previous_filename for file in files if file.previous_filename}
-            return sorted({file.filename for file in files} | former)
+    def _paths(self, at: _Place, number: int) -> set[str]:
+        pull = at.repository.get_pull(number)
+        files = list(pull.get_files())
+        if len(files) >= _MOST_FILES and pull.changed_files > len(files):
+            raise ForgeError(f"there are more than the {_MOST_FILES} that GitHub lists; split it")
+        former = {file.previous_filename for file in files if file.previous_filename}
+        return {file.filename for file in files} | former
 
-    def create(
-        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
-    ) -> ForgePullRequest:
-        """Opens a pull request, or returns the open one for the two branches unchanged."""
-        what = f"opening a pull request of {source_branch} into {target_branch}"
-        with self._asking(repository, what) as (owner, at):
+    def _open(self, at: _Place, source: str, target: str, title: str, body: str, draft: bool) -> ForgePullRequest:
+        return _request_of(at.repository.create_pull(target, source, title=title, body=body, draft=draft))
 
-            def create_pull() -> ForgePullRequest:
-                return _request_of(at.create_pull(target_branch, source_branch, title=title, body=body, draft=draft))
+    def _refusal_of_draft(self, refused: RefusedRequestError) -> ForgeError:
+        """The refusal as DraftsRefusedError if its text says so: GitHub has no code for it."""
+        message = str(refused)
+        is_draft = "draft" in message.lower() and "not supported" in message.lower()
+        return DraftsRefusedError(message) if is_draft else refused
 
-            def open_ones() -> list[ForgePullRequest]:
-                return _pulls_by_query(at, state="open", head=f"{owner}:{source_branch}", base=target_branch)
+    def _change(self, at: _Place, number: int, fields: Mapping[str, Any]) -> None:
+        at.repository.get_pull(number).edit(**fields)
 
-            try:
-                return opened_once(self._transport, create_pull, open_ones, source_branch, target_branch)
-            except RefusedRequestError as refused:
-                raise _without_drafts(refused) if draft else refused from None
+    def _set_draft(self, at: _Place, number: int, *, draft: bool) -> None:
+        pull = at.repository.get_pull(number)
+        if pull.draft == draft:
+            return
 
-    def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Changes the title and the body of a pull request."""
-        with self._asking(repository, f"editing pull request #{number}") as (_, at):
-            at.get_pull(number).edit(title=title, body=body)
+        def find_change() -> object:
+            return True if at.repository.get_pull(number).draft == draft else None
 
-    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Marks a pull request as a draft or as ready."""
-        to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
-        with self._asking(repository, to.format(number)) as (_, at):
-            pull = at.get_pull(number)
-            if pull.draft == draft:
-                return
+        try:
+            self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, find_change)
+        except RefusedRequestError as refused:
+            raise self._refusal_of_draft(refused) if draft else refused from None
 
-            def find_change() -> object:
-                return True if at.get_pull(number).draft == draft else None
+    def _thread(self, at: _Place, number: int) -> Thread:
+        issue = at.repository.get_issue(number)
 
-            try:
-                self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, find_change)
-            except RefusedRequestError as refused:
-                raise _without_drafts(refused) if draft else refused from None
+        def newest() -> str | None:
+            comments = [comment.body for comment in issue.get_comments()]
+            return comments[-1] if comments else None
 
-    def close(self, repository: str, number: int) -> None:
-        """Closes a pull request without merging it."""
-        with self._asking(repository, f"closing pull request #{number}") as (_, at):
-            at.get_pull(number).edit(state="closed")
+        return issue.create_comment, newest
 
-    def comment(self, repository: str, number: int, text: str) -> None:
-        """Adds a comment."""
-        with self._asking(repository, f"commenting on pull request #{number}") as (_, at):
-            issue = at.get_issue(number)
+    def _request_attention(self, at: _Place, number: int, attention: Attention) -> None:
+        issue, pull = at.repository.get_issue(number), at.repository.get_pull(number)
+        if attention.labels:
+            issue.add_to_labels(*attention.labels)
+        if attention.assignees:
+            issue.add_to_assignees(*attention.assignees)
+        if attention.reviewers:
+            pull.create_review_request(attention.users, attention.teams)
 
-            def find_comment() -> object:
-                comments = [comment.body for comment in issue.get_comments()]
-                return True if comments[-1:] == [text] else None
-
-            self._transport.once(lambda: issue.create_comment(text), find_comment)
-
-    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
-        """Adds labels, asks for reviews and assigns it."""
-        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as (_, at):
-            issue, pull = at.get_issue(number), at.get_pull(number)
-            if attention.labels:
-                issue.add_to_labels(*attention.labels)
-            if attention.assignees:
-                issue.add_to_assignees(*attention.assignees)
-            if attention.reviewers:
-                pull.create_review_request(attention.users, attention.teams)
-
-    def checks(self, repository: str, number: int) -> CheckState:
-        """The state of the checks of the newest commit: of the API for checks and of that for states of commits."""
-        with self._asking(repository, f"reading the checks of pull request #{number}") as (owner, _):
-            name = path_on(self._connection.host, repository).partition("/")[2]
-            variables = {"owner": owner, "name": name, "number": number}
-            _, answer = self._requester.graphql_query(_ROLLUP, variables)
-            pull = object_of(object_of(object_of(answer.get("data")).get("repository")).get("pullRequest"))
-            commit = object_of(object_of(object_of(pull.get("commits"))["nodes"][0]).get("commit"))
-            rollup = object_at(commit, "statusCheckRollup")
-            return _CHECKS.get(text_at(rollup, "state"), "pending") if rollup is not None else ""
-
-    def budget(self) -> Budget:
-        """The remaining requests that the forge allows."""
-        return self._transport.budget()
-
-    @contextmanager
-    def _asking(self, repository: str, what: str) -> Iterator[tuple[str, Repository]]:
-        """The owner of a repository, and the repository; errors name the request."""
-        name = path_on(self._connection.host, repository)
-        with about(f"{name}: {what}"):
-            try:
-                yield name.partition("/")[0], Repository(self._requester, url=f"/repos/{name}")
-            except (
-                GithubException,
-                AssertionError,
-                AttributeError,
-                LookupError,
-                TypeError,
-                ValueError,
-            ):
-                # PyGithub checks few answers, and raises many types of errors.
-                raise ForgeError("the answer is not what GitHub documents; correct the address of the API") from None
+    def _checks(self, at: _Place, number: int) -> CheckState:
+        """Of the API for checks and of that for states of commits."""
+        variables = {"owner": at.owner, "name": at.name.partition("/")[2], "number": number}
+        _, answer = self._requester.graphql_query(_ROLLUP, variables)
+        pull = object_of(object_of(object_of(answer.get("data")).get("repository")).get("pullRequest"))
+        commit = object_of(object_of(object_of(pull.get("commits"))["nodes"][0]).get("commit"))
+        rollup = object_at(commit, "statusCheckRollup")
+        return _CHECKS.get(text_at(rollup, "state"), "pending") if rollup is not None else ""
 
 
 def usual_api(host: str) -> str:
@@ -330,12 +272,6 @@ def _requester(api: str, session: requests.Session) -> Requester:
     return Ours(None, api, Consts.DEFAULT_TIMEOUT, agent, _PAGE, True, None, None, lazy=True)
 
 
-def _pulls_by_query(at: Repository, **query: str) -> list[ForgePullRequest]:
-    # Sorted so that new ones are last, and pages do not shift while they are read.
-    pulls = [_request_of(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
-    return [pull for _, pull in sorted({pull.number: pull for pull in pulls}.items())]
-
-
 def _request_of(pull: Any) -> ForgePullRequest:
     # A deleted repository is null, contrary to PyGithub's types.
     is_merged = pull.merged_at is not None
@@ -357,9 +293,3 @@ def _request_of(pull: Any) -> ForgePullRequest:
         author=pull.user.login if pull.user is not None else "",
         merged_at=f"{pull.merged_at:%Y-%m-%dT%H:%M:%SZ}" if is_merged else "",
     )
-
-
-def _without_drafts(refused: RefusedRequestError) -> ForgeError:
-    """The refusal as DraftsRefusedError if its text says so: GitHub has no code for it."""
-    message = str(refused)
-    return DraftsRefusedError(message) if "draft" in message.lower() and "not supported" in message.lower() else refused
