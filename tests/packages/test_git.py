@@ -14,7 +14,7 @@ import pytest
 from e2e.hosts import GIT_ENVIRONMENT, git, wait_until
 from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError
-from krm_merge.git.store import GitObjects, Remote, Store
+from krm_merge.git.store import Remote, Store
 from krm_merge.packages.files.tree import File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version, uncommitted_files
 from krm_merge.packages.git_cache import CACHE_VARIABLE
@@ -357,7 +357,7 @@ class TestProcesses:
         assert list(found) == listed
 
     def test_a_git_that_ended_is_an_error(self, upstream: Repository, tmp_path: Path) -> None:
-        objects = GitObjects(upstream.path / "none")
+        objects = Store(upstream.path / "none")
         with pytest.raises(GitError, match="ended before it answered"):
             objects.read([ABSENT])
 

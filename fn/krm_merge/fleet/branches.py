@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,45 +27,45 @@ from krm_merge.fleet.merge import Merging
 from krm_merge.fleet.repository import (
     HEADS,
     TRAILER,
-    GitStore,
-    NewCommit,
     RepositoryMerger,
+    credentials_of,
     default_branch,
     heads_of,
-    store_of,
+    new_commit,
+    place_of,
+    remote_at,
+    was_made_by,
 )
 from krm_merge.fleet.worker import digest_of
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
-from krm_merge.git.store import GitObjects, Person, Stamp, Store
+from krm_merge.git.store import NewCommit, Person, Remote, Stamp, Store
 from krm_merge.packages import CommittedFiles, Directory, File, Tree
 
 _CONTENT = "%T%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
 """A commit without its parents and its signature."""
 
 
-def sign_commits(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> str:
+def sign_commits(store: Store, base: str, commit: str, settings: Sequence[str]) -> str:
     """The last of the signed copies of the commits that `commit` has and `base` has not. Raises GitError.
 
     `settings` are those of git that sign (`signing_settings`); without any it is the commit itself.
     """
     if not settings:
         return commit
-    objects = Store(store.place)
     parent = base
-    for name in objects.text("rev-list", "--reverse", f"{base}..{commit}").split():
-        tree, person, date, _, _, message = _content(objects, name).split("\n", 5)
-        parent = objects.commit(tree, [parent], message, Stamp(Person.parse(person), date), signing=settings)
+    for name in store.text("rev-list", "--reverse", f"{base}..{commit}").split():
+        tree, person, date, _, _, message = _content(store, name).split("\n", 5)
+        parent = store.commit(tree, [parent], message, Stamp(Person.parse(person), date), signing=settings)
     return parent
 
 
-def is_signed_copy(store: GitStore, commit: str, of: str) -> bool:
+def is_signed_copy(store: Store, commit: str, of: str) -> bool:
     """Whether a commit has the files, the message, the author and the time of another one. Raises GitError."""
-    objects = Store(store.place)
-    return _content(objects, commit) == _content(objects, of)
+    return _content(store, commit) == _content(store, of)
 
 
-def _content(objects: Store, name: str) -> str:
-    return objects.output("show", "--no-patch", "--date=raw", f"--format=format:{_CONTENT}", name)
+def _content(store: Store, name: str) -> str:
+    return store.output("show", "--no-patch", "--date=raw", f"--format=format:{_CONTENT}", name)
 
 
 class NotPublishedError(KrmMergeError):
@@ -88,49 +89,52 @@ class Branches:
         seen = self._head(target)
         if seen == entry.made:
             return seen
-        store = self._store(target, entry)
-        return self._push(store, entry.base, entry.made, seen, entry.commit)
+        remote = self._remote(target, entry)
+        return self._push(remote, entry.base, entry.made, seen, entry.commit)
 
     def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
         """Makes the branch a commit that changes nothing: a place to talk about conflicts.
 
         Raises NotPublishedError and GitError.
         """
-        store = store_of(target, self.settings.cache)
-        store.place.parent.mkdir(parents=True, exist_ok=True)
-        base = store.fetch(f"{HEADS}{target.branch}" if target.branch else "HEAD")
-        commit = store.commit(base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date)
+        place = place_of(target, self.settings.cache)
+        shutil.rmtree(place, ignore_errors=True)
+        remote = remote_at(target.name, place)
+        base = remote.fetch_ref(f"{HEADS}{target.branch}" if target.branch else "HEAD", 1)
+        commit = remote.store.commit_files(
+            base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date
+        )
         seen = self._head(target)
-        return self._push(store, base, commit, seen, entry.commit)
+        return self._push(remote, base, commit, seen, entry.commit)
 
-    def _push(self, store: GitStore, base: str, commit: str, seen: str, pushed: str) -> str:
+    def _push(self, remote: Remote, base: str, commit: str, seen: str, pushed: str) -> str:
         """Pushes a commit, and gives it as it was signed."""
         is_done = seen == commit
         if not is_done and seen not in ("", pushed):
-            check_ours(store, seen, self.campaign.publishing.branch, self.campaign)
-            is_done = is_signed_copy(store, seen, commit)
+            check_ours(remote, seen, self.campaign.publishing.branch, self.campaign)
+            is_done = is_signed_copy(remote.store, seen, commit)
         if self.is_dry_run:
             return seen
         if not is_done:
-            signed_commit = sign_commits(store, base, commit, self.signing)
-            store.push(signed_commit, self.campaign.publishing.branch, seen)
+            signed_commit = sign_commits(remote.store, base, commit, self.signing)
+            remote.push(signed_commit, self.campaign.publishing.branch, seen)
             seen = signed_commit
-        store.remove()
+        remote.store.remove()
         return seen
 
     def _head(self, target: CampaignTarget) -> str:
         branch = f"{HEADS}{self.campaign.publishing.branch}"
         return heads_of(target.name, branch).get(branch, "")
 
-    def _store(self, target: CampaignTarget, entry: LedgerEntry) -> GitStore:
+    def _remote(self, target: CampaignTarget, entry: LedgerEntry) -> Remote:
         """The copy of the repository with the commit; made again where it is gone, which gives the same commit."""
-        store = store_of(target, self.settings.cache)
-        if not store.place.is_dir():
+        place = place_of(target, self.settings.cache)
+        if not place.is_dir():
             outcome = RepositoryMerger(Merging(self.settings)).merge(Job(target.name))
             if outcome.commit != entry.made:
-                store.remove()
+                shutil.rmtree(place, ignore_errors=True)
                 raise NotPublishedError("it changed since it was merged; run the campaign again")
-        return store
+        return remote_at(target.name, place)
 
 
 _DIFFERING = (
@@ -139,11 +143,11 @@ _DIFFERING = (
 )
 
 
-def check_ours(store: GitStore, head: str, branch: str, campaign: Campaign) -> None:
+def check_ours(remote: Remote, head: str, branch: str, campaign: Campaign, *, is_shallow: bool = True) -> None:
     """Refuses to overwrite a commit that somebody else made; fetches it. Raises NotPublishedError."""
     try:
-        store.fetch_more(f"{HEADS}{branch}")
-        ours = store.was_made_by(head, campaign.publishing.author)
+        remote.fetch_ref(f"{HEADS}{branch}", depth=1 if is_shallow else 0)
+        ours = was_made_by(remote.store, head, campaign.publishing.author)
     except GitError as error:
         raise NotPublishedError(f"{branch} cannot be looked at: {error}") from None
     if not ours:
@@ -179,11 +183,10 @@ class TreePublisher:
 
         Raises GitError.
         """
-        store = self._store()
-        if self.is_direct or self.is_dry_run or not store.address:
+        if self.is_direct or self.is_dry_run or not self.origin:
             return self._git("rev-parse", "HEAD")
-        store.fetch_more(f"{HEADS}{default_branch(store.address)}")
-        return (store.place / "FETCH_HEAD").read_text(encoding="utf-8").split()[0]
+        remote = self._remote()
+        return remote.fetch_ref(f"{HEADS}{default_branch(remote.url)}")
 
     def commit(
         self, base: str, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]
@@ -208,19 +211,19 @@ class TreePublisher:
             done.append(target.name)
             changes = _file_changes(target.name, before.tree(target.name), here)
             if changes:
-                commits.append(NewCommit(self._message(target), changes))
+                commits.append(new_commit(self._message(target), changes))
         if not commits or self.is_dry_run:
             return base, done, problems
-        new_commit = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
-        return new_commit, done, problems
+        commit = self._store.commit_files(base, commits, self.campaign.publishing.author, self.date)
+        return commit, done, problems
 
     def _differing(self, base: str, targets: Sequence[str]) -> set[str]:
         """The targets whose committed files are not those of `base`: somebody's work that is not ready, or lacks it."""
         if base == self._git("rev-parse", "HEAD"):
             return set()
-        objects, prefix = GitObjects(self._around.repository), self._git("rev-parse", "--show-prefix")
+        prefix = self._git("rev-parse", "--show-prefix")
         names = ["" if target == "." else target for target in targets]
-        here, there = (objects.read([f"{commit}:{prefix}{name}" for name in names]) for commit in ("HEAD", base))
+        here, there = (self._store.read([f"{commit}:{prefix}{name}" for name in names]) for commit in ("HEAD", base))
         return {
             target
             for target, ours, theirs in zip(targets, here, there, strict=True)
@@ -229,19 +232,19 @@ class TreePublisher:
 
     def push(self, base: str, commit: str, branch: str, pushed: str) -> str:
         """Pushes a branch of the campaign to `origin`, and gives its commit. Raises NotPublishedError and GitError."""
-        store = self._store()
-        if not store.address:
+        remote = self._remote()
+        if not remote.url:
             raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
-        seen = heads_of(store.address, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
+        seen = heads_of(remote.url, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
         if seen == commit:
             return seen
         if seen not in ("", pushed):
-            check_ours(store, seen, branch, self.campaign)
-            if is_signed_copy(store, seen, commit):
+            check_ours(remote, seen, branch, self.campaign, is_shallow=False)
+            if is_signed_copy(remote.store, seen, commit):
                 return seen
         if not self.is_dry_run:
-            commit = sign_commits(store, base, commit, self.signing)
-            store.push(commit, branch, seen)
+            commit = sign_commits(remote.store, base, commit, self.signing)
+            remote.push(commit, branch, seen)
         return commit
 
     def move_to(self, commit: str, targets: Sequence[str]) -> None:
@@ -250,7 +253,7 @@ class TreePublisher:
             return
         base = self._git("rev-parse", "HEAD")
         if commit != base:
-            commit = sign_commits(self._store(), base, commit, self.signing)
+            commit = sign_commits(self._store, base, commit, self.signing)
             self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
             names = "".join(f"{target}\0" for target in targets).encode()
             add = ["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
@@ -266,8 +269,12 @@ class TreePublisher:
         """The address that the branch is pushed to, '' where there is none."""
         return take_credentials(self._optional("remote", "get-url", "--push", "origin"))
 
-    def _store(self) -> GitStore:
-        return GitStore(self.origin, self._around.repository, is_shallow=False)
+    @cached_property
+    def _store(self) -> Store:
+        return Store(self._around.repository)
+
+    def _remote(self) -> Remote:
+        return Remote(self.origin, self._store, credentials_of(self.origin))
 
     def _message(self, target: CampaignTarget) -> str:
         upstream = self.campaign.upstream

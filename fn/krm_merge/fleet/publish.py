@@ -14,7 +14,7 @@ from krm_merge.fleet.branches import Branches, TreePublisher, check_ours, split_
 from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, GateModel, Wave
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
-from krm_merge.fleet.repository import HEADS, TRAILER, GitStore, credentials_of, default_branch, heads_of
+from krm_merge.fleet.repository import HEADS, TRAILER, default_branch, heads_of, remote_at
 from krm_merge.fleet.requests import (
     Hosts,
     Mark,
@@ -462,12 +462,11 @@ class Withdrawal:
         reference = f"{HEADS}{pull.source_branch}"
         head = heads_of(address, reference).get(reference, "")
         with temporary_directory() as directory:
-            store = GitStore(address, Path(directory, "store.git"))
+            remote = remote_at(address, Path(directory, "store.git"))
             if head and head != request.commit:
-                store.fetch(reference)
-                check_ours(store, head, pull.source_branch, self.campaign)
+                check_ours(remote, head, pull.source_branch, self.campaign)
             if head:
-                store.remove_branch(pull.source_branch, head)
+                remote.push("", pull.source_branch, head)
         return pull.number
 
     def _revert(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> int:
@@ -477,11 +476,11 @@ class Withdrawal:
             return pull.number
         branch = f"{pull.source_branch}{_ROLLBACK}"
         with temporary_directory() as directory:
-            remote = Remote.open(address, Store.open(Path(directory, "store.git")), credentials_of(address))
+            remote = remote_at(address, Path(directory, "store.git"))
+            remote.refresh()
             reversal = self._reversal(remote, pull)
             if (head := remote.branches.get(branch, reversal)) != reversal:
-                store = GitStore(address, remote.store.directory)
-                check_ours(store, head, branch, self.campaign)
+                check_ours(remote, head, branch, self.campaign)
             remote.push(reversal, branch)
         title = f"Roll back #{pull.number}: {pull.title}"
         body = comment or f"Takes back what #{pull.number} merged. Its version is not proposed again; the next one is."

@@ -1,4 +1,4 @@
-"""Objects of a git repository, read through one lasting process; trees and commits made in a bare one, and pushed.
+"""Repositories: objects read through one lasting process, trees and commits made, fetched and pushed.
 
 The same parents, contents, people and dates give the same commits: the user's settings of git have no effect.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from krm_merge.git import program
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, complaint, output, run
+from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, GitTimeoutError, complaint
 from krm_merge.posix import temporary_directory
 
 _ASKED_AT_ONCE = 32 * 1024
@@ -55,60 +56,6 @@ class TreeEntry:
     def is_file(self) -> bool:
         """Whether it is a file, not a directory, a symbolic link or a submodule."""
         return self.mode in (FILE, EXECUTABLE)
-
-
-class GitObjects:
-    """The objects of one repository. Those that are fetched later are found, too."""
-
-    def __init__(self, store: Path) -> None:
-        """Starts git at the first read, and ends it with this object."""
-        self._store = store
-        self._git: subprocess.Popen[bytes] | None = None
-
-    def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
-        """The objects that git finds by these expressions, without line breaks; None if git finds none.
-
-        Raises GitError.
-        """
-        if self._git is None:
-            self._git = program.start(["cat-file", "--batch"], self._store)
-            weakref.finalize(self, _end, self._git)
-        questions, answers = _pipes(self._git)
-        objects: list[GitObject | None] = []
-        for lines in _portions(expressions):
-            try:
-                questions.write(b"".join(lines))
-                questions.flush()
-            except BrokenPipeError:
-                raise GitError("git cat-file ended before it answered") from None
-            objects += [_answer(answers) for _ in lines]
-        return objects
-
-    def files(self, root: GitObject) -> Iterator[TreeEntry]:
-        """Everything in a tree and the trees inside it: files, symbolic links, submodules. Raises GitError."""
-        size = len(root.name) // 2
-        trees = {root.name: list(_entries(root.data, size))}
-        missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
-        while missing:
-            names = list(dict.fromkeys(name for name in missing if name not in trees))
-            read = {
-                name: [] if tree is None else list(_entries(tree.data, size)) for name, tree in self._read_trees(names)
-            }
-            trees |= read
-            missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
-        pending = [("", iter(trees[root.name]))]
-        while pending:
-            folder, entries = pending[-1]
-            entry = next(entries, None)
-            if entry is None:
-                pending.pop()
-            elif entry.mode == TREE:
-                pending.append((f"{folder}{entry.path}/", iter(trees[entry.name])))
-            else:
-                yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
-
-    def _read_trees(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
-        return zip(names, self.read(names), strict=True)
 
 
 def _entries(data: bytes, size: int) -> Iterator[TreeEntry]:
@@ -175,7 +122,7 @@ def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
     Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
     and format in `gpg.*`. Raises GitError.
     """
-    listed = run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
+    listed = program.run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
     entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
     # A setting without a value is true.
     settings = {name: value if line else "true" for name, line, value in entries}
@@ -225,27 +172,105 @@ class MergeConflictError(GitError):
         self.paths = tuple(paths)
 
 
+_RESULT = "refs/krm-merge/result"
+_LATEST = ":1"
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """A commit to be made on top of the one before: its message, and what becomes of files, by path.
+
+    A file has its mode as git writes it, and its content; None removes it.
+    """
+
+    message: str
+    changes: Mapping[str, tuple[str, bytes] | None]
+
+
+def _change_lines(path: str, content: tuple[str, bytes] | None) -> list[bytes]:
+    quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+    if content is None:
+        return [b"D ", quoted, b"\n"]
+    mode, data = content
+    return [f"M {mode} inline ".encode(), quoted, f"\ndata {len(data)}\n".encode(), data, b"\n"]
+
+
 class Store:
-    """A bare repository. Everything raises GitError."""
+    """A repository. Objects that are fetched later are found, too. Everything raises GitError."""
 
     def __init__(self, directory: Path) -> None:
-        """Takes the directory of an existing repository."""
+        """Takes the git directory of a repository. Git is started at the first read, and ends with this object."""
         self.directory = directory
-        self._objects = GitObjects(directory)
+        self._git: subprocess.Popen[bytes] | None = None
 
     @classmethod
     def open(cls, directory: Path) -> Store:
         """Opens the repository in a directory, or creates it."""
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / "HEAD").is_file():
-            cls(directory).output("init", "--quiet", "--bare", str(directory))
+            cls(directory).output("init", "--quiet", "--bare", "--template=", str(directory))
         return cls(directory)
+
+    def remove(self) -> None:
+        """Removes the repository."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    # ---- objects -----------------------------------------------------------------------------------------------
+
+    def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
+        """The objects that git finds by these expressions, without line breaks; None if git finds none.
+
+        Raises GitError.
+        """
+        if self._git is None:
+            self._git = program.start(["cat-file", "--batch"], self.directory)
+            weakref.finalize(self, _end, self._git)
+        questions, answers = _pipes(self._git)
+        objects: list[GitObject | None] = []
+        for lines in _portions(expressions):
+            try:
+                questions.write(b"".join(lines))
+                questions.flush()
+            except BrokenPipeError:
+                raise GitError("git cat-file ended before it answered") from None
+            objects += [_answer(answers) for _ in lines]
+        return objects
+
+    def files(self, root: GitObject) -> Iterator[TreeEntry]:
+        """Everything in a tree and the trees inside it: files, symbolic links, submodules. Raises GitError."""
+        size = len(root.name) // 2
+        trees = {root.name: list(_entries(root.data, size))}
+        missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
+        while missing:
+            names = list(dict.fromkeys(name for name in missing if name not in trees))
+            read = {
+                name: [] if tree is None else list(_entries(tree.data, size)) for name, tree in self._read_trees(names)
+            }
+            trees |= read
+            missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
+        pending = [("", iter(trees[root.name]))]
+        while pending:
+            folder, entries = pending[-1]
+            entry = next(entries, None)
+            if entry is None:
+                pending.pop()
+            elif entry.mode == TREE:
+                pending.append((f"{folder}{entry.path}/", iter(trees[entry.name])))
+            else:
+                yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
+
+    def _read_trees(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
+        return zip(names, self.read(names), strict=True)
 
     # ---- commits -----------------------------------------------------------------------------------------------
 
     def has(self, commit: str) -> bool:
         """Whether the store holds a commit."""
-        return self._objects.read([f"{commit}^{{commit}}"]) != [None]
+        return self.has_each([commit]) == [True]
+
+    def has_each(self, commits: Iterable[str]) -> list[bool]:
+        """The same of several commits."""
+        return [content is not None for content in self.read([f"{commit}^{{commit}}" for commit in commits])]
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits, '' for none."""
@@ -296,11 +321,27 @@ class Store:
         command = (*signing, "commit-tree", *sign, tree, *words, "-F", "-")
         return self.text(*command, data=message.encode(errors="replace"), environment=environment)
 
+    def commit_files(self, base: str, commits: Iterable[NewCommit], author: str, date: str) -> str:
+        """Makes commits on top of one, and gives the id of the last: equal ones have the same."""
+        stream: list[bytes] = []
+        for number, new in enumerate(commits):
+            message = new.message.encode()
+            stream += [
+                f"commit {_RESULT}\nmark {_LATEST}\ncommitter {author} {date}\ndata {len(message)}\n".encode(),
+                message,
+                b"\n" if number else f"\nfrom {base}\n".encode(),
+            ]
+            # What goes comes first: a folder may become a file.
+            for path, content in sorted(new.changes.items(), key=lambda change: (change[1] is not None, change[0])):
+                stream += _change_lines(path, content)
+        stream.append(f"get-mark {_LATEST}\n".encode())
+        return self.text("fast-import", "--quiet", "--force", data=b"".join(stream))
+
     def signed_commits(self, since: str, commit: str) -> dict[str, str]:
         """The signed commits that `commit` has and `since` has not, by their ids without the signature."""
         names = self.text("rev-list", f"{since}..{commit}").split()
         signed: dict[str, str] = {}
-        for name, content in zip(names, self._objects.read(names), strict=True):
+        for name, content in zip(names, self.read(names), strict=True):
             head, blank, message = (content.data if content is not None else b"").partition(b"\n\n")
             stripped = _SIGNATURE.sub(b"", head + b"\n")
             if stripped != head + b"\n":
@@ -315,15 +356,15 @@ class Store:
 
     def entries(self, tree: str) -> dict[str, TreeEntry]:
         """Everything in a tree or commit, by path: files, symbolic links and submodules."""
-        (root,) = self._objects.read([f"{tree}^{{tree}}"])
+        (root,) = self.read([f"{tree}^{{tree}}"])
         if root is None:
             raise GitError(f"{self.directory} has no tree {tree}")
-        return {entry.path: entry for entry in self._objects.files(root)}
+        return {entry.path: entry for entry in self.files(root)}
 
     def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
         """The contents of files, by the ids of their objects."""
         names = list(dict.fromkeys(entry.name for entry in entries))
-        return {blob.name: blob.data for blob in self._objects.read(names) if blob is not None}
+        return {blob.name: blob.data for blob in self.read(names) if blob is not None}
 
     def store_content(self, data: bytes) -> str:
         """Stores a content and returns its id."""
@@ -398,7 +439,7 @@ class Store:
     ) -> subprocess.CompletedProcess[bytes]:
         """Runs git in the store and returns its result, even if it failed. Raises GitError if git is missing."""
         # Merges must not depend on the user's settings.
-        return run(arguments, self.directory, data, environment, alone=True)
+        return program.run(arguments, self.directory, data, environment, alone=True)
 
     def _check(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
         if done.returncode != 0:
@@ -439,7 +480,7 @@ def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CRED
     if url.startswith("-"):
         raise GitError(f"{url} is no address of a git repository")
     arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
-    answer = output([*credentials.options, *arguments], environment=credentials.environment)
+    answer = program.output([*credentials.options, *arguments], environment=credentials.environment)
     commits: dict[str, str] = {}
     default = ""
     for line in answer.decode().splitlines():
@@ -461,7 +502,7 @@ def push_branch(
     name = f"{_HEADS}{branch}"
     lease = f"--force-with-lease={name}:{seen}"
     push = ["push", "--progress", "--no-verify", lease, "--end-of-options", url, f"{commit}:{name}"]
-    done = run([*credentials.options, *push], store, environment=credentials.environment)
+    done = program.run([*credentials.options, *push], store, environment=credentials.environment)
     if done.returncode == 0:
         return ""
     with suppress(GitError):
@@ -496,24 +537,46 @@ class Remote:
         self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
         self.default_branch = default or "main"
 
+    def fetch_ref(self, name: str, depth: int = 0) -> str:
+        """Fetches what a ref names, with its history or with `depth` commits of it, and gives its commit."""
+        if self.url.startswith("-"):
+            raise GitError(f"{self.url} is no address of a git repository")
+        try:
+            self._fetch([name], depth)
+        except GitError as error:
+            raise GitError(f"{self.url}: {error}") from None
+        return (self.store.directory / "FETCH_HEAD").read_text(encoding="utf-8").split()[0]
+
+    def _fetch(self, names: Sequence[str], depth: int = 0) -> None:
+        shallow = [f"--depth={depth}"] if depth else []
+        fetch = ["fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url, *names]
+        command = [*self.credentials.options, *fetch]
+        program.output(command, self.store.directory, environment=self.credentials.environment)
+
     def fetch(self, *commits: str, depth: int = 0) -> None:
         """Fetches the missing commits with their history, or with `depth` commits of it."""
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.store.has(commit)]
         if not missing:
             return
-        shallow = [f"--depth={depth}"] if depth else []
-        fetch = [*self.credentials.options, "fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url]
-        if run([*fetch, *missing], self.store.directory, environment=self.credentials.environment).returncode != 0:
+        try:
+            self._fetch(missing, depth)
+        except GitTimeoutError:
+            raise
+        except GitError:
             # Some servers refuse to send commits by their ids.
-            output([*fetch, *_EVERYTHING], self.store.directory, environment=self.credentials.environment)
+            self._fetch(_EVERYTHING, depth)
         for commit in missing:
             if not self.store.has(commit):
                 raise GitError(f"{self.url} has no commit {commit}")
 
-    def push(self, commit: str, branch: str) -> None:
-        """Pushes a commit to a branch, if the branch is still as observed: other people's pushes are never lost."""
-        seen = self.branches.get(branch, "")
-        if why := push_branch(self.store.directory, self.url, commit, branch, seen, self.credentials):
-            why = "somebody pushed to it since; observe and plan again" if why == "stale info" else why
-            raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
+    def push(self, commit: str, branch: str, seen: str | None = None) -> None:
+        """Makes a branch this commit, or with '' removes it, if it still is as observed, or at the commit `seen`.
+
+        Other people's pushes are never lost.
+        """
+        expected = self.branches.get(branch, "") if seen is None else seen
+        if why := push_branch(self.store.directory, self.url, commit, branch, expected, self.credentials):
+            since = "since; observe and plan again" if seen is None else "meanwhile"
+            why = f"somebody pushed to it {since}" if why == "stale info" else why
+            raise GitError(f"{self.url}: {branch} cannot be {'pushed' if commit else 'removed'}: {why}")
         self.branches = {**self.branches, branch: commit}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.git import CommittedFiles as CommittedFiles
     from krm_merge.packages.git import GitRepositories as GitRepositories
     from krm_merge.packages.git import Version as Version
+    from krm_merge.packages.git import files_of as files_of
     from krm_merge.packages.git import uncommitted_files as uncommitted_files
     from krm_merge.packages.git_cache import CachedRepository as CachedRepository
     from krm_merge.packages.git_cache import GitCache as GitCache
@@ -90,7 +91,7 @@ __getattr__, __dir__ = lazy_interface(
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
-        "git": "CommittedFiles GitRepositories MODES Version uncommitted_files",
+        "git": "CommittedFiles GitRepositories MODES Version files_of uncommitted_files",
         "git_cache": "CachedRepository GitCache",
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
-from krm_merge.git.store import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
+from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry
 from krm_merge.packages.files.tree import (
     File,
     Mode,
@@ -30,43 +30,6 @@ from krm_merge.packages.kptfile import nearest, newest_version
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import quoted, without_credentials
 
-
-class CommittedFiles:
-    """The files of directories as the commit that is checked out has them."""
-
-    def __init__(self, working_tree: Path) -> None:
-        """Reads the working tree with this top directory. Raises PackageError if it is not one."""
-        try:
-            tree = WorkingTree.around(working_tree)
-        except GitError as error:
-            raise PackageError(f"{working_tree}: {error}") from None
-        if tree is None:
-            raise PackageError(f"{working_tree}: not a git repository")
-        self._objects = GitObjects(tree.repository)
-        self._working_tree = working_tree
-
-    def tree(self, directory: str) -> Tree:
-        """The files of a directory, none where nothing of it is committed. Raises PackageError."""
-        folder = normpath(f"/{directory}").lstrip("/")
-        try:
-            (root,) = self._objects.read([f"HEAD:{folder}"])
-            if root is None or root.kind != "tree":
-                return {}
-            entries = [
-                entry
-                for entry in self._objects.files(root)
-                if entry.mode in MODES and all(map(belongs, entry.path.split("/")))
-            ]
-            names = list(dict.fromkeys(entry.name for entry in entries))
-            blobs = dict(zip(names, self._objects.read(names), strict=True))
-        except GitError as error:
-            raise PackageError(f"{self._working_tree}: {error}") from None
-        contents = {name: blob.data for name, blob in blobs.items() if blob is not None}
-        return {
-            entry.path: File(contents[entry.name], MODES[entry.mode]) for entry in entries if entry.name in contents
-        }
-
-
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 """The package's modes of tree entries, by git's mode; directories and submodules are left out."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -74,6 +37,51 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
 # Progress is a sign of life: git is stopped where it is silent for too long.
 _FETCH = ("fetch", "--progress", "--no-tags")
+_EVERYTHING = ("+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*")
+
+
+@contextmanager
+def _package_errors(about: str = "") -> Iterator[None]:
+    """Errors of git as those of a package; messages begin with what they are about."""
+    try:
+        yield
+    except GitTimeoutError as error:
+        raise UnavailableError(str(error)) from None
+    except GitError as error:
+        raise PackageError(f"{about}: {error}" if about else str(error)) from None
+
+
+def files_of(store: Store, entries: Iterable[TreeEntry]) -> Tree:
+    """Files and symbolic links with their contents, by path; those whose content is missing are left out.
+
+    Raises GitError.
+    """
+    files = list(entries)
+    contents = store.contents(files)
+    return {entry.path: File(contents[entry.name], MODES[entry.mode]) for entry in files if entry.name in contents}
+
+
+class CommittedFiles:
+    """The files of directories as the commit that is checked out has them."""
+
+    def __init__(self, working_tree: Path) -> None:
+        """Reads the working tree with this top directory. Raises PackageError if it is not one."""
+        with _package_errors(str(working_tree)):
+            tree = WorkingTree.around(working_tree)
+        if tree is None:
+            raise PackageError(f"{working_tree}: not a git repository")
+        self._store = Store(tree.repository)
+        self._working_tree = working_tree
+
+    def tree(self, directory: str) -> Tree:
+        """The files of a directory, none where nothing of it is committed. Raises PackageError."""
+        folder = normpath(f"/{directory}").lstrip("/")
+        with _package_errors(str(self._working_tree)):
+            (root,) = self._store.read([f"HEAD:{folder}"])
+            if root is None or root.kind != "tree":
+                return {}
+            entries = (entry for entry in self._store.files(root) if entry.mode in MODES)
+            return files_of(self._store, (entry for entry in entries if all(map(belongs, entry.path.split("/")))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,7 @@ class GitRepositories:
         self._cache = GitCache(cache)
         self._blobs: dict[str, bytes] = {}
         self._names: dict[str, Names] = {}
-        self._objects: dict[tuple[int, int], GitObjects] = {}
+        self._stores: dict[tuple[int, int], Store] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit of a ref: a tag of the package (`directory/ref`), a tag, a branch or a whole commit id, as in kpt.
@@ -112,7 +120,8 @@ class GitRepositories:
         folder = _folder(directory)
         names = [f"{folder}/{ref}", ref] if folder else [ref]
         refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
-        answer = _git(["ls-remote", "--quiet", repository, *refs], about=f"{repository} cannot be reached")
+        with _package_errors(f"{repository} cannot be reached"):
+            answer = program.output(["ls-remote", "--quiet", repository, *refs])
         commits = {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
         for name in refs:
             if name in commits:
@@ -125,8 +134,9 @@ class GitRepositories:
         if repository not in self._names:
             _check_address(repository)
             command = ["ls-remote", "--quiet", "--refs", repository, "refs/tags/*", "refs/heads/*"]
-            answer = _git(command, about=f"{repository} cannot be reached").decode()
-            refs = [line.partition("\t")[2] for line in answer.splitlines()]
+            with _package_errors(f"{repository} cannot be reached"):
+                answer = program.output(command)
+            refs = [line.partition("\t")[2] for line in answer.decode().splitlines()]
             tags, branches = (
                 frozenset(name.removeprefix(kind) for name in refs if name.startswith(kind))
                 for kind in ("refs/tags/", "refs/heads/")
@@ -151,11 +161,12 @@ class GitRepositories:
         """
         _check_address(repository)
         full_ids = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
-        with self._open(repository) as (store, objects):
-            missing = [commit for commit, there in zip(full_ids, _has(objects, full_ids), strict=True) if not there]
+        with self._open(repository) as store, _package_errors():
+            present = zip(full_ids, store.has_each(full_ids), strict=True)
+            missing = [commit for commit, is_present in present if not is_present]
             if len(missing) > 1:
                 with suppress(GitError):
-                    program.output([*_FETCH, "--depth=1", repository, *missing], store)
+                    program.output([*_FETCH, "--depth=1", repository, *missing], store.directory)
                 self._cache.trim()
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
@@ -165,57 +176,66 @@ class GitRepositories:
             raise PackageError(
                 f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
             )
-        with self._open(repository) as (store, objects):
-            self._fetch(store, objects, repository, commit)
-            return self._read(store, objects, repository, directory, commit)
+        with self._open(repository) as store, _package_errors():
+            self._fetch(store, repository, commit)
+            return self._read(store, repository, directory, commit)
 
     def committed_at(self, repository: str, commit: str) -> str:
         """When a commit was made: seconds since 1970 and the offset from UTC. Raises PackageError."""
         _check_address(repository)
-        with self._open(repository) as (store, objects):
-            self._fetch(store, objects, repository, commit)
-            (header,) = _read_objects(objects, [f"{commit}^{{commit}}"])
+        with self._open(repository) as store, _package_errors():
+            self._fetch(store, repository, commit)
+            (header,) = store.read([f"{commit}^{{commit}}"])
         assert header is not None
         lines = header.data.partition(b"\n\n")[0].splitlines()
         committer = next(line for line in lines if line.startswith(b"committer "))
         return b" ".join(committer.rsplit(b" ", 2)[1:]).decode()
 
     @contextmanager
-    def _open(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
+    def _open(self, repository: str) -> Iterator[Store]:
         """The copy of a repository, for this program alone as long as it is used."""
-        with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as store:
-            status = store.stat()
+        with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as directory:
+            status = directory.stat()
             # A copy that another process removed meanwhile is another one.
             identity = (status.st_dev, status.st_ino)
-            if not (store / "HEAD").is_file():
-                _git(["init", "--quiet", "--bare", str(store)], about=f"{store}: no cache can be made")
-                self._objects.pop(identity, None)
-            yield store, self._objects.setdefault(identity, GitObjects(store))
+            if identity not in self._stores or not (directory / "HEAD").is_file():
+                with _package_errors(f"{directory}: no cache can be made"):
+                    self._stores[identity] = Store.open(directory)
+            yield self._stores[identity]
 
-    def _fetch(self, store: Path, objects: GitObjects, repository: str, commit: str) -> None:
+    def _fetch(self, store: Store, repository: str, commit: str) -> None:
         """Fetches a commit that is not there yet; other copies make room for it. Raises PackageError."""
-        if _has(objects, [commit]) != [True]:
-            _fetch(store, objects, repository, commit)
-            self._cache.trim()
+        if store.has(commit):
+            return
+        with _package_errors(f"{repository}: the commit {commit} cannot be fetched"):
+            try:
+                program.output([*_FETCH, "--depth=1", repository, commit], store.directory)
+            except GitTimeoutError:
+                raise
+            except GitError:
+                # Not every server gives a commit by its id: then with all branches and tags, and their history.
+                program.output([*_FETCH, repository, *_EVERYTHING], store.directory)
+        if not store.has(commit):
+            raise PackageError(f"{repository} has no commit {commit}")
+        self._cache.trim()
 
-    def _read(self, store: Path, objects: GitObjects, repository: str, directory: str, commit: str) -> Tree:
+    def _read(self, store: Store, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
         parents = folder.split("/") if folder else []
         above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
-        root, *attributes = _read_objects(objects, [f"{commit}:{path}" for path in (folder, *above)])
+        root, *attributes = store.read([f"{commit}:{path}" for path in (folder, *above)])
         if root is None or root.kind != "tree":
             raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
-        files = _files(objects, root)
+        # Submodules are other repositories.
+        files = [entry for entry in store.files(root) if entry.mode in MODES]
         for file in files:
             if leads_out(file.path):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
         if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
-            return self._checkout(store, commit, folder, files)
-        blob_ids = list(dict.fromkeys(file.name for file in files if file.name not in self._blobs))
-        for name, blob in zip(blob_ids, _read_objects(objects, blob_ids), strict=True):
-            if blob is None:
-                raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
-            self._blobs[name] = blob.data
+            return self._checkout(store.directory, commit, folder, files)
+        self._blobs |= store.contents(file for file in files if file.name not in self._blobs)
+        if any(file.name not in self._blobs for file in files):
+            raise PackageError(f"{store.directory} lacks an object of {repository}; remove that directory")
         return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
 
     def _checkout(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
@@ -224,9 +244,9 @@ class GitRepositories:
             tree = Path(directory, "tree")
             tree.mkdir()
             checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_WORK_TREE": str(tree)}
-            _git(["read-tree", commit], store, environment=checkout)
+            program.output(["read-tree", commit], store, environment=checkout)
             names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
-            _git(["checkout-index", "--quiet", "-z", "--stdin"], store, names, environment=checkout)
+            program.output(["checkout-index", "--quiet", "-z", "--stdin"], store, names, checkout)
             return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
@@ -236,14 +256,12 @@ def uncommitted_files(package: Path) -> list[str]:
     A single file is looked at alone.
     """
     real = package.resolve() if package.is_dir() else package.parent.resolve() / package.name
-    try:
+    with _package_errors(f"{package}: git status"):
         tree = WorkingTree.around(real if package.is_dir() else real.parent)
         if tree is None:
             return []
         status = ["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
         listed = tree.output([*status, "--", os.path.relpath(real, tree.top)])
-    except GitError as error:
-        raise PackageError(f"{package}: git status: {error}") from None
     return [os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry[2:3] == b" "]
 
 
@@ -270,53 +288,3 @@ def _folder(directory: str) -> str:
         raise PackageError(f"{quoted(directory)!r} is no directory; correct git.directory in the Kptfile")
     folder = normpath(f"/{directory}").lstrip("/")
     return "" if folder == "." else folder
-
-
-def _fetch(store: Path, objects: GitObjects, repository: str, commit: str) -> None:
-    missing = f"{repository}: the commit {commit} cannot be fetched"
-    try:
-        _git([*_FETCH, "--depth=1", repository, commit], store, about=missing)
-        return
-    except UnavailableError:
-        raise
-    except PackageError:
-        # Not every server gives a commit by its id: then with all branches and tags, and their history.
-        everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
-        _git([*_FETCH, repository, *everything], store, about=missing)
-    if _has(objects, [commit]) != [True]:
-        raise PackageError(f"{repository} has no commit {commit}")
-
-
-def _has(objects: GitObjects, commits: Sequence[str]) -> list[bool]:
-    return [commit is not None for commit in _read_objects(objects, [f"{commit}^{{commit}}" for commit in commits])]
-
-
-def _read_objects(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | None]:
-    try:
-        return objects.read(expressions)
-    except GitError as error:
-        raise PackageError(str(error)) from None
-
-
-def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
-    """The files and symbolic links of a tree; submodules are other repositories."""
-    try:
-        return [entry for entry in objects.files(root) if entry.mode in MODES]
-    except GitError as error:
-        raise PackageError(str(error)) from None
-
-
-def _git(
-    arguments: Sequence[str],
-    store: Path | None = None,
-    data: bytes | None = None,
-    *,
-    about: str = "",
-    environment: dict[str, str] | None = None,
-) -> bytes:
-    try:
-        return program.output(arguments, store, data, environment)
-    except GitTimeoutError as error:
-        raise UnavailableError(str(error)) from None
-    except GitError as error:
-        raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None

@@ -188,7 +188,7 @@ class MemoryRemote(Remote):
     def fetch(self, *commits: str, depth: int = 0) -> None:
         """Everything is here."""
 
-    def push(self, commit: str, branch: str) -> None:
+    def push(self, commit: str, branch: str, seen: str | None = None) -> None:
         if self._hosted.branches.get(branch) != self.branches.get(branch):
             raise GitError(f"{branch} cannot be pushed: somebody pushed to it since; observe and plan again")
         self._strikes.change()
