@@ -322,7 +322,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
         for key in set(drawing.groups[name]) & graph.components.keys():
             groups.setdefault(key, []).append(printable(name))
     numbers = {key: f"c{number}" for number, key in enumerate(sorted(graph.components))}
-    ranks = _ranks(graph)
+    ranks = {key: rank for rank, level in enumerate(graph.levels) for key in level}
     for number, cluster in enumerate(clusters(graph)):
         applications.append({"id": f"a{number}", "title": printable(cluster.title)})
         for key in (*cluster.linked, *cluster.independent):
@@ -355,23 +355,6 @@ def _data(drawing: Drawing) -> dict[str, Any]:
             for circle in graph.circles
         ],
     }
-
-
-def _ranks(graph: Graph) -> dict[ComponentKey, int]:
-    """Length of the longest chain of dependencies of each Component; those that depend on a circle are left out."""
-    ranks: dict[ComponentKey, int] = {}
-    missing = {key: len(graph.dependencies(key)) for key in graph.components}
-    level, rank = [key for key, count in missing.items() if not count], 0
-    while level:
-        below: list[ComponentKey] = []
-        for key in level:
-            ranks[key] = rank
-            for dependant in graph.dependants(key):
-                missing[dependant] -= 1
-                if not missing[dependant]:
-                    below.append(dependant)
-        level, rank = below, rank + 1
-    return ranks
 
 
 def _read(path: str) -> str:

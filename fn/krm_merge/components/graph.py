@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
@@ -302,16 +303,21 @@ class Graph:
         return sorted(circles(self._above))
 
     @cached_property
-    def order(self) -> list[ComponentKey]:
-        """All Components, each after its dependencies."""
+    def levels(self) -> list[list[ComponentKey]]:
+        """The Components by the length of their longest chain of dependencies; what depends on a circle is left out."""
         sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
-        sorter.prepare()
-        order: list[ComponentKey] = []
-        while sorter.is_active():
-            ready = sorted(sorter.get_ready())
-            order += ready
+        with suppress(CycleError):
+            sorter.prepare()
+        levels: list[list[ComponentKey]] = []
+        while sorter.is_active() and (ready := sorted(sorter.get_ready())):
+            levels.append(ready)
             sorter.done(*ready)
-        return order
+        return levels
+
+    @cached_property
+    def order(self) -> list[ComponentKey]:
+        """All Components, each after its dependencies. The graph must have no circle."""
+        return [key for level in self.levels for key in level]
 
 
 def build_graph(
