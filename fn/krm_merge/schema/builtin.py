@@ -19,18 +19,17 @@ from krm_merge.schema.model import (
     ORDERED,
     SET,
     Alternatives,
+    DelegatingSchema,
     Discriminator,
     KeyedList,
     ListKind,
     Schema,
-    is_bookkeeping_path,
-    key_fields,
 )
 from krm_merge.startup import frozen
 from krm_merge.text import MappingNode, Node, SequenceNode, key_text, resolved
 
 
-class ObjectListSchema:
+class ObjectListSchema(DelegatingSchema):
     """A list of objects. `schema_of` gives the schema of an item; `at` is the place of the item that paths lead into.
 
     What is said of a path inside an item is said by `inside`.
@@ -50,50 +49,15 @@ class ObjectListSchema:
         """The same list below `path`, the place of an item."""
         return ObjectListSchema(self.schema_of, path, self.schema_of(item))
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """The items are objects."""
-        schema, rest = self._found(path)
-        return OBJECTS if self._inside is None and path == ("items",) else schema.list_kind(rest)
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """The alternatives of the item."""
-        schema, rest = self._found(path)
-        return schema.alternatives(rest)
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """That of the item."""
-        schema, rest = self._found(path)
-        return schema.discriminator(rest)
-
-    def is_map(self, path: FieldPath) -> bool:
-        """As the item's schema says."""
-        schema, rest = self._found(path)
-        return schema.is_map(rest)
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """As for every object."""
-        schema, rest = self._found(path)
-        return schema.stays_local(rest)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """The merge keys of the item; patches know no identity of objects."""
-        schema, rest = self._found(path)
-        return schema.merge_keys(rest)
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """That of the item."""
-        schema, rest = self._found(path)
-        return schema.patch_strategy(rest)
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """That of the item."""
-        schema, rest = self._found(path)
-        return schema.patch_merge_key(rest)
-
-    def _found(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+        """The schema of the item that a path leads into, and of all objects beside that."""
         if self._inside is not None and path[: len(self._at)] == self._at:
             return self._inside, path[len(self._at) :]
         return any_object_schema(), path
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """The items are objects."""
+        return OBJECTS if self._inside is None and path == ("items",) else super().list_kind(path)
 
 
 _CONTAINERS = ("containers", "initContainers")
@@ -128,7 +92,7 @@ def _are_containers(node: Node | None) -> bool:
 
 
 @frozen
-class _WithPods:
+class _WithPods(Schema):
     schema: Schema
     places: frozenset[tuple[str, ...]]
     """Where the specs of pods are: the names of the fields that lead there."""
@@ -157,11 +121,6 @@ class _WithPods:
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says."""
         return self.schema.stays_local(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """As the schema says, else as in a pod."""
-        schema, rest = self._found(path)
-        return self.schema.merge_keys(path) or schema.merge_keys(rest)
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """As the schema says: patches know nothing of shapes."""
@@ -259,7 +218,7 @@ def _kinds() -> dict[str, str]:
     return {kind: versions for kind, _, versions in (line.partition(" ") for line in lines)}
 
 
-class BuiltinSchema:
+class BuiltinSchema(Schema):
     """A type of Kubernetes. Paths may leave out the steps into list elements."""
 
     __slots__ = ("_root", "is_open")
@@ -285,14 +244,6 @@ class BuiltinSchema:
     def is_map(self, path: FieldPath) -> bool:
         """Labels, data, limits and the like."""
         return self._field(path).any_key
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """R6."""
-        return is_bookkeeping_path(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """All key fields of the list at this path, () if its elements have no keys."""
-        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """The words of `x-kubernetes-patch-strategy`: `merge`, `replace`, `retainKeys`."""

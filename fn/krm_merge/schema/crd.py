@@ -16,11 +16,9 @@ from krm_merge.schema.model import (
     ORDERED,
     SET,
     Alternatives,
-    Discriminator,
     KeyedList,
     ListKind,
-    is_bookkeeping_path,
-    key_fields,
+    Schema,
     split_keys,
 )
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, resolved
@@ -55,7 +53,7 @@ def crd_schemas(roots: Iterable[MappingNode]) -> dict[GroupVersionKind, CrdSchem
     return schemas
 
 
-class CrdSchema:
+class CrdSchema(Schema):
     """One version of a custom resource. Paths may leave out the steps into list elements."""
 
     __slots__ = ("_root",)
@@ -93,24 +91,12 @@ class CrdSchema:
                 fields = [names[0] for names in required]
         return (tuple(fields),) if len(set(fields)) == len(fields) > 1 else ()
 
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """Custom resources declare none."""
-        return None
-
     def is_map(self, path: FieldPath) -> bool:
         """Where the definition has `additionalProperties`."""
         schema, rest = self._find(path)
         if isinstance(schema, BuiltinSchema):
             return schema.is_map(rest)
         return isinstance(_at(schema, "additionalProperties"), MappingNode)
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """R6."""
-        return is_bookkeeping_path(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """All key fields of the list at this path, () if its elements have no keys."""
-        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """`merge` for keyed lists and sets: Kubernetes drops marks of strategic merge patches from definitions."""
@@ -121,8 +107,7 @@ class CrdSchema:
         schema, _ = self._find(path)
         if not isinstance(schema, BuiltinSchema) and (text := _text(_at(schema, _MERGE_KEY))):
             return text
-        keys = self.merge_keys(path)
-        return keys[0] if len(keys) == 1 else None
+        return super().patch_merge_key(path)
 
     def atomic_map(self, path: FieldPath) -> bool:
         """Whether server-side apply replaces the mapping at this path as a whole (`x-kubernetes-map-type`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm import FieldPath
 from krm_merge.startup import frozen
@@ -53,11 +53,6 @@ def element_key(
     return tuple(defaults.get(name) if (value := value_of(name)) is None else value for name in fields)
 
 
-def patch_strategy_of(kind: ListKind) -> tuple[str, ...]:
-    """How patches treat a list of which only the kind is known: keyed lists and sets merge."""
-    return ("merge",) if kind == SET or key_fields(kind) else ()
-
-
 class Discriminator(NamedTuple):
     """A field whose value says which of its siblings are allowed (V7).
 
@@ -68,42 +63,6 @@ class Discriminator(NamedTuple):
     field: str
     members: Mapping[str, tuple[str, ...]]
     default: str | None = None
-
-
-class Schema(Protocol):
-    """A type's lists and fields. Paths hold field names, and one step for each list element."""
-
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """How the elements of the list at this path are identified."""
-        ...
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """Groups of fields of the mapping at this path of which only one is allowed (V7)."""
-        ...
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """The field of the mapping at this path that says which of its siblings are allowed (V7)."""
-        ...
-
-    def is_map(self, path: FieldPath) -> bool:
-        """Whether the mapping at this path has keys of its own choice, such as labels, and no fixed fields (V3)."""
-        ...
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """Whether the field at this path is never compared or merged: local's is kept (K1, R6)."""
-        ...
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """All key fields of the list at this path, () if its elements have no keys."""
-        ...
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """How patches treat the field at this path: `merge`, `replace`, `retainKeys`."""
-        ...
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key field by which kubectl merges the list at this path."""
-        ...
 
 
 # R6: how kpt and kustomize keep their books; not part of the resource.
@@ -129,8 +88,92 @@ def is_bookkeeping_path(path: FieldPath) -> bool:
     return len(path) == 3 and path[:2] == ("metadata", "annotations") and is_bookkeeping(str(path[2]))
 
 
+class Schema:
+    """A type's lists and fields. Paths hold field names, and one step for each list element."""
+
+    __slots__ = ()
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """How the elements of the list at this path are identified."""
+        raise NotImplementedError
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """Groups of fields of the mapping at this path of which only one is allowed (V7)."""
+        raise NotImplementedError
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """The field of the mapping at this path that says which of its siblings are allowed, by default none (V7)."""
+        return None
+
+    def is_map(self, path: FieldPath) -> bool:
+        """Whether the mapping at this path has keys of its own choice, such as labels, and no fixed fields (V3)."""
+        raise NotImplementedError
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """Whether the field at this path is never compared or merged: local's is kept (K1, R6)."""
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """All key fields of the list at this path, () if its elements have no keys."""
+        return key_fields(self.list_kind(path))
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """How patches treat the field at this path: `merge`, `replace`, `retainKeys`; keyed lists and sets merge."""
+        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key field by which kubectl merges the list at this path."""
+        keys = self.merge_keys(path)
+        return keys[0] if len(keys) == 1 else None
+
+
+class DelegatingSchema(Schema):
+    """A schema that is another one at each path, but for what a subclass says."""
+
+    __slots__ = ()
+
+    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+        """The schema for a path, and the path in it."""
+        raise NotImplementedError
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.list_kind(rest)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.alternatives(rest)
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.discriminator(rest)
+
+    def is_map(self, path: FieldPath) -> bool:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.is_map(rest)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.stays_local(rest)
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.patch_strategy(rest)
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """As the schema there says."""
+        schema, rest = self.at(path)
+        return schema.patch_merge_key(rest)
+
+
 @frozen
-class WithListKeys:
+class WithListKeys(DelegatingSchema):
     """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements.
 
     `local` are fields that are local's alone.
@@ -140,30 +183,17 @@ class WithListKeys:
     lists: tuple[tuple[FieldPath, KeyedList], ...]
     local: tuple[FieldPath, ...] = ()
 
+    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
+        """The schema."""
+        return self.schema, path
+
     def list_kind(self, path: FieldPath) -> ListKind:
         """The user's keys where there are any, else what the schema says."""
         return self._own(path) or self.schema.list_kind(path)
 
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """As the schema says."""
-        return self.schema.alternatives(path)
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """As the schema says."""
-        return self.schema.discriminator(path)
-
-    def is_map(self, path: FieldPath) -> bool:
-        """As the schema says."""
-        return self.schema.is_map(path)
-
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says, and the fields that are local's alone."""
         return path in self.local or self.schema.stays_local(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """The user's keys where there are any."""
-        keys = self._own(path)
-        return keys.keys if keys is not None else self.schema.merge_keys(path)
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """Lists with the user's keys merge."""

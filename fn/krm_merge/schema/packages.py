@@ -12,9 +12,8 @@ from krm_merge.schema.model import (
     Alternatives,
     KeyedList,
     ListKind,
+    Schema,
     is_bookkeeping_path,
-    key_fields,
-    patch_strategy_of,
 )
 from krm_merge.startup import frozen
 
@@ -32,7 +31,7 @@ _LOCAL_OF_ROOT = frozenset((("upstream",), ("upstreamLock",)))
 
 
 @frozen
-class KptfileSchema:
+class KptfileSchema(Schema):
     """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3).
 
     `fork` is False where both sides are branches of one package: then nothing stays local.
@@ -51,9 +50,6 @@ class KptfileSchema:
         """The ways to run a function, and the ways to configure it (V7)."""
         return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
 
-    def discriminator(self, path: FieldPath) -> None:
-        """None: a Kptfile has no such field."""
-
     def is_map(self, path: FieldPath) -> bool:
         """`info` and `pipeline`, too: each of their fields is of use alone."""
         return path in (("info",), ("pipeline",))
@@ -63,18 +59,6 @@ class KptfileSchema:
         if self.fork and (path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT)):
             return True
         return is_bookkeeping_path(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """The keys of the lists that have fixed ones."""
-        return key_fields(self.list_kind(path))
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """Keyed lists and sets merge."""
-        return patch_strategy_of(self.list_kind(path))
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key."""
-        return next(iter(self.merge_keys(path)), None)
 
 
 GROUP = "kustomize.config.k8s.io"
@@ -90,7 +74,7 @@ _KUSTOMIZATION_LISTS: dict[str, ListKind] = {
 }
 
 
-class KustomizationSchema:
+class KustomizationSchema(Schema):
     """A Kustomization; lists that are not named above are sequences."""
 
     __slots__ = ()
@@ -105,25 +89,6 @@ class KustomizationSchema:
         """The alternatives that all objects have."""
         return any_object_schema().alternatives(path)
 
-    def discriminator(self, path: FieldPath) -> None:
-        """None: a Kustomization has no such field."""
-
     def is_map(self, path: FieldPath) -> bool:
         """The maps that all objects have."""
         return any_object_schema().is_map(path)
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """R6."""
-        return is_bookkeeping_path(path)
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """The keys of the lists that have fixed ones."""
-        return key_fields(self.list_kind(path))
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """Keyed lists and sets merge."""
-        return patch_strategy_of(self.list_kind(path))
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key."""
-        return next(iter(self.merge_keys(path)), None)
