@@ -143,7 +143,8 @@ class Budget:
 class Forge(Protocol):
     """Pull requests of repositories, which are named by their URLs. Everything raises ForgeError.
 
-    A request whose answer was lost is not carried out twice.
+    A request whose answer was lost is not carried out twice. By default a forge has no tokens, limits or checks, and
+    nobody whose attention could be asked for.
     """
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
@@ -152,27 +153,39 @@ class Forge(Protocol):
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """The open pull requests, by number."""
-        ...
+        return [pull for pull in self.pull_requests(repository) if pull.state == "open"]
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
         """The pull requests from one branch of the repository, in any state, by number.
 
         Forgejo before version 16 has no filter for it: of those that ended, only the last hundred are looked at.
         """
-        ...
+        return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
 
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         """The same of many repositories, in as few requests as the forge allows; an error for each that is not shown.
 
-        Raises ForgeError where the host fails, or does not know the token.
+        Raises ForgeError where the token is unknown, a limit is reached, or two in a row have no answer.
         """
-        ...
+        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
+        is_lost = False
+        for repository in repositories:
+            try:
+                pulls_by_repository[repository] = self.pull_requests_from(repository, branch)
+                is_lost = False
+            except ForgeError as error:
+                is_unknown = isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED
+                was_lost, is_lost = is_lost, isinstance(error, UnavailableForgeError)
+                if is_unknown or (is_lost and (was_lost or getattr(error, "until", None) is not None)):
+                    raise
+                pulls_by_repository[repository] = error
+        return pulls_by_repository
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
-        ...
+        return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
@@ -180,7 +193,7 @@ class Forge(Protocol):
 
     def git_token(self, repository: str) -> str:
         """The token with which git authenticates to the host of a repository, '' for none."""
-        ...
+        return ""
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes; of a renamed file both."""
@@ -213,37 +226,15 @@ class Forge(Protocol):
 
     def request_attention(self, repository: str, number: int, attention: Attention) -> None:
         """Adds labels to a pull request, asks for reviews and assigns it; what it has already stays."""
-        ...
+        return
 
     def checks(self, repository: str, number: int) -> CheckState:
         """The state of the checks of a pull request's newest commit."""
-        ...
+        return ""
 
     def budget(self) -> Budget:
         """The remaining requests that the forge allows, by its last answer."""
-        ...
-
-
-def one_by_one(
-    forge: Forge, repositories: Sequence[str], branch: str
-) -> dict[str, list[ForgePullRequest] | ForgeError]:
-    """The pull requests from a branch in each repository, or why it is not shown.
-
-    Raises ForgeError where the token is unknown, a limit is reached, or two in a row have no answer.
-    """
-    pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
-    is_lost = False
-    for repository in repositories:
-        try:
-            pulls_by_repository[repository] = forge.pull_requests_from(repository, branch)
-            is_lost = False
-        except ForgeError as error:
-            is_unknown = isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED
-            was_lost, is_lost = is_lost, isinstance(error, UnavailableForgeError)
-            if is_unknown or (is_lost and (was_lost or getattr(error, "until", None) is not None)):
-                raise
-            pulls_by_repository[repository] = error
-    return pulls_by_repository
+        return Budget()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,10 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from krm_merge.forges.interface import (
-    Attention,
-    Budget,
-    CheckState,
+    Forge,
     ForgeError,
     ForgePullRequest,
     PullRequestState,
-    one_by_one,
     same_repository,
 )
 from krm_merge.git.program import GitError
@@ -299,7 +296,7 @@ class LocalMerge:
         return self.store.commit(tree, parents, f"{message}\n", author or now, now)
 
 
-class LocalForge:
+class LocalForge(Forge):
     """A forge of bare repositories on the disk, named by a path or a file:// URL.
 
     The pull requests of `app.git` are in `app.pulls.json` beside it. Everything raises ForgeError.
@@ -318,24 +315,6 @@ class LocalForge:
         branches = place.branches()
         return [place.current(record, branches).pull for record in place.read()]
 
-    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """The open pull requests, by number."""
-        return [pull for pull in self.pull_requests(repository) if pull.state == "open"]
-
-    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """The pull requests from one branch, in any state, by number."""
-        return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
-
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories."""
-        return one_by_one(self, repositories, branch)
-
-    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The pull request of a number, None if it does not exist."""
-        return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
-
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The bare repositories in a directory; they have no topics."""
         if topic:
@@ -345,27 +324,12 @@ class LocalForge:
             raise ForgeError(f"{owner}: there is no such directory")
         return [str(repository) for repository in sorted(place.glob("*.git")) if (repository / "HEAD").is_file()]
 
-    def git_token(self, repository: str) -> str:
-        """Always '': these repositories are files."""
-        return ""
-
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes, or changed when it was closed; of a renamed file both."""
         place = BareRepository.at(repository)
         branches = place.branches()
         record = place.current(place.find(place.read(), number), branches)
         return list(place.changes_of(record, branches) if record.changed is None else record.changed)
-
-    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
-        """Changes nothing: a file has nobody whose attention could be asked for."""
-
-    def checks(self, repository: str, number: int) -> CheckState:
-        """None: nothing checks what is recorded in a file."""
-        return ""
-
-    def budget(self) -> Budget:
-        """No limits: these repositories are files."""
-        return Budget()
 
     def comments(self, repository: str, number: int) -> list[PostedComment]:
         """The comments on a pull request, the oldest first."""

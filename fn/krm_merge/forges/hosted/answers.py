@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -19,12 +19,12 @@ from krm_merge.forges.interface import (
     Attention,
     Budget,
     CheckState,
+    Forge,
     ForgeError,
     ForgePullRequest,
     Pace,
     Patience,
     RefusedRequestError,
-    one_by_one,
     path_on,
 )
 from krm_merge.git.program import Token
@@ -134,7 +134,7 @@ Thread: TypeAlias = tuple[Callable[[str], object], Callable[[], str | None]]
 """The comments on a pull request: adds one, and reads the newest one, None for none."""
 
 
-class HostedForge(ABC, Generic[At]):
+class HostedForge(Forge, Generic[At]):
     """A forge over HTTP. Everything raises ForgeError.
 
     A subclass knows the API; `At` is how its requests name a repository. `alien` are the errors of its library where
@@ -210,12 +210,6 @@ class HostedForge(ABC, Generic[At]):
         with self._asking(repository, f"listing the pull requests of {branch}") as at:
             # GitHub ignores an invalid filter, and versions of Forgejo before 16 have none.
             return [pull for pull in self._query_branch(at, branch) if pull.source_branch == branch]
-
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories; an error for each that is not shown."""
-        return one_by_one(self, repositories, branch)
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

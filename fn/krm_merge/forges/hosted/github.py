@@ -31,7 +31,6 @@ from krm_merge.forges.interface import (
     PullRequestState,
     RefusedRequestError,
     UnavailableForgeError,
-    one_by_one,
     path_on,
 )
 
@@ -159,7 +158,7 @@ class GitHub(HostedForge[_Place]):
             except (ForgeError, GithubException):
                 # An answer without any, or of another shape: each is asked for what is wrong.
                 pass
-            pulls_by_repository |= one_by_one(self, hidden, branch)
+            pulls_by_repository |= super().pull_requests_in(hidden, branch)
         return pulls_by_repository
 
     def _partial_answer(self, query: str, branch: str) -> Mapping[str, Any]:
