@@ -20,7 +20,7 @@ from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
 from krm_merge.git.program import credentials_for
-from krm_merge.git.store import Person, signing_settings
+from krm_merge.git.store import Person, Store, signing_settings
 from krm_merge.packages import GitCache, PackageError
 
 forge_kinds = click.option(
@@ -88,7 +88,10 @@ class Places:
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
-        return Repository.open(url, self.cache.directory_of(folder), credentials, self.author, self.signing), forge
+        store = Store.open(self.cache.directory_of(folder))
+        repository = Repository(url, store, credentials, author=self.author, signing=self.signing)
+        repository.refresh()
+        return repository, forge
 
 
 def with_places(command: Callable[..., None]) -> Callable[..., None]:

@@ -61,7 +61,7 @@ def apply_plan(
     added. What they alone trigger is not opened, so plans of open pull requests come first.
     `ok_to_test` asks Pipelines as Code for a build: of some authors it builds pushes only on request.
     """
-    base = plan.base or repository.remote.default_branch
+    base = plan.base or repository.default_branch
     run = _Run(replace(plan, base=base), repository, pull_requests, ended, ok_to_test)
     try:
         run.apply()
@@ -119,7 +119,7 @@ class _Run:
             raise _PlanStoppedError("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
         branch = pull.source_branch if pull is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
-        self._git.remote.fetch(base, here)
+        self._git.fetch(base, here)
         commit = self._with_digests(self._start(branch, base, here, is_new=pull is None))
         if self._changes_nothing(commit, base):
             commit = self._for_target(commit, base, branch)
@@ -203,7 +203,7 @@ class _Run:
             if branch in used:
                 continue
             if here:
-                self._git.remote.fetch(base, here)
+                self._git.fetch(base, here)
                 if not self._git.is_ours(self._git.merge_base(base, here), here):
                     continue
             elif not is_possible(branch, self._git.branches):

@@ -6,17 +6,16 @@ Equal parents and contents give equal commits, so that a second run changes noth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from krm_merge.components.konflux.model import PullRequest, touches
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.plan_file import Copy
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError
-from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
+from krm_merge.git.program import GitError
+from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp
 
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
@@ -25,44 +24,21 @@ KRM_MERGE = Person("krm-merge", "krm-merge@users.noreply.github.com")
 
 
 @dataclass(slots=True)
-class Repository:
+class Repository(Remote):
     """A remote repository, and a bare one in which commits for it are made. Everything raises GitError."""
 
-    remote: Remote
     author: Person = KRM_MERGE
     signing: tuple[str, ...] = ()
     """Settings of git with which our commits are signed, none for no signature."""
     _signed: dict[str, str] = field(default_factory=dict)
     """Signed commits by the ids that they would have without signature."""
 
-    @classmethod
-    def open(
-        cls,
-        url: str,
-        directory: Path,
-        credentials: Credentials = NO_CREDENTIALS,
-        author: Person = KRM_MERGE,
-        signing: tuple[str, ...] = (),
-    ) -> Repository:
-        """Opens the repository and reads its current branches."""
-        return cls(Remote.open(url, Store.open(directory), credentials), author, signing)
-
-    @property
-    def store(self) -> Store:
-        """The object store that holds its commits."""
-        return self.remote.store
-
-    @property
-    def branches(self) -> Mapping[str, str]:
-        """The commits of all branches."""
-        return self.remote.branches
-
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits."""
         base = self.store.merge_base(first, second)
         if not base:
             remedy = "they have no history in common; branch off the target"
-            raise GitError(f"{self.remote.url}: {first[:12]} and {second[:12]}: {remedy}")
+            raise GitError(f"{self.url}: {first[:12]} and {second[:12]}: {remedy}")
         return base
 
     def is_ours(self, since: str, commit: str) -> bool:
@@ -95,10 +71,6 @@ class Repository:
         if self.signing:
             self._signed |= self.store.signed_commits(since, commit)
 
-    def push(self, commit: str, branch: str) -> None:
-        """Pushes a commit to a branch if the branch is still at the observed commit."""
-        self.remote.push(commit, branch)
-
 
 _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)
 
@@ -129,7 +101,7 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
         # C4: this head is copied already, even if later commits changed the same files.
         return commit
     target = git.branches.get(copy.target_branch, "")
-    git.remote.fetch(copy.head, target, before)
+    git.fetch(copy.head, target, before)
     fork = git.merge_base(target, copy.head) if target else copy.head
     paths = dict.fromkeys(copy.paths)
     if before:
@@ -150,7 +122,7 @@ def without_copy(
 
     Changes that the target of the branch, the commit `base`, has too are kept. Raises CopyConflictError.
     """
-    git.remote.fetch(head, target)
+    git.fetch(head, target)
     # Empty diff against the merge base: nothing to copy.
     fork = git.merge_base(target, head)
     differing = set(git.store.changed_paths(base, commit))
@@ -296,7 +268,7 @@ def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Ite
             _has_user_commits(pull, repository),
             branches if pull.state == "open" else None,
             pull.merged_at,
-            repository.remote.default_branch,
+            repository.default_branch,
         )
 
 
@@ -306,5 +278,5 @@ def _has_user_commits(pull: ForgePullRequest, repository: Repository) -> bool:
     is_ours = pull.source_branch in repository.branches and parse_description(pull.body) is not None
     if pull.state != "open" or not is_ours or not target or not pull.head:
         return False
-    repository.remote.fetch(pull.head, target)
+    repository.fetch(pull.head, target)
     return not repository.is_ours(repository.merge_base(target, pull.head), pull.head)

@@ -9,7 +9,7 @@ from hashlib import sha1
 from krm_merge.components.repository import Repository
 from krm_merge.forges.interface import Attention, Budget, CheckState, ForgeError, ForgePullRequest
 from krm_merge.git.program import GitError
-from krm_merge.git.store import FILE, MergeConflictError, Person, Remote, Stamp, Store, TreeEntry
+from krm_merge.git.store import FILE, MergeConflictError, Person, Stamp, Store, TreeEntry
 
 Tree = dict[str, str]
 """The ids of contents by path."""
@@ -177,7 +177,7 @@ class Hosted:
         return replace(pull, head=head) if pull.state == "open" else pull
 
 
-class MemoryRemote(Remote):
+class MemoryRemote(Repository):
     """A repository as it was observed."""
 
     def __init__(self, hosted: Hosted, strikes: Strikes) -> None:
@@ -205,7 +205,7 @@ class MemoryForge:
 
     def open(self, url: str) -> Repository:
         """The repository as it is now."""
-        return Repository(MemoryRemote(self.hosted[url], self._strikes))
+        return MemoryRemote(self.hosted[url], self._strikes)
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         hosted = self.hosted[repository]
