@@ -75,23 +75,31 @@ form = click.option(
 )
 
 
-def reports_in(forms: Collection[str]) -> Callable[[_Command], _Command]:
-    """The option for reports, which may have these suffixes."""
-    suffixes = ", ".join(forms)
+def suffixes_in(
+    forms: Collection[str], what: str
+) -> Callable[[click.Context, click.Parameter, tuple[Path, ...]], tuple[Path, ...]]:
+    """Refuses files with other suffixes than these, which say `what`."""
 
     def check(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
         for file in files:
             if file.suffix not in forms:
-                raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {suffixes}")
+                raise click.BadParameter(f"{file}: the suffix says {what}; known are {', '.join(forms)}")
         return files
 
+    return check
+
+
+def reports_in(
+    forms: Collection[str], content: str = "what was decided", what: str = "the form of a report"
+) -> Callable[[_Command], _Command]:
+    """The option for reports, which may have these suffixes."""
     return click.option(
         "--report",
         "reports",
         type=click.Path(path_type=Path, dir_okay=False),
         multiple=True,
-        callback=check,
-        help=f"Write what was decided to this file, too; its suffix says in which form: {suffixes}. Repeatable.",
+        callback=suffixes_in(forms, what),
+        help=f"Write {content} to this file, too; its suffix says in which form: {', '.join(forms)}. Repeatable.",
     )
 
 

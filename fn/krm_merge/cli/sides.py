@@ -39,16 +39,14 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
 
     Each place is a directory or a file, one of them stdin. Raises PackageError.
     """
-    missing = [place for place in places if place != STDIN and not place.exists()]
-    if missing:
-        raise PackageError(f"{missing[0]}: there is no such file or directory")
-    directories = [place for place in places if _is_directory(place)]
+    refuse_missing_inputs(places)
+    directories = [place for place in places if is_directory(place)]
     names = tuple(map(str, places))
     if len(places) == _ALL and len(directories) == _ALL:
         original, upstream, local = map(Directory, places)
         return MergeSides(original, upstream, local, names)
     if len(places) == _ALL and not directories:
-        files = [_read(place) for place in places]
+        files = [read_input(place) for place in places]
         path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
         return MergeSides({path: files[0]}, {path: files[1]}, {path: files[2]}, names)
     *before, upstream_given, local_given = map(_read_side, places)
@@ -76,28 +74,41 @@ def record_upstream(sides: MergeSides, source: ManifestSource, *, is_requested: 
     return {}
 
 
-def _is_directory(place: Path) -> bool:
-    return place != STDIN and place.is_dir()
-
-
 def _read_side(place: Path) -> Given:
-    if _is_directory(place):
+    if is_directory(place):
         return Given(str(place), Directory(place), may_be_empty=True)
-    file = _read(place)
+    file = read_input(place)
     if place == STDIN and not file.data.strip():
         raise PackageError("stdin is empty; look whether the command before it failed")
     # A device that is empty, such as /dev/null, is meant to be.
-    return Given("stdin" if place == STDIN else str(place), file, may_be_empty=place != STDIN and not place.is_file())
+    return Given(name_of_input(place), file, may_be_empty=place != STDIN and not place.is_file())
 
 
-def _read(place: Path) -> File:
+def read_input(place: Path) -> File:
+    """A file, or stdin. Raises PackageError."""
     return File(sys.stdin.buffer.read()) if place == STDIN else read_file(place)
+
+
+def name_of_input(place: Path) -> str:
+    """How messages name it."""
+    return "stdin" if place == STDIN else str(place)
+
+
+def refuse_missing_inputs(places: Sequence[Path]) -> None:
+    """Raises PackageError where one of these files and directories is not there."""
+    if missing := [place for place in places if place != STDIN and not place.exists()]:
+        raise PackageError(f"{missing[0]}: there is no such file or directory")
+
+
+def is_directory(place: Path) -> bool:
+    """Whether it is a directory, not a file or stdin."""
+    return place != STDIN and place.is_dir()
 
 
 @contextmanager
 def destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Writer | None]:
     """The writer of the result, None where the result is only shown."""
-    if local == STDIN or not local.is_dir():
+    if not is_directory(local):
         place = local if in_place else target
         yield None if place is None else lambda tree, changes: _write_file(place, tree, changes, in_place=in_place)
         return

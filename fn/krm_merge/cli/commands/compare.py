@@ -11,6 +11,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
 from krm_merge.cli.output import COLORS, errors_as_json, write_reports
+from krm_merge.cli.sides import STDIN, is_directory, read_input, refuse_missing_inputs
 from krm_merge.cli.terminal import StagedRepositories, fit, stages, width_of
 from krm_merge.merge import OnConflict, Policy
 from krm_merge.packages import (
@@ -20,7 +21,6 @@ from krm_merge.packages import (
     File,
     GitRepositories,
     Journal,
-    PackageError,
     PackageVersion,
     RefusedError,
     RememberedRepositories,
@@ -28,7 +28,6 @@ from krm_merge.packages import (
     differences,
     fetched_by_kpt,
     path_of,
-    read_file,
     updated_by_kpt,
     write_file,
 )
@@ -55,7 +54,6 @@ from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
 from krm_merge.vendored.merging import laid_out_alike
 
-_STDIN = Path("-")
 _OF_GIT = (7, 9)
 """Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
@@ -106,28 +104,22 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
-    if first == second == _STDIN:
+    if first == second == STDIN:
         raise click.UsageError("only one of the two can be -")
-    missing = [place for place in (first, second) if place != _STDIN and not place.exists()]
-    if missing:
-        raise PackageError(f"{missing[0]}: there is no such file or directory")
-    directories = [place for place in (first, second) if place != _STDIN and place.is_dir()]
+    refuse_missing_inputs((first, second))
+    directories = [place for place in (first, second) if is_directory(place)]
     if len(directories) == 2:
         return Directory(first), Directory(second)
     if directories:
         (directory,) = directories
         place = second if directory is first else first
-        file, laid_out = laid_out_alike(_file(place), str(place), Directory(directory), str(directory))
+        file, laid_out = laid_out_alike(read_input(place), str(place), Directory(directory), str(directory))
         return (laid_out, file) if directory is first else (file, laid_out)
-    files = [_file(first), _file(second)]
+    files = [read_input(first), read_input(second)]
     named = name or next((place.name for place in (second, first) if place.is_file()), second.name)
     path = path_of(Path(named).name, files[1] if files[1].data else files[0])
     before, after = ({path: file} if file.data else {} for file in files)
     return before, after
-
-
-def _file(place: Path) -> File:
-    return File(sys.stdin.buffer.read()) if place == _STDIN else read_file(place)
 
 
 @click.command("compare", cls=options.AtVersion)

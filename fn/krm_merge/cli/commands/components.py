@@ -181,44 +181,32 @@ def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> No
     _run(directory, config, "validate", write=False, with_diff=False, quiet=quiet, form=form)
 
 
-@components_command.command("plan")
-@_directory
-@_config
-@options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only report what would be planned.")
-@options.quiet
-@options.form
-def plan_command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
-    """Plan pull requests from the Components, builds and pull requests in DIR; the plans are written to DIR/plans."""
-    _run(directory, config, "plan", write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
+def _add_mode(mode: str, dry_run: str, description: str) -> None:
+    """Adds the command that runs a mode of the function over a directory."""
+
+    @_directory
+    @_config
+    @options.show_diff
+    @click.option("--dry-run", is_flag=True, help=f"Only report what would {dry_run}.")
+    @options.quiet
+    @options.form
+    def command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
+        _run(directory, config, mode, write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
+
+    components_command.command(mode, help=description)(command)
 
 
-@components_command.command("configure")
-@_directory
-@_config
-@options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only report what would change.")
-@options.quiet
-@options.form
-def configure_command(
-    directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str
-) -> None:
-    """Write into the Konflux resources in DIR what makes today's Konflux obey the graph."""
-    _run(directory, config, "configure", write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
-
-
-@components_command.command("simulate")
-@_directory
-@_config
-@options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only report what would happen.")
-@options.quiet
-@options.form
-def simulate_command(
-    directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str
-) -> None:
-    """Plan, and play what follows as the specification says: snapshots, tests, candidates, releases."""
-    _run(directory, config, "simulate", write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
+_add_mode(
+    "plan",
+    "be planned",
+    "Plan pull requests from the Components, builds and pull requests in DIR; the plans are written to DIR/plans.",
+)
+_add_mode("configure", "change", "Write into the Konflux resources in DIR what makes today's Konflux obey the graph.")
+_add_mode(
+    "simulate",
+    "happen",
+    "Plan, and play what follows as the specification says: snapshots, tests, candidates, releases.",
+)
 
 
 @components_command.command("graph")

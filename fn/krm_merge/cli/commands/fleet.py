@@ -44,23 +44,9 @@ from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import OF_FLEET, Saved
 
 
-def _check_suffixes(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
-    for file in files:
-        if file.suffix not in FORMS:
-            raise click.BadParameter(f"{file}: the suffix says the form; known are {', '.join(FORMS)}")
-    return files
-
-
 @click.command("status")
 @DIRECTORY
-@click.option(
-    "--report",
-    "reports",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    callback=_check_suffixes,
-    help=f"Write it to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
-)
+@options.reports_in(FORMS, "it", "the form")
 @options.form
 def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     """Say how far the campaign in DIR is: waves, what became of its targets, and what failed."""
@@ -87,7 +73,11 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
 @click.command("report")
 @DIRECTORY
 @click.argument(
-    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, dir_okay=False), callback=_check_suffixes
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=options.suffixes_in(FORMS, "the form"),
 )
 def report(directory: Path, files: tuple[Path, ...]) -> None:
     """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets."""

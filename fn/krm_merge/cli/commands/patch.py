@@ -21,6 +21,7 @@ from krm_merge.cli.documents import (
 )
 from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import opened_journal, show_diff, show_outcome, show_results
+from krm_merge.cli.sides import STDIN, name_of_input, read_input
 from krm_merge.functions.edit_items import Definitions, report_renames
 from krm_merge.functions.patch_resources import (
     THE_NAME,
@@ -36,7 +37,7 @@ from krm_merge.functions.patch_resources import (
 )
 from krm_merge.krm import Resource, Results, Target, Targets, identity_of
 from krm_merge.merge import CRD, Member, Schemas
-from krm_merge.packages import Changes, Directory, File, PackageError, RefusedError, read_file, write_file
+from krm_merge.packages import Changes, Directory, File, PackageError, RefusedError, write_file
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -52,7 +53,6 @@ from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, ta
 from krm_merge.safe_text import quoted
 from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read_all, to_value, yaml_of
 
-_STDIO = Path("-")
 _RUN = "the patches of a package run with: krm-merge patch run DIR --config FILE, where FILE is a PatchResources"
 
 _list_order = click.option(
@@ -106,7 +106,7 @@ class ApplyOptions:
 @_list_order
 @_merge_keys
 @_allow_missing
-@output("The file to write, by default stdout.", default=_STDIO)
+@output("The file to write, by default stdout.", default=STDIN)
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
 @quiet
@@ -122,23 +122,23 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     """
     if (directory := next((place for place in (file, patch) if place.is_dir()), None)) is not None:
         raise PackageError(f"{directory} is a directory; {_RUN}")
-    if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
+    if file == patch == STDIN or (in_place and (file == STDIN or target != STDIN)):
         raise click.UsageError("only one file can be -, and --in-place cannot be combined with -o or -")
-    before = _read(file)
+    before = read_input(file)
     modes = Modes(options.list_order, options.merge_keys)
     wrong = Results()
     jobs = _jobs(patch, options, wrong)
     if wrong.errors:
         show_results(wrong, quiet=options.quiet)
         sys.exit(1)
-    name = _name_of(file)
+    name = name_of_input(file)
     documents = Documents(name, before)
     for job in jobs:
         if job.patch.body.get("kind") == "PatchResources" and not any(
             job.target.selects(item.value) for item in documents.resources
         ):
             raise RefusedError(f"{job.label} is a PatchResources; {_RUN}")
-    Targets([job.target for job in jobs]).check(len(documents.resources), f"{_name_of(patch)}: ")
+    Targets([job.target for job in jobs]).check(len(documents.resources), f"{name_of_input(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
     data, tallies = _patched(config, {name: documents}, results)
     after = File(data[name], before.mode)
@@ -147,9 +147,9 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if results.errors:
         sys.exit(1)
     if options.with_diff:
-        shown = file.name if file != _STDIO else name
+        shown = file.name if file != STDIN else name
         show_diff({shown: before}, {shown: after} if after.data != before.data else {})
-    if in_place or target != _STDIO:
+    if in_place or target != STDIN:
         write_file(file if in_place else target, after, before if in_place else None)
     elif not options.with_diff:
         sys.stdout.buffer.write(after.data)
@@ -236,15 +236,15 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
     Raises PackageError for what cannot be read; what else is wrong is reported.
     """
     try:
-        patches = read_patches(_read(place).data.decode(), options.type_)
+        patches = read_patches(read_input(place).data.decode(), options.type_)
     except (PatchError, UnicodeDecodeError) as error:
-        raise PackageError(f"{_name_of(place)}: {error}") from None
+        raise PackageError(f"{name_of_input(place)}: {error}") from None
     if not patches:
-        raise PackageError(f"{_name_of(place)}: the patch is empty")
+        raise PackageError(f"{name_of_input(place)}: the patch is empty")
     allowed = {"apiVersion", "kind"} if options.allow_kind_change else set()
     allowed |= {"metadata.name", "metadata.namespace"} if options.allow_name_change else set()
     jobs = []
-    for label, patch in with_labels(patches, _name_of(place)):
+    for label, patch in with_labels(patches, name_of_input(place)):
         target = target_of(patch)
         if target is None and (named := [name for name in named_by(patch) if name not in allowed]):
             # It would give every resource that name.
@@ -300,7 +300,7 @@ def create_command(
         return
     if live is not None and type_ == "json":
         raise click.UsageError("--live makes patches of the types strategic and merge only")
-    if places.count(_STDIO) > 1:
+    if places.count(STDIN) > 1:
         raise click.UsageError("only one file can be -")
     objects: dict[Path, Object] = {}
     definitions: list[MappingNode] = []
@@ -335,7 +335,7 @@ def create_command(
                 merge_keys=merge_keys,
             )
     except PatchError as error:
-        raise RefusedError(f"{_name_of(live or new)}: {error}") from None
+        raise RefusedError(f"{name_of_input(live or new)}: {error}") from None
     click.echo(yaml_of(with_names(patch, objects[live or old])), nl=False)
 
 
@@ -352,26 +352,20 @@ def _create_document(old: Path, new: Path, live: Path | None, type_: PatchType |
     click.echo(yaml_of(patch_document(patches)), nl=False)
 
 
-def _read(place: Path) -> File:
-    return File(sys.stdin.buffer.read()) if place == _STDIO else read_file(place)
-
-
-def _name_of(place: Path) -> str:
-    return "stdin" if place == _STDIO else str(place)
-
-
 def _object(place: Path) -> tuple[Object, list[MappingNode]]:
     """The object in a file, and the CustomResourceDefinitions beside it. Raises PackageError."""
     try:
-        roots = list(read_all(_read(place).data.decode()))
+        roots = list(read_all(read_input(place).data.decode()))
     except (TextError, UnicodeDecodeError) as error:
-        raise PackageError(f"{_name_of(place)}: {error}") from None
+        raise PackageError(f"{name_of_input(place)}: {error}") from None
     definitions = [root for root in roots if isinstance(root, MappingNode) and to_value(root.get("kind")) == CRD]
     definition_ids = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
     objects = [root for root in roots if id(root) not in definition_ids]
     value = to_value(objects[0]) if len(objects) == 1 else None
     if not isinstance(value, dict):
-        raise PackageError(f"{_name_of(place)}: one object is expected, and no others than CustomResourceDefinitions")
+        raise PackageError(
+            f"{name_of_input(place)}: one object is expected, and no others than CustomResourceDefinitions"
+        )
     return value, definitions
 
 
@@ -381,7 +375,7 @@ def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> N
         before, after = _text_at(now, field), _text_at(modified, field)
         if before != after:
             raise PackageError(
-                f"{_name_of(live)}: {field} is {quoted(before or 'missing')}, in {_name_of(new)} it is "
+                f"{name_of_input(live)}: {field} is {quoted(before or 'missing')}, in {name_of_input(new)} it is "
                 f"{quoted(after or 'missing')}; with --live, both must be one object"
             )
 
