@@ -22,10 +22,11 @@ LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookwor
 ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'
 
 SHOWN_BY_THE_PAGE = re.compile(
-    r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)|status of 404 .*/api/context\?"
+    r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)"
+    r"|status of 404 .*/api/(change|context)\?"
 )
 """What the browser logs of answers that a page shows itself, or that it does without: an undo ends a card while the
-page asks for its context.
+page asks for its context or commit.
 """
 
 # A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of

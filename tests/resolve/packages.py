@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from e2e.hosts import git
 from krm_merge.merge.decisions.policy import Choice, Nature, Rule
+from krm_merge.packages import Directory
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.policy import RulesFile, find_policy
 from krm_merge.resolve.session import Session, Task
-from krm_merge.usecases import MergeChoices, MergeSides
+from krm_merge.usecases import MergeChoices, MergeSides, line_history
+from packages.repositories import Repository
 from report.conflicts import CASES
 
 Files = Mapping[str, bytes]
@@ -99,3 +103,53 @@ CHOSEN_OF_FIVE: dict[str, Choice] = {
     "data.level": "local",
 }
 """By path, something else for every kind and its neighbours."""
+
+
+FORK = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25
+        env:
+        - name: DB_PASSWORD
+          value: first
+        args: [a]
+"""
+HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J \u202e"
+"""A subject that a page or a terminal must not obey."""
+
+
+def fork(folder: Path) -> Task:
+    """An update of a package in git that several people changed, of which one value is not committed yet."""
+    repository = Repository.at(folder)
+    local = FORK
+    edits = [
+        ("Upstream", "2025-01-02", "take v1", "", ""),
+        ("Ann", "2026-02-03", "scale for the launch", "replicas: 1", "replicas: 9"),
+        ("Ben \x1b[2J", "2026-03-04", HOSTILE, "nginx:1.25", "nginx:1.24"),
+        ("Cleo", "2026-04-05", "the password is hunter2", "first", "hunter2"),
+    ]
+    for author, day, subject, before, after in edits:
+        local = local.replace(before, after) if before else local
+        place = folder / "web" / "web.yaml"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"# ours\n{local}---\n{local.replace('name: web', 'name: other', 1)}")
+        git(repository.path, "add", "--all")
+        git(repository.path, "commit", "--quiet", f"--author={author} <a@b>", f"--date={day}T12:00:00Z", f"-m{subject}")
+    place.write_text(place.read_text().replace("args: [a]", "args: [b]"))
+    upstream = FORK.replace("replicas: 1", "replicas: 2").replace("1.25", "1.26").replace("first", "other")
+    versions = [text + "---\n" + text.replace("name: web", "name: other", 1) for text in (FORK, upstream)]
+    original, theirs = (
+        {"web.yaml": File(text.replace("[a]", args).encode())}
+        for text, args in zip(versions, ("[a]", "[c]"), strict=True)
+    )
+    sides = MergeSides(original, theirs, Directory(folder / "web"))
+    choices = MergeChoices(None, False, RulesFile(()), package=find_policy(sides.local))
+    return Task("web", sides, choices, history=line_history(folder / "web", versions=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event, Lock
+from time import time
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
@@ -21,6 +22,7 @@ from krm_merge.resolve.interface import (
     SideLabels,
     bundle_words,
     bundles_of,
+    change_words,
     choice_words,
     choice_words_for_all,
     place_name,
@@ -141,6 +143,7 @@ class Api:
         self._made = self._make()
         self.documents: Mapping[str, Callable[[], bytes]] = {"/api/report": self.report, "/api/view": self.view}
         self.questions: Mapping[str, tuple[str, Callable[[str], Reply]]] = {
+            "/api/change": ("id", self.change),
             "/api/context": ("id", self.context),
             "/api/find": ("q", self.find),
             "/api/rule": ("id", self.rule),
@@ -208,6 +211,15 @@ class Api:
                 context = contexts[side]
                 value[side] = {"lines": list(context.lines), "start": context.start, "stop": context.stop}
         return Reply(200, value)
+
+    def change(self, identifier: str) -> Reply:
+        """`GET /api/change?id=`: who made local's value at a place, when and why, '' where git does not say."""
+        # Without the lock: no choice changes what git has, and git may take long.
+        try:
+            commit = self._host.session.local_commit(identifier)
+        except RefusedChoiceError as error:
+            return Reply(404, {"error": str(error)})
+        return Reply(200, {"words": "" if commit is None else change_words(commit, self._labels, time())})
 
     def find(self, query: str) -> Reply:
         """`GET /api/find?q=`: the ids of the conflicts that a query finds, and what all of them can be settled with."""

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 
 from krm_merge.errors import KrmMergeError
@@ -13,9 +14,11 @@ from krm_merge.krm import ANY, KPTFILE, Results, format_path, parse_path
 from krm_merge.merge import Choice, Nature
 from krm_merge.packages import Changes
 from krm_merge.policy import RecordedChoice
-from krm_merge.report import VERSIONS, Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report import VERSIONS, Context, DecisionRecord, MergeReport, SideName, shorten
+from krm_merge.safe_text import line
 from krm_merge.startup import replace
 from krm_merge.text import TextError, Value, read, to_value
+from krm_merge.usecases import LineCommit
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,30 @@ def choice_words_for_all(records: Sequence[DecisionRecord], labels: SideLabels) 
             name = of_records.pop() if len(of_records) == 1 else f"{'Keep' if choice == 'local' else 'Take'} {side}"
             names[choice] = f"{name.removesuffix(' it')}{' ' if name.endswith(' it') else ' for '}all {{n}}"
     return names
+
+
+_LONGEST_NAME: Final = 40
+_LONGEST_SUBJECT: Final = 100
+_DAY: Final = 24 * 60 * 60
+_AGES: Final = ((365 * _DAY, "year"), (30 * _DAY, "month"), (7 * _DAY, "week"), (_DAY, "day"), (3600, "hour"))
+
+
+def change_words(commit: LineCommit, labels: SideLabels, now: float | None = None) -> str:
+    """Who made local's value, when and why, on a line; how long before `now`, or else on which day.
+
+    The text is that of a stranger: what would control a terminal is escaped.
+    """
+    when = datetime.fromtimestamp(commit.time, UTC).date().isoformat() if now is None else _age(now - commit.time)
+    whose = "Your" if labels.local_who == "you" else f"{labels.local_who[:1].upper()}{labels.local_who[1:]}'s"
+    author, subject = shorten(commit.author or "somebody", _LONGEST_NAME), shorten(commit.subject, _LONGEST_SUBJECT)
+    return line(f"{whose} change: {when}, {author}, '{subject}'")
+
+
+def _age(seconds: float) -> str:
+    for length, unit in _AGES:
+        if (count := int(seconds // length)) > 0:
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "less than an hour ago"
 
 
 # ---- what people look for --------------------------------------------------------------------------------------------
@@ -450,6 +477,13 @@ class ConflictSession(ABC, Generic[Step]):
     def open(self) -> Sequence[DecisionRecord]:
         """The conflicts that are left."""
         return [record for record in self.records if record.status == "open"]
+
+    def local_commit(self, identifier: str) -> LineCommit | None:
+        """The commit that made local's value at the place of a record; None where git does not say.
+
+        Raises RefusedChoiceError.
+        """
+        return None
 
     def find(self, query: str) -> list[DecisionRecord]:
         """The conflicts that a query finds, in the order in which they are shown."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from krm_merge.krm import NO_RESOURCE, Identity, Resource, Results
+from krm_merge.krm import NO_RESOURCE, Identity, Resource, Results, parse_path
 from krm_merge.merge import (
     NO_RESOLUTIONS,
     Choice,
@@ -48,7 +48,7 @@ from krm_merge.resolve.interface import (
 from krm_merge.schema import Redaction
 from krm_merge.startup import replace
 from krm_merge.text import Value, document_text
-from krm_merge.usecases import Mergeable, MergeChoices
+from krm_merge.usecases import LineCommit, LineHistory, Mergeable, MergeChoices, local_commit
 
 if TYPE_CHECKING:
     from krm_merge.packages import File
@@ -151,7 +151,7 @@ class Task:
     """The input of a session: what is merged, and the settings that it begins with.
 
     `earlier` are choices that were made elsewhere on the same conflicts; they come last. `writes_policy` says that what
-    is chosen is written into the package.
+    is chosen is written into the package. `history` has the commits of local's lines.
     """
 
     name: str
@@ -159,6 +159,7 @@ class Task:
     choices: MergeChoices
     earlier: Resolutions = NO_RESOLUTIONS
     writes_policy: bool = True
+    history: LineHistory | None = None
 
 
 class Session(ConflictSession[ChoiceStep]):
@@ -235,6 +236,19 @@ class Session(ConflictSession[ChoiceStep]):
         """The hidden values at the place of a record, which are in no record. Raises RefusedChoiceError."""
         number, record = self._place_of(identifier)
         return self._parts[number].values(record) if record.is_redacted else {}
+
+    def local_commit(self, identifier: str) -> LineCommit | None:
+        """The commit that made local's value at the place of a record; None where git does not say.
+
+        Raises RefusedChoiceError.
+        """
+        number, record = self._place_of(identifier)
+        task = self.task
+        if task.history is None:
+            return None
+        path = parse_path(record.path) if record.path else ()
+        package = task.choices.package
+        return local_commit(self._parts[number].decided, path, task.sides.local, package, task.history)
 
     def packages(self, identifier: str) -> Sequence[str]:
         """None: a session is about one package."""

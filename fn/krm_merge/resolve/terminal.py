@@ -16,6 +16,7 @@ from krm_merge.resolve.interface import (
     SideLabels,
     bundle_words,
     bundles_of,
+    change_words,
     choice_words,
     choice_words_for_all,
     what_happened,
@@ -234,6 +235,8 @@ class Terminal:
             more = [f"... {len(value_lines) - _MOST_LINES} more lines"] if len(value_lines) > _MOST_LINES else []
             for number, line in enumerate([*value_lines[:_MOST_LINES], *more]):
                 yield f"  {'' if number else label:{width}}  {line}".rstrip()
+        if (commit := self._host.session.local_commit(record.id)) is not None:
+            yield f"  {change_words(commit, self._labels)}"
 
     def _row(self, record: DecisionRecord) -> str:
         """A conflict of several, on a line."""

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from krm_merge.usecases.merging import merge_packages as merge_packages
     from krm_merge.usecases.merging import merge_sides as merge_sides
     from krm_merge.usecases.provenance import FieldOrigin as FieldOrigin
+    from krm_merge.usecases.provenance import LineCommit as LineCommit
+    from krm_merge.usecases.provenance import LineHistory as LineHistory
     from krm_merge.usecases.provenance import ValueSource as ValueSource
     from krm_merge.usecases.provenance import field_origins as field_origins
     from krm_merge.usecases.provenance import line_history as line_history
+    from krm_merge.usecases.provenance import local_commit as local_commit
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -34,6 +37,6 @@ __getattr__, __dir__ = lazy_interface(
         "declaring": "DeclaredEdits declare undeclare",
         "merging": "MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
         "merge_for_git merge_packages merge_sides",
-        "provenance": "FieldOrigin ValueSource field_origins line_history",
+        "provenance": "FieldOrigin LineCommit LineHistory ValueSource field_origins line_history local_commit",
     },
 )

@@ -12,18 +12,41 @@ from functools import cache, cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from posixpath import join
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Step, format_path
-from krm_merge.merge import Folders, Member, Policy, Schemas, definitions_in, match_resources, same, with_attribution
+from krm_merge.merge import (
+    Folders,
+    Member,
+    PackageDecisions,
+    Policy,
+    Schemas,
+    children_at,
+    definitions_in,
+    match_resources,
+    same,
+    with_attribution,
+)
 from krm_merge.packages import KptfileText, PackageError, PackageVersion, Tree
 from krm_merge.policy import PackagePolicy, find_policy
 from krm_merge.safe_text import REDACTED
 from krm_merge.schema import Schema, Secrecy, is_bookkeeping
-from krm_merge.text import MappingNode, Node, SequenceNode, Value, from_value, key_text, resolved, to_value
+from krm_merge.startup import replace
+from krm_merge.text import (
+    MappingNode,
+    Node,
+    SequenceNode,
+    Value,
+    from_value,
+    key_text,
+    resolved,
+    split_documents,
+    to_value,
+)
 
 ValueSource: TypeAlias = Literal["upstream", "local", "function", "choice"]
 
@@ -102,6 +125,45 @@ def field_origins(
         yield from fields.below(member.root, versions, ())
 
 
+def local_commit(
+    decided: PackageDecisions, path: FieldPath, local: Tree, policy: PackagePolicy, history: LineHistory
+) -> LineCommit | None:
+    """The newest commit that made what local has at a path, and its original has not, of one resource or file.
+
+    None where local removed it, and where a part of it is not committed.
+    """
+    for outcome in decided.outcomes:
+        if (member := outcome.local) is None or (node := _node_at(member.root, path)) is None:
+            continue
+        place = join(decided.folder, member.place)
+        documents = split_documents(local[place].data, place) if place in local else []
+        lines = _Lines(partial(history, place), sum(document.count(b"\n") for document in documents[: member.index]))
+        fields = _Fields(member, Schemas(lambda: ()).of(member), policy, lines, dates_upstream=False)
+        before = None if outcome.original is None else _node_at(outcome.original.root, path)
+        return _newest([o.commit for o in fields.below(node, [("", before)], path) if o.source != "upstream"])
+    for file in decided.files:
+        if file.local is not None:
+            before_lines = set((file.original or b"").splitlines())
+            commits = history(join(decided.folder, file.path))
+            pairs = zip(file.local.splitlines(), commits, strict=False)
+            return _newest([commit for text, commit in pairs if text not in before_lines])
+    return None
+
+
+def _newest(commits: Sequence[LineCommit | None]) -> LineCommit | None:
+    known = [commit for commit in commits if commit is not None]
+    return max(known, key=lambda commit: commit.time) if known and len(known) == len(commits) else None
+
+
+def _node_at(node: Node, path: FieldPath) -> Node | None:
+    for step in path:
+        inner = children_at(resolved(node), step)
+        if not inner:
+            return None
+        node = inner[0]
+    return resolved(node)
+
+
 _Version: TypeAlias = tuple[str, "Node | None"]
 """What one function made of a node, by its name; upstream's comes first and has none."""
 
@@ -124,9 +186,7 @@ class _Lines:
         text = node.source.text
         first = text.count("\n", 0, node.start)
         last = first + text.rstrip("\n").count("\n", node.start, max(node.start, node.end - 1))
-        commits = self._commits[first : last + 1]
-        known = [commit for commit in commits if commit is not None]
-        return max(known, key=lambda commit: commit.time, default=None) if len(known) == len(commits) else None
+        return _newest(self._commits[first : last + 1])
 
 
 class _Fields:
@@ -161,8 +221,10 @@ class _Fields:
         else:
             source, by = self._source(node, versions, path)
             commit = self._lines.commit(node) if self._dates_upstream or source != "upstream" else None
-            # M6
-            value = REDACTED if self._secrecy.hides(path, (node,)) else to_value(node)
+            value = to_value(node)
+            if self._secrecy.hides(path, (node,)):
+                # M6: who set a password may have written it into the subject, too.
+                value, commit = REDACTED, None if commit is None else replace(commit, subject=REDACTED)
             yield FieldOrigin(self._member.place, self._resource, path, value, source, by, commit)
 
     def _source(self, node: Node, versions: Sequence[_Version], path: FieldPath) -> tuple[ValueSource, str]:
@@ -199,8 +261,12 @@ def _key(item: Node, keys: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(texts) if keys and len(texts) == len(keys) else None
 
 
-def line_history(package: Path) -> LineHistory:
-    """The history of a package's files from git; of files outside of a repository no line is committed."""
+def line_history(package: Path, *, versions: bool = True) -> LineHistory:
+    """The history of a package's files from git; of files outside of a repository no line is committed.
+
+    Every file is asked about once, from whatever thread. Without `versions`, commits have no version of upstream: that
+    takes a question about each commit. Raises PackageError.
+    """
     try:
         working_tree = WorkingTree.around(package)
     except GitError as error:
@@ -209,7 +275,8 @@ def line_history(package: Path) -> LineHistory:
 
     @cache
     def version(commit: str) -> str:
-        assert working_tree is not None
+        if working_tree is None or not versions:
+            return ""
         try:
             kptfile = working_tree.output(["show", f"{commit}:{join(folder, KPTFILE).removeprefix('./')}"])
             lock = KptfileText(kptfile, KPTFILE).lock
@@ -227,9 +294,15 @@ def line_history(package: Path) -> LineHistory:
         except GitError:
             # It is not committed.
             return []
-        return _read_blame(answer.decode("utf-8", "surrogateescape"), version)
+        return _read_blame(answer.decode("utf-8", "replace"), version)
 
-    return commits
+    lock = Lock()
+
+    def of_file(path: str) -> Sequence[LineCommit | None]:
+        with lock:
+            return commits(path)
+
+    return of_file
 
 
 def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit | None]:

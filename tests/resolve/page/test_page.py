@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from checkout import ROOT
 from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from report.conflicts import SECRETS
 from resolve.browsing import MILLISECONDS, card, count, faults, opened, window
-from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
+from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, fork, task_of
 from resolve.serving import Client, served
 
 pytestmark = pytest.mark.browser
@@ -335,6 +336,35 @@ def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
         page.keyboard.press("?")
         faults(page, f"keys-{width}-{scheme}")
         page.keyboard.press("Escape")
+        assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    context.close()
+
+
+@pytest.mark.parametrize("width", [360, 1024])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+    """D3: from git, as text and nothing else; not what is hidden, and nothing of what nobody committed."""
+    context = window(browser, width=width, bypass_csp=True)
+    with served(fork(tmp_path / "fork")) as client:
+        page = opened(context, client)
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        for number in range(8):
+            card(page, number).scroll_into_view_if_needed()
+            expect(card(page, number).locator(".side")).to_have_count(3)
+        changes = page.locator(".change")
+        expect(changes).to_have_count(6)
+        assert all(text.startswith("Your change: ") for text in changes.all_text_contents())
+        expect(card(page, 0).locator(".change")).to_have_text(re.compile(r" ago, Ann, 'scale for the launch'$"))
+        expect(card(page, 1).locator(".change")).to_contain_text("<img src=x onerror=alert(1)>")
+        expect(page.locator("main img")).to_have_count(0)
+        expect(card(page, 2).locator(".change")).to_have_text(re.compile(r"Cleo, '\(redacted\)'$"))
+        assert "hunter2" not in page.content()
+        # It stays, once, when the card is drawn anew.
+        page.keyboard.press("u")
+        expect(card(page, 0).locator(".result")).to_be_visible()
+        expect(card(page, 0).locator(".change")).to_have_count(1)
+        card(page, 0).scroll_into_view_if_needed()
+        faults(page, f"change-{width}-{scheme}")
         assert page.locator("html").evaluate("html => html.scrollWidth") <= width
     context.close()
 

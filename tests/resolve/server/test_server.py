@@ -221,7 +221,7 @@ def test_a_fault_of_ours_is_reported_where_it_can_be_read(
 
 # ---- what nobody else gets -----------------------------------------------------------------------------------------
 
-API = ["/api/report", "/api/view", "/api/context?id=x"]
+API = ["/api/report", "/api/view", "/api/context?id=x", "/api/change?id=x"]
 POSTS = ["/api/choose", "/api/undo", "/api/redo", "/api/save", "/api/close"]
 
 

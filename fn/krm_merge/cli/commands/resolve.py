@@ -21,7 +21,7 @@ from krm_merge.cli.sides import destination, read_sides, record_upstream
 from krm_merge.cli.terminal import StagedRepositories, stages
 from krm_merge.krm import format_path
 from krm_merge.merge import Resolution
-from krm_merge.packages import Directory, GitRepositories, RefusedError, RememberedRepositories, Tree
+from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, RememberedRepositories, Tree
 from krm_merge.policy import (
     KIND,
     PackagePolicy,
@@ -37,7 +37,15 @@ from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.safe_text import quantity
 from krm_merge.text import Value, to_value
-from krm_merge.usecases import Mergeable, MergeChoices, MergeSides, PackageUpdate, merge_sides
+from krm_merge.usecases import (
+    LineHistory,
+    Mergeable,
+    MergeChoices,
+    MergeSides,
+    PackageUpdate,
+    line_history,
+    merge_sides,
+)
 from krm_merge.vendored.vendorfile import ManifestSource
 
 _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
@@ -222,7 +230,8 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
         def begin(steps: Sequence[ChoiceStep]) -> Session:
             local = Directory(place)
             sides = PackageUpdate(local, repositories, str(place), ref or None)
-            return Session(Task(str(place), sides, choices.obeying(find_policy(local)), recall_around(place)), steps)
+            obeying, earlier = choices.obeying(find_policy(local)), recall_around(place)
+            return Session(Task(str(place), sides, obeying, earlier, history=_history_of(place)), steps)
 
         def write(saved: Saved) -> None:
             task = _task_of(host)
@@ -256,9 +265,9 @@ def _merge_of(
         def begin(steps: Sequence[ChoiceStep]) -> Session:
             sides = read_sides(places)
             earlier = recall_around(local if is_package else local.parent)
-            return Session(
-                Task(str(local), sides, choices.obeying(find_policy(sides.local)), earlier, is_package), steps
-            )
+            obeying = choices.obeying(find_policy(sides.local))
+            history = _history_of(local) if is_package else None
+            return Session(Task(str(local), sides, obeying, earlier, is_package, history), steps)
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
@@ -268,6 +277,14 @@ def _merge_of(
 
         host = Host(begin(choice_journal.steps), choice_journal, write, begin)
         yield host
+
+
+def _history_of(package: Path) -> LineHistory | None:
+    """The commits of a package's lines, None where git refuses to say."""
+    try:
+        return line_history(package, versions=False)
+    except PackageError:
+        return None
 
 
 def _show(task: Task, saved: Saved) -> None:

@@ -60,6 +60,8 @@ export class Card {
     this.changes = {};
     /** @type {Record<string, string> | null} */
     this.revealed = null;
+    /** @type {string | undefined} who made local's value */
+    this.change = undefined;
     this.element = /** @type {HTMLElement} */ (EMPTY.cloneNode(true));
     this.element.id = `c-${id}`;
     this.element.setAttribute("aria-labelledby", `t-${id}`);
@@ -119,6 +121,7 @@ export class Card {
     if (this.folded) this.element.append(this.folded);
     this.element.append(this.sides, this.result, this.actions(), this.verdict);
     this.enrich();
+    this.nameChange();
   }
 
   /** The sentence of a broken reference names it: its original is no value. Changes have the original in them. */
@@ -348,6 +351,13 @@ export class Card {
     if (!this.verdict) return;
     this.verdict.hidden = !text;
     this.verdict.textContent = text;
+  }
+
+  /** Gets who made local's value, when and why; git may take a while. */
+  async nameChange() {
+    const sides = this.sides;
+    this.change ??= (await ask(`/api/change?id=${encodeURIComponent(this.id)}`).catch(() => null))?.words;
+    if (this.change && sides === this.sides) sides?.after(make("p", { class: "change" }, this.change));
   }
 
   /** Gets what differs, and the lines around. */
