@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from posixpath import basename, dirname, join
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -113,9 +113,7 @@ class TargetConflict:
         return self.settled_by in ("", "policy")
 
 
-_OF_RECORD: Final = frozenset(field.name for field in fields(TargetConflict)).intersection(
-    field.name for field in fields(DecisionRecord)
-)
+_OF_RECORD: Final = frozenset(TargetConflict.__match_args__).intersection(DecisionRecord.__match_args__)
 
 
 @dataclass(frozen=True, slots=True)
