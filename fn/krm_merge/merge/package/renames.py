@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from krm_merge.merge.decisions.decision import Member
@@ -57,12 +57,12 @@ def moved_files(
 
 
 def follow_renames(
-    triples: list[Triple], places: Sequence[Mapping[str, str]]
+    triples: list[Triple], places: Callable[[], Sequence[Mapping[str, str]]]
 ) -> tuple[list[Triple], dict[int, Member]]:
     """Joins what is one resource under two names: one that a side no longer has, and one that only this side has.
 
     Both are in the same file (or the one that took its place), are of one kind or have one name, and are alike;
-    each is the other's only candidate. `places` has the original's paths of moved files for each side. Returns the
+    each is the other's only candidate. `places` gives the original's paths of moved files for each side. Returns the
     resources, and by id() of the original what it may have become where that is less sure.
     """
     rows: list[_Row | None] = [list(triple) for triple in triples]
@@ -70,7 +70,7 @@ def follow_renames(
     for side in (1, 2):
         lost = [at for at, row in enumerate(rows) if row and row[0] is not None and row[side] is None]
         new_rows = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
-        scores = list(_scores(rows, lost, new_rows, side, places[side])) if lost and new_rows else []
+        scores = list(_scores(rows, lost, new_rows, side, places()[side])) if lost and new_rows else []
         sure = _best_pairs((old, new, score) for old, new, score, is_near in scores if is_near)
         joined = {at for pair in sure for at in pair}
         for old, new, score, _ in scores:

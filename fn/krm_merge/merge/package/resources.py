@@ -7,6 +7,7 @@ are kpt's own: `kpt-pkg-fn` up to v1.0.0-beta.58, `krm-pkg-fn` since v1.0.0-beta
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from posixpath import dirname
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -250,13 +251,16 @@ def match_resources(
     are the files of each side, by default those of the members.
     """
     paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
-    moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
-    moved_locally = moved_files(original, local, paths.original, paths.local, paths.upstream)
-    # After a merge, a file of local's own may look like one that upstream deleted: local's is kept (law D).
-    moved_locally = {
-        new: old for new, old in moved_locally.items() if old in paths.upstream or old in moved_upstream.values()
-    }
-    places: Sequence[Mapping[str, str]] = ({}, moved_upstream, moved_locally)
+
+    @cache
+    def places() -> Sequence[Mapping[str, str]]:
+        # Where names tell all resources apart, nobody has to look which files were moved.
+        moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
+        moved_locally = moved_files(original, local, paths.original, paths.local, paths.upstream)
+        # After a merge, a file of local's own may look like one that upstream deleted: local's is kept (law D).
+        moved = set(moved_upstream.values())
+        return {}, moved_upstream, {n: o for n, o in moved_locally.items() if o in paths.upstream or o in moved}
+
     members = (*original, *upstream, *local)
     unplaced = {(m.identity.group, m.identity.kind) for m in members if not m.is_placed and _is_nameless(m)}
     sides: list[dict[PlacedIdentity, list[Member]]] = [{}, {}, {}]
@@ -266,7 +270,8 @@ def match_resources(
             return _identity(member, folders)
         # Only its file distinguishes it from others of its kind.
         group, kind = member.identity.group, member.identity.kind
-        return ("" if (group, kind) in unplaced else places[side].get(member.place, member.place), group, kind, "", "")
+        place = "" if (group, kind) in unplaced else places()[side].get(member.place, member.place)
+        return (place, group, kind, "", "")
 
     for at, side_members in enumerate((original, upstream)):
         for member in side_members:
@@ -287,7 +292,7 @@ def match_resources(
     return Matched(*follow_renames(triples, places))
 
 
-def _align(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> list[Triple]:
+def _align(sides: list[list[Member]], places: Callable[[], Sequence[Mapping[str, str]]]) -> list[Triple]:
     """Aligns the members of one identity: where a side has several, those of one file."""
     if max(len(side) for side in sides) == 1:
         row = [side[0] if side else None for side in sides]
@@ -295,7 +300,7 @@ def _align(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> li
     by_file: dict[str, list[list[Member]]] = {}
     for at, side in enumerate(sides):
         for member in side:
-            by_file.setdefault(places[at].get(member.place, member.place), [[], [], []])[at].append(member)
+            by_file.setdefault(places()[at].get(member.place, member.place), [[], [], []])[at].append(member)
     return [triple for members in by_file.values() for triple in _aligned_in_file(*members)]
 
 

@@ -104,30 +104,35 @@ def carry_out(
         text, root = merged_text(resource, outcome, fit)
         resource.present(text, root)
         _report_lost_comments(outcome, text, redactions)
-        if not resource.is_changed and outcome.member.identity.kind != KPTFILE:
+        is_kptfile = outcome.member.identity.kind == KPTFILE
+        if not resource.is_changed and not is_kptfile:
             return
-        merged = resource.merged()
+        kptfile = resource.merged() if is_kptfile else None
     except TextError as error:
         results.error(f"{outcome.member.file}: {error}", file=outcome.member.file)
         return
     if fit is None:
         # An item is written with its list.
         report_rewriting(resource, results, outcome.member.file)
-    is_kptfile = outcome.member.identity.kind == KPTFILE
-    (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
+    if kptfile is not None:
+        _check_kptfile(resource, outcome, kptfile, results)
+    elif "containers" in text or "\\" in text:
+        # No other resource has pods. What edits alone make was read again where it differs from local's.
+        _check_references(resource, outcome, root or resource.editor.tree(), results)
 
 
 def merged_text(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None = None
 ) -> tuple[str, MappingNode | None]:
-    """The text of the merged document, and its tree where it was read; see `carry_out`. Raises TextError."""
+    """The text of the merged document, and its tree; None where the edits alone make it. Raises TextError."""
     fitted = fit or partial(_with_separator, separator_of(resource.source))
 
     def settled(document: str) -> tuple[str, MappingNode | None]:
         # What merging again would make of it (law D).
         again = Resource.from_tree(_read(document))
         text, _ = _present(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
-        return (fitted(text) if fit is None else _without_ids(fitted(text))), None
+        text = fitted(text) if fit is None else _without_ids(fitted(text))
+        return text, _read(text)
 
     if outcome.text is not None:
         return settled(outcome.text)
@@ -221,11 +226,11 @@ def _present(
     return text, presentation.root_of(text)
 
 
-def _check_references(resource: Resource, outcome: ResourceOutcome, merged: MappingNode, results: Results) -> None:
-    # Every render merges a Kptfile alone: save it the cost of this import.
-
+def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Node, results: Results) -> None:
+    if not (broken := dangling(merged)):
+        return
     broken_before = {text for root in outcome.roots for text in dangling(root)}
-    for text, at in dangling(merged).items():
+    for text, at in broken.items():
         if text not in broken_before:
             path = format_path(at)
             results.warning(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import TypeAlias
 
 from krm_merge.krm import ID_ANNOTATIONS, FieldPath, identity_of
@@ -260,6 +261,7 @@ class Presentation:
         self._local = source_of(versions.local).text
         self._notes = notes_in(self._local)
         self._read: dict[str, MappingNode] = {}
+        self._meant: set[str] = set()
 
     def merged(self, edit: Callable[[], str]) -> str:
         """The text of the merged document.
@@ -271,7 +273,10 @@ class Presentation:
         # Of lines that are there several times, merging again may take others for those whose comments changed.
         if text is not None and ("#" not in text or self._again(text) == text):
             return text
-        text = self._with_comments(edit())
+        text = edit()
+        # Where it differs from local's it was read again: the whole of it need not be.
+        self._meant.add(text)
+        text = self._with_comments(text)
         for _ in range(MAX_ROUNDS):
             again = self._again(text)
             if again == text:
@@ -281,12 +286,11 @@ class Presentation:
 
     def _again(self, text: str) -> str:
         """The result of merging a text again, where nothing is left to edit."""
-        if text == self._local or (root := self._root(text)) is None:
+        if text == self._local or not self._is_meant_or_as_good(text):
             return text
-        versions = replace(self._versions, local=root, kept_upstream=())
-        again = Presentation(versions, self._wanted)
         # It has the same notes, so that what was read here is what it would read.
-        again._read = self._read
+        again = copy(self)
+        again._versions, again._local = replace(self._versions, kept_upstream=()), text
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
 
@@ -318,6 +322,11 @@ class Presentation:
 
     def _is_meant_or_as_good(self, text: str) -> bool:
         """Whether a text has the value that was decided, or only another order that merging again would not change."""
+        if text not in self._meant and self._is_as_good(text):
+            self._meant.add(text)
+        return text in self._meant and notes_in(text) == self._notes
+
+    def _is_as_good(self, text: str) -> bool:
         root = self._root(text)
         if root is None or root.canonical == self._wanted:
             return root is not None

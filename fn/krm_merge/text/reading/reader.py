@@ -65,6 +65,7 @@ IN_COLLECTIONS = IN_MAPPINGS | frozenset("[-")
 
 # Either begins or ends a document.
 _MARK = pattern(r"(?:\A|[\n\r\x85\u2028\u2029])(---|\.\.\.)(?=\s|\Z)")
+_SEPARATOR = pattern(r"\n---(?=[ \t\r\n])")
 
 
 def read(text: str, depth: int = 0) -> Node | None:
@@ -109,8 +110,10 @@ def check(text: str, limit: int = MAX_DEPTH + LEVELS_AROUND) -> None:
 
     Deeper brackets than the limit are refused.
     """
-    if text.count("[") + text.count("{") > limit:
-        # libyaml takes time with the square of the depth of brackets: stop at the limit.
+    if text.count("[") + text.count("{") > limit and any(
+        part.count("[") + part.count("{") > limit for part in _SEPARATOR.split(text)
+    ):
+        # libyaml takes time with the square of the depth of brackets, which end with the document: stop at the limit.
         check_events(text, limit)
         return
     with _parser(text) as parser:
