@@ -344,6 +344,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.editing.emit._SEPARATOR": (Worst(" "), Worst(","), Worst(" ", " ,")),
     "text.editing.emit._opening": (Worst("a"), Worst(" ", "a")),
     "text.editing.reemit._MERGE": (Worst("<"),),
+    "text.reading.reader._SEPARATOR": (Worst("\n---"),),
     "text.reading.reader._MARK": (Worst("-"), Worst("---"), Worst("---\n"), Worst("...\n"), Worst("\n")),
     "text.reading.scalar_text._NOT_IN_BLOCK": (Worst("-"),),
     "text.reading.scalar_text._NOT_IN_FLOW": LETTERS,
@@ -380,7 +381,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "vendored.layout._UNSAFE": LETTERS,
     "vendored.vendorfile._NOT_OF_A_NAME": LETTERS,
     "schema.secrecy._SECRET": (Worst("kind"), Worst(" ", "kind"), Worst(" ", "kind:"), Worst("kind:")),
-    "schema.secrecy._WORDS": (Worst("secre"), Worst("private ke"), Worst("last-applied-"), Worst("-")),
     "schema.secrecy._ELEMENT": (
         Worst("name:"),
         Worst(" ", "name:"),

@@ -199,8 +199,9 @@ SETTER = "# kpt-set:"
 
 def comments_in(text: str) -> list[str]:
     """Possible comments: the rest of each line that has a number sign."""
-    lines = (line.partition("#") for line in text.split("\n"))
-    return [f"{mark}{comment.rstrip()}" for _, mark, comment in lines if mark]
+    if "#" not in text:
+        return []
+    return [f"#{line.partition('#')[2].rstrip()}" for line in text.split("\n") if "#" in line]
 
 
 class CommentReader:

@@ -28,6 +28,7 @@ _IN_VERSIONS = frozenset("0123456789?@:")
 """A text without any of these has no version."""
 _REPOSITORY_FIELDS = ("registry", "newName", "repository", "name")
 _VERSION_FIELDS = ("tag", "newTag", "digest")
+FIELDS_OF_IMAGES = (*_REPOSITORY_FIELDS, *_VERSION_FIELDS)
 
 
 def is_image(path: FieldPath) -> bool:

@@ -21,7 +21,7 @@ from krm_merge.merge.decisions.decision import (
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
 from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
-from krm_merge.merge.values.likeness import are_images, contested_fields, merge_images
+from krm_merge.merge.values.likeness import FIELDS_OF_IMAGES, are_images, contested_fields, merge_images
 from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
@@ -299,8 +299,12 @@ class TreeMerge:
             if key in verdicts:
                 continue
             sides = _sides(fields, key)
+            if sides.are_same():
+                # Most fields: nothing to decide, however much is inside.
+                verdicts[key] = sides, Verdict(sides.local, side="local")
+                continue
             step = (*path, canonical_text(key))
-            if key in contested and not sides.are_same():
+            if key in contested:
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
             elif self.schema.stays_local(step):
                 verdicts[key] = sides, Verdict(sides.local, side="local")
@@ -506,8 +510,8 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 
 
 def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
-    original, upstream, local = fields
-    return Sides(_value_at(original, key), _value_at(upstream, key), _value_at(local, key))
+    original, upstream, local = [None if (entry := side.get(key)) is None else resolved(entry.value) for side in fields]
+    return Sides(original, upstream, local)
 
 
 def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
@@ -515,8 +519,9 @@ def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
 
 
 def _scalars(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
-    values = {key: resolved(entry.value) for key, entry in side.items()}
-    return {key: value.text for key, value in values.items() if isinstance(value, Scalar)}
+    """The fields of an image that are scalars."""
+    values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
+    return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
 
 
 def _renamed_by_both(

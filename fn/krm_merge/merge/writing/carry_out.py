@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path, report_rewriting
-from krm_merge.merge.decisions.decision import ResourceOutcome, apply
+from krm_merge.merge.decisions.decision import Decision, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.presentation import Presentation, Versions
 from krm_merge.schema import Redaction
@@ -181,6 +181,9 @@ def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | Non
         return None
     if any(decision.resolution for decision in outcome.decisions):
         return None
+    if has_conflicts and all(map(_is_settled, outcome.decisions)):
+        # Merging again would find no conflict that lines could settle.
+        return None
     from krm_merge.merge.writing.presentation import settled_by_lines, with_aliases
 
     now = root if root is not None else _read(text)
@@ -188,6 +191,14 @@ def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | Non
         assert outcome.local is not None
         return with_aliases(original.root, upstream.root, outcome.local.root, now, decide)
     return settled_by_lines(original.root, upstream.root, now, decide, decide(now))
+
+
+def _is_settled(decision: Decision) -> bool:
+    """Whether merging again would find no conflict here: there was none, or upstream's value is now local's."""
+    if decision.severity != "warning":
+        return True
+    is_upstreams = decision.upstream is not None and decision.merged is decision.upstream
+    return decision.rule == "V4" and is_upstreams and not any(isinstance(step, int) for step in decision.path)
 
 
 def _has_anchors(root: MappingNode) -> bool:

@@ -59,9 +59,9 @@ class EditPlan:
 
     def is_touched(self, child: Child) -> bool:
         """Whether a child must be written differently from its source text."""
-        if id(value_of(child)) in self._kept:
+        if self._kept and id(value_of(child)) in self._kept:
             return self.value(child) is not value_of(child) or self.comments(child) is not None
-        return id(value_of(child)) in self._marked or self._editor.is_child_touched(child)
+        return (bool(self._marked) and id(value_of(child)) in self._marked) or self._editor.is_child_touched(child)
 
     def _walk(self, node: Node) -> bool:
         """Walks the nodes that stay in place, in the order of the text. True where something must be written out."""
@@ -343,7 +343,10 @@ class Editor:
 
     def is_child_touched(self, child: Child) -> bool:
         """Whether an edit changes anything of the child, its comments among it."""
-        return id(child) in self._values or id(child) in self._comments or self.is_touched(value_of(child))
+        if id(child) in self._values or id(child) in self._comments:
+            return True
+        value = child.value if type(child) is Entry else child
+        return type(value) is not Scalar and self.is_touched(value)  # type: ignore[arg-type]
 
 
 def _put(children: _Order, child: Child, after: Child | None) -> None:

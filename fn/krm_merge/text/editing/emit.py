@@ -188,9 +188,13 @@ class Emitter:
         """The node as text that follows a key or dash at `column`, or None where it has lines of its own."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
-            text = None if needs_block(node) else line_text(node, column + self._indents.mapping) or "null"
+            text = None if needs_block(node) else self._line_text(node, column) or "null"
             return None if text is None else _with_newline(text, newline)
         return self.flow(node) if self.is_flow(node) else None
+
+    def _line_text(self, node: Scalar, column: int) -> str:
+        is_continued = node.source is not None and "\n" in node.source.text[node.start : node.end]
+        return line_text(node, column + self._indents.mapping if is_continued else column)
 
     def is_flow(self, node: Node) -> bool:
         """Whether a collection is written between brackets. An empty one that gained children is written as a block."""
@@ -301,7 +305,7 @@ class Emitter:
         if isinstance(node, Scalar):
             if needs_block(node):
                 return block_text(node, column, self._indents.mapping, comment)
-            text = line_text(node, column + self._indents.mapping)
+            text = self._line_text(node, column)
             return f" {text}{comment}\n" if text else f"{comment}\n"
         assert not isinstance(node, Alias)
         if self.is_flow(node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
@@ -175,10 +175,10 @@ class _Open:
 
     __slots__ = ("append", "deeper", "height", "is_mapping", "key", "node")
 
-    def __init__(self, node: MappingNode | SequenceNode) -> None:
+    def __init__(self, node: MappingNode | SequenceNode, is_mapping: bool, children: list[Any]) -> None:
         self.node = node
-        self.is_mapping = type(node) is MappingNode
-        self.append: Callable[[Any], None] = node.children.append
+        self.is_mapping = is_mapping
+        self.append = children.append
         self.key: Node | None = None
         self.deeper = 0
         self.height = 1
@@ -191,7 +191,8 @@ class _Open:
     def holds(self, node: Node, size: int, height: int) -> None:
         """Notes a child that is not a scalar. Raises TextError where it is a key and too large to be one."""
         self.deeper += size - 1
-        self.height = max(self.height, height)
+        if height > self.height:
+            self.height = height
         if self.is_mapping and self.key is None:
             _check_size(node)
 
@@ -215,7 +216,14 @@ class _Reading:
 
     def begin(self, event: ParserEvent) -> _Open:
         """Begins a collection."""
-        opened = _Open(_collection(self._source, event))
+        if event.tag is not None:
+            _check_tag(event)
+        is_mapping = type(event) is MappingStartEvent
+        children: list[Any] = []
+        start, end = event.start_mark.index, event.end_mark.index
+        collection = MappingNode if is_mapping else SequenceNode
+        node = collection(self._source, start, end, bool(event.flow_style), children, event.tag, event.anchor)
+        opened = _Open(node, is_mapping, children)
         self._open.append(opened)
         if len(self._open) > self._max_depth:
             raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
@@ -228,14 +236,17 @@ class _Reading:
         closed = self._open.pop()
         node = closed.node
         node.end = event.end_mark.index
-        if type(node) is MappingNode:
-            _check_keys(node)
+        if closed.is_mapping:
+            _check_keys(node)  # type: ignore[arg-type]
         if node.anchor is not None:
             self._closed[id(node)] = closed
         if not self._open:
             return node, None
         around = self._open[-1]
-        around.holds(node, closed.size, closed.height + 1)
+        if self._max_aliased:
+            around.holds(node, closed.size, closed.height + 1)
+        elif around.is_mapping and around.key is None:
+            _check_size(node)
         return node, around
 
     def keep_properties(self, event: ParserEvent, node: Scalar) -> None:
@@ -299,14 +310,6 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
             else:
                 above.append(Entry(above.key, node))
                 above.key = None
-
-
-def _collection(source: Source, event: ParserEvent) -> MappingNode | SequenceNode:
-    if event.tag is not None:
-        _check_tag(event)
-    kind = MappingNode if type(event) is MappingStartEvent else SequenceNode
-    start, end = event.start_mark.index, event.end_mark.index
-    return kind(source, start, end, bool(event.flow_style), [], event.tag, event.anchor)
 
 
 def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[_Open]) -> Node:
