@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
 from krm_merge.text.reading.nodes import (
     Alias,
@@ -329,9 +331,9 @@ class Editor:
             return not node.unread and self.is_touched(node.expansion)
         if isinstance(node, Scalar):
             return False
-        children: list[Child] = list(node.children)
-        if isinstance(node, MappingNode):
-            children += node.inherited_if_read
+        children: Sequence[Child] = node.children
+        if type(node) is MappingNode and (inherited := node.inherited_if_read):
+            children = [*children, *inherited]
         # A loop, not any(): trees may be deep, and a generator would cost a frame more a level.
         for child in children:
             if id(child) in self._values or id(child) in self._comments:

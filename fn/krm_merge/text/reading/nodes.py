@@ -152,7 +152,11 @@ class MappingNode:
     @property
     def inherited_if_read(self) -> list[Entry]:
         """The inherited entries, if the fields were read: unread ones cannot have been edited."""
-        return [entry for entry in (self._fields or {}).values() if entry.inherited]
+        fields = self._fields
+        # They come first, and hardly any mapping has one.
+        if not fields or not next(iter(fields.values())).inherited:
+            return []
+        return [entry for entry in fields.values() if entry.inherited]
 
     @property
     def canonical(self) -> Canonical:
@@ -351,7 +355,14 @@ def same(first: Value, second: Value) -> bool:
         return False
     if isinstance(first, dict):
         assert isinstance(second, dict)
-        return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+        if first.keys() != second.keys():
+            return False
+        # A loop: much of what is compared is one object in both.
+        for key, value in first.items():
+            other = second[key]
+            if value is not other and not same(value, other):
+                return False
+        return True
     if isinstance(first, list):
         assert isinstance(second, list)
         return len(first) == len(second) and all(map(same, first, second))
