@@ -2,7 +2,7 @@
 
 The function starts at every render, and merges one Kptfile in a few milliseconds. `dataclasses` writes and compiles
 source for every class and imports modules for that: with forty classes, this was a third of a run. A regular
-expression is compiled even if it is never used. Modules that every run imports use these instead; all others use
+expression is compiled even if it is never used. Modules that every run or an update imports use these; all others use
 `dataclasses` and `re`. tests/test_startup.py checks what a run imports.
 """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from shlex import join
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -37,11 +36,14 @@ from krm_merge.packages import (
     write_new,
 )
 from krm_merge.posix import temporary_directory
-from krm_merge.report import SIDES, Files, MergeReport, Style, as_json, render_document
-from krm_merge.resolve.api import Host, RenewedError
-from krm_merge.resolve.interface import SideLabels
+from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
 from krm_merge.safe_text import line, quantity, terminal_line
 from krm_merge.startup import replace
+
+if TYPE_CHECKING:
+    from krm_merge.report import Style
+    from krm_merge.resolve.api import Host
+    from krm_merge.resolve.interface import SideLabels
 
 _FORMS = ("json", "jsonl")
 _WANTED = "krm_merge.json_errors"
@@ -360,6 +362,7 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
 
 
 def _ask(host: Host[Any], labels: SideLabels) -> None:
+    from krm_merge.resolve.api import RenewedError
     from krm_merge.resolve.terminal import Screen, Terminal
 
     while not host.is_saved and Terminal(host, Screen(_say, _read_answer, _edit), labels).settle():
@@ -412,6 +415,9 @@ def _show_page(address: str, no_browser: bool) -> Iterator[None]:
         sys.stdout.flush()
         yield
         return
+    # Hardly any command opens a page.
+    import webbrowser
+
     with TemporaryDirectory(prefix="krm-merge-") as folder:
         file = Path(folder, "open.html")
         file.touch(0o600)

@@ -14,7 +14,6 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -24,14 +23,14 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.posix import require_process_groups
 from krm_merge.safe_text import quoted, without_credentials
-from krm_merge.startup import frozen
+from krm_merge.startup import fresh, frozen
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
 _NO_QUESTIONS: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": ""}
 _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=x-access-token\\npassword=%s\\n" "${_TOKEN}"; }}; f'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """Options that make git ask us for credentials, after the helpers that the user has configured.
 
@@ -39,7 +38,7 @@ class Credentials:
     """
 
     options: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = fresh(factory=dict)
 
 
 NO_CREDENTIALS: Final = Credentials()
@@ -53,7 +52,7 @@ def credentials_for(url: str, token: str) -> Credentials:
     return Credentials(("-c", f"credential.https://{address.netloc}.helper={_HELPER}"), {_TOKEN: token})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """A secret, '' for none, and its `source`: the setting to correct, or the one to set."""
 

@@ -19,12 +19,13 @@ from typing import IO
 from krm_merge.git import program
 from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, GitTimeoutError, complaint
 from krm_merge.posix import temporary_directory
+from krm_merge.startup import frozen
 
 _ASKED_AT_ONCE = 32 * 1024
 """How many bytes of names are sent before answers are read: the capacity of a pipe, so that neither side blocks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitObject:
     """An object of a repository: commit, tree, blob or tag."""
 
@@ -41,7 +42,7 @@ SUBMODULE = "160000"
 _MODES = {0o04: TREE, 0o10: FILE, 0o12: LINK, 0o16: SUBMODULE}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TreeEntry:
     """An entry of a tree: its mode, six octal digits as git writes them, and the id of its object.
 
@@ -138,7 +139,7 @@ _NO_RENAMES = ("-c", "merge.renames=false")
 _SIGNATURE = re.compile(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Person:
     """An author or committer."""
 
@@ -154,7 +155,7 @@ class Person:
         return cls(match[1], match[2])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stamp:
     """Author and time of a commit; `date` as git writes it: seconds since 1970 and the offset, `1700000000 +0000`."""
 

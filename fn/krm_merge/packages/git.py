@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
 from typing import NamedTuple
@@ -29,6 +28,7 @@ from krm_merge.packages.git_cache import GitCache
 from krm_merge.packages.kptfile import nearest, newest_version
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import quoted, without_credentials
+from krm_merge.startup import frozen
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 """The package's modes of tree entries, by git's mode; directories and submodules are left out."""
@@ -84,7 +84,7 @@ class CommittedFiles:
             return files_of(self._store, (entry for entry in entries if all(map(belongs, entry.path.split("/")))))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Version:
     """A commit, and the ref by which it was found."""
 

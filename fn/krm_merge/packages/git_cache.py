@@ -6,13 +6,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages.files.tree import PackageError, reason
 from krm_merge.posix import file_locks, is_own
 from krm_merge.safe_text import bare_address
+from krm_merge.startup import frozen
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
@@ -25,7 +25,7 @@ _UNNAMED = "Unnamed repository"
 _REMEDY = f"set {CACHE_VARIABLE} to another directory"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CachedRepository:
     """A copy of a repository: its address, its size in bytes, and when it was used last, in seconds since 1970."""
 

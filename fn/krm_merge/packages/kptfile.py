@@ -6,13 +6,13 @@ As tags of packages often are, versions may be shorter than semantic ones: `v1.2
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
 from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources
 from krm_merge.schema import FUNCTION_LISTS
+from krm_merge.startup import frozen
 from krm_merge.text import (
     BOM,
     NO_COMMENTS,
@@ -32,7 +32,7 @@ from krm_merge.text import (
 STRATEGIES = ("resource-merge", "fast-forward", "force-delete-replace", "copy-merge")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Upstream:
     """`upstream` of a Kptfile: what the package follows."""
 
@@ -42,7 +42,7 @@ class Upstream:
     strategy: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lock:
     """`upstreamLock.git` of a Kptfile: what it was last fetched from."""
 

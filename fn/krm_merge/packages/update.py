@@ -15,7 +15,7 @@ from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, 
 from krm_merge.packages.merge.side import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
 from krm_merge.safe_text import abridge, quoted
-from krm_merge.startup import replace
+from krm_merge.startup import frozen, replace
 from krm_merge.text import Value
 
 _SHOWN = 10
@@ -149,7 +149,7 @@ class RememberedRepositories:
         return self._trees[key]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Updated:
     """One package that was updated: its folder (the root's is ''), and from which version to which."""
 
@@ -215,7 +215,7 @@ def update_package(
     return run.done
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Run:
     repositories: Repositories
     merge: PackageMerger

@@ -32,7 +32,6 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
-from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
 from krm_merge.cli.terminal import StagedRepositories, recap, stages, what_next
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
@@ -52,7 +51,6 @@ from krm_merge.policy import find_policy
 from krm_merge.report import MergeReport, as_json
 from krm_merge.safe_text import abridge, quantity
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
-from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 _SHOWN = 5
 
@@ -199,6 +197,10 @@ def merge_command(
     A conflict that neither --on-conflict nor LOCAL's MergePolicy settles stops the merge: nothing is written. The exit
     code is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read or written.
     """
+    # An update does not pay for these imports.
+    from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
+    from krm_merge.vendored.vendorfile import FILE, ManifestSource
+
     if len(places) not in (2, 3):
         raise click.UsageError("give ORIGINAL UPSTREAM LOCAL, or UPSTREAM LOCAL where LOCAL has a Vendorfile")
     local = places[-1]
@@ -249,7 +251,7 @@ def merge_command(
 def _show_end(outcome: Outcome, arguments: list[str], options: MergeOptions) -> None:
     if errors := outcome.results.errors:
         # resolve reads answers on stdin.
-        resolve = None if str(STDIN) in arguments else [*options.of_resolve(), *arguments]
+        resolve = None if "-" in arguments else [*options.of_resolve(), *arguments]
         show_stop(outcome.decided, len(errors), resolve, options.on_conflict, "nothing was written")
     elif conflicts := recap(outcome.decided):
         say(conflicts)

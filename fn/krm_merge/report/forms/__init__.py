@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from krm_merge.report.comparison.difference import Comparison
 from krm_merge.report.record import MergeReport
+
+if TYPE_CHECKING:
+    from krm_merge.report.comparison.difference import Comparison
 
 FORMS: Final[Mapping[str, str]] = {".html": "html", ".md": "markdown", ".json": "json", ".sarif": "sarif"}
 """The forms of a report or comparison, by suffix."""
