@@ -374,7 +374,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     verdict = _paired_sequence(merge, path, sides, items, match_sequence(items))
     edits = merge.decisions[mark:]
     if same(local, sides.original):
-        if verdict.node is local and apply_to_list(local, edits).canonical == upstream.canonical:
+        if verdict.node is local and edited_list(local, edits).canonical() == upstream.canonical:
             return verdict
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
@@ -429,11 +429,11 @@ def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Sid
     return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 
-def apply_to_list(local: SequenceNode, decisions: list[Decision]) -> Node:
-    """The list after the edits of decisions, as a tree of its own."""
+def edited_list(local: SequenceNode, decisions: list[Decision]) -> Editor:
+    """The list with the edits of decisions."""
     editor = Editor(local)
     apply(decisions, editor)
-    return editor.tree()
+    return editor
 
 
 def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[Decision]) -> bool:
@@ -442,10 +442,12 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
         # It is local: just this was merged.
         return True
     assert isinstance(sides.local, SequenceNode)
-    edited = apply_to_list(sides.local, decisions)
-    if same(edited, sides.upstream) and not merge.policy.resolutions.all:
+    editor = edited_list(sides.local, decisions)
+    is_upstreams = sides.upstream is not None and editor.canonical() == sides.upstream.canonical
+    if is_upstreams and not merge.policy.resolutions.all:
         # V2: both made the same of it.
         return True
+    edited = editor.tree()
     assert isinstance(edited, SequenceNode)
     known = set(map(id, sides.local.items))
     # Nodes identify elements: an element of upstream's must not be in the list and come in once more.

@@ -125,13 +125,17 @@ def _pair_unequal(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Pairs what upstream and local changed; gives what each put in the place of one element, however unlike it is."""
     (theirs, ours), (with_upstream, with_local) = sides, pairs
+    has_fields = any(isinstance(element, MappingNode) for element in before.elements)
     # The order of these means is L3's: a pair by one of them is never looked at by the next.
-    for side, of_side in zip(sides, pairs, strict=True):
+    for side, of_side in zip(sides, pairs, strict=True) if has_fields else ():
         _pair_by_keys(of_side, before.elements, side.elements)
     if common:
         _pair_made_alike(before, sides, pairs, common)
     for side, of_side in zip(sides, pairs, strict=True):
         _pair_other_versions(of_side, before, side, common)
+        if len(of_side) == len(before.elements):
+            # Nothing is left that could be like anything.
+            continue
         _pair_all_alike(of_side, before, side, common)
         places = _alone(of_side, side, common)
         of_side |= {at: to for at, to in places.items() if _keeps_most(before.elements[at], side.elements[to])}
@@ -163,7 +167,7 @@ def _part_new_keys(
         }
         for side in sides
     ]
-    for name in (name for name in WEAK_KEYS if name in fields[0] and name in fields[1]):
+    for name in (name for name in WEAK_KEYS if name in fields[0] and name in fields[1]) if all(fields) else ():
         known = set(_keys(before.elements, name))
         places = [
             {key: at for at, key in enumerate(_keys(side.elements, name)) if key is not None and key not in known}

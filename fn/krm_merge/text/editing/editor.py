@@ -295,7 +295,7 @@ class Editor:
         if isinstance(node, Scalar) or not self.is_touched(node):
             return node.canonical
         if isinstance(node, SequenceNode):
-            return sequence_canonical(self.canonical(self.value(item)) for item in self.children(node))
+            return sequence_canonical([self.canonical(self.value(item)) for item in self.children(node)])
         entries = [child for child in self.children(node) if isinstance(child, Entry)]
         # By name, `<<` and "<<" are the same: the first is no field.
         own_fields = [entry for entry in entries if not is_merge_key(entry)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias, overload
 
 from krm_merge.errors import KrmMergeError
@@ -208,7 +207,7 @@ class SequenceNode:
     def canonical(self) -> Canonical:
         """The value, order included."""
         if self._canonical is None:
-            self._canonical = sequence_canonical(item.canonical for item in self.items)
+            self._canonical = sequence_canonical([item.canonical for item in self.items])
         return self._canonical
 
 
@@ -256,7 +255,7 @@ def mapping_canonical(fields: dict[Canonical, Canonical]) -> Canonical:
     return ("map", frozenset(fields.items()))
 
 
-def sequence_canonical(items: Iterator[Canonical]) -> Canonical:
+def sequence_canonical(items: list[Canonical]) -> Canonical:
     """The canonical form of a sequence with these canonical items."""
     return ("seq", tuple(items))
 
