@@ -290,7 +290,7 @@ def line_history(package: Path, *, versions: bool = True) -> LineHistory:
             return []
         try:
             place = join(folder, path).removeprefix("./")
-            answer = working_tree.output(["blame", "--porcelain", "--no-textconv", "--", place])
+            answer = working_tree.output(["blame", "-w", "--porcelain", "--no-textconv", "--", place])
         except GitError:
             # It is not committed.
             return []
