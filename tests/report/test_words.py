@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from krm_merge.report import DecisionRecord
 from krm_merge.report.record import SideName
 from krm_merge.report.words import ChangedLine, changed_values, lines_changed
+from krm_merge.startup import replace
 from resolve.packages import session_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from krm_merge.resolve.interface import OF_GIT, OF_PACKAGES, RefusedChoiceError,
 from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.terminal import Screen, Terminal
 from krm_merge.safe_text import REDACTED
+from krm_merge.startup import replace
 from krm_merge.usecases import LineCommit, MergeSides, line_history
 from resolve.packages import FORK, HOSTILE, fork, session_of
 

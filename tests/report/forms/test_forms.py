@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import jsonschema
@@ -20,6 +19,7 @@ from krm_merge.report.reading import contexts_of
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.report.words import RULES, anchor_of, words_changed, yaml_text
 from krm_merge.schema.secrecy import Redaction
+from krm_merge.startup import replace
 from report.conflicts import CASES, SCHEMA, merged_case
 
 HOSTILE = (
