@@ -493,26 +493,6 @@ def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CRED
     return commits, default
 
 
-def push_branch(
-    store: Path, url: str, commit: str, branch: str, seen: str, credentials: Credentials = NO_CREDENTIALS
-) -> str:
-    """Makes a branch this commit, or with '' removes it, if it is still at the commit `seen`, '' for none.
-
-    Other people's pushes are never lost. Returns why it was not done, '' where it was. Raises GitError.
-    """
-    name = f"{_HEADS}{branch}"
-    lease = f"--force-with-lease={name}:{seen}"
-    push = ["push", "--progress", "--no-verify", lease, "--end-of-options", url, f"{commit}:{name}"]
-    done = program.run([*credentials.options, *push], store, environment=credentials.environment)
-    if done.returncode == 0:
-        return ""
-    with suppress(GitError):
-        # The git of a killed command goes on for a moment, and may have done it.
-        if list_refs(url, [name], credentials)[0].get(name, "") == commit:
-            return ""
-    return refusal(done.stderr)
-
-
 @dataclass(slots=True)
 class Remote:
     """A remote repository with its branches as last observed. Everything raises GitError."""
@@ -576,8 +556,21 @@ class Remote:
         Other people's pushes are never lost.
         """
         expected = self.branches.get(branch, "") if seen is None else seen
-        if why := push_branch(self.store.directory, self.url, commit, branch, expected, self.credentials):
+        name = f"{_HEADS}{branch}"
+        lease = f"--force-with-lease={name}:{expected}"
+        push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.url, f"{commit}:{name}"]
+        command = [*self.credentials.options, *push]
+        done = program.run(command, self.store.directory, environment=self.credentials.environment)
+        if done.returncode != 0 and not self._is_at(name, commit):
             since = "since; observe and plan again" if seen is None else "meanwhile"
+            why = refusal(done.stderr)
             why = f"somebody pushed to it {since}" if why == "stale info" else why
             raise GitError(f"{self.url}: {branch} cannot be {'pushed' if commit else 'removed'}: {why}")
         self.branches = {**self.branches, branch: commit}
+
+    def _is_at(self, name: str, commit: str) -> bool:
+        """Whether a refused push was done: the git of a killed command goes on for a moment."""
+        try:
+            return list_refs(self.url, [name], self.credentials)[0].get(name, "") == commit
+        except GitError:
+            return False
