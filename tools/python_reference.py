@@ -96,7 +96,7 @@ def _constructor(found: griffe.Class) -> Sequence[griffe.Parameter]:
         parameters = [
             griffe.Parameter(each.name, annotation=each.annotation, default=each.value)
             for each in found.members.values()
-            if isinstance(each, griffe.Attribute) and each.annotation is not None
+            if isinstance(each, griffe.Attribute) and each.annotation is not None and "property" not in each.labels
         ]
     else:
         return ()
