@@ -98,6 +98,18 @@ def test_a_second_update_replaces_its_own_branch_only(world: World) -> None:
     assert "somebody committed to krm-merge/update" in printed
 
 
+def test_the_same_commit_is_not_pushed_again(world: World) -> None:
+    job = jobs(packages="web", ref="v2")["krm-merge-update"]
+    job["variables"] |= {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
+    assert run(world, job)[0] == 0
+    (world.origin / "options").unlink()
+    git(world.clone, "switch", "--quiet", "main")
+    status, printed = run(world, job)
+    assert status == 0, printed
+    assert "krm-merge/update has this update already" in printed
+    assert not (world.origin / "options").exists()
+
+
 def test_markers_make_a_draft(tmp_path: Path) -> None:
     world = prepared(World.made(tmp_path, replicas="5"))
     status, printed = run(world, jobs(packages="web", ref="v2")["krm-merge-update"])
