@@ -12,8 +12,8 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/fn
 COPY constraints.txt constraints-build.txt ./
-RUN /opt/build/bin/pip install --only-binary=:all: --require-hashes -r constraints-build.txt \
- && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --require-hashes --no-compile -r constraints.txt
+RUN /opt/build/bin/pip install --only-binary=:all: --no-deps --require-hashes -r constraints-build.txt \
+ && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --no-deps --require-hashes --no-compile -r constraints.txt
 COPY pyproject.toml README.md LICENSE metadata.yaml ./
 COPY docs ./docs
 COPY fn ./fn

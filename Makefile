@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml constraints-dev.txt
 	@$(CHECK_PYTHON)
 	@echo "Installing what development needs into $(VENV), once: about a minute."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -84,7 +84,7 @@ $(DEMO_STAMP): pyproject.toml constraints-cli.txt constraints-build.txt
 	@$(PYTHON) -m venv --without-pip $(DEMO)
 	@pip="$(PYTHON) -m pip --python $(DEMO)/bin/python"; \
 	  $$pip --version >/dev/null 2>&1 || { $(PYTHON) -m venv $(DEMO) && pip="$(DEMO)/bin/python -m pip"; }; \
-	  $$pip $(DEMO_PIP) --require-hashes --requirement constraints-cli.txt --requirement constraints-build.txt && \
+	  $$pip $(DEMO_PIP) --no-deps --require-hashes --requirement constraints-cli.txt --requirement constraints-build.txt && \
 	  $$pip $(DEMO_PIP) --no-deps --no-build-isolation .
 	@touch $@
 
@@ -122,7 +122,7 @@ ZIPAPP = $(VENV)/zipapp
 
 zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they need in one file
 	rm -rf $(ZIPAPP)
-	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --require-hashes --requirement constraints-cli.txt
+	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --require-hashes --requirement constraints-cli.txt
 	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --no-build-isolation .
 	mkdir -p dist
 	$(BIN)/shiv --site-packages $(ZIPAPP) --console-script krm-merge --python '/usr/bin/env python3' \
