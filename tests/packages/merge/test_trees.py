@@ -117,6 +117,16 @@ def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -
     assert texts == {"a.yaml": f"{head}{rest}# ours\n"}
 
 
+def test_a_comment_in_front_of_an_added_document_comes_once() -> None:
+    before = config_map("a")
+    original = {"a.yaml": before + "\n"}
+    upstream = {"a.yaml": f"{before}\n# why\n\n---\n{config_map('b')}"}
+    texts, _ = merged(original, upstream, {"a.yaml": f"{before}x: 1\n"})
+    assert texts == {"a.yaml": f"{before}x: 1\n# why\n\n---\n{config_map('b')}"}
+    again, _ = merged(original, upstream, texts)
+    assert again == texts
+
+
 def test_another_mode_comes_with_local_changes() -> None:
     original, local = tree({"a.yaml": config_map("a")}), tree({"a.yaml": config_map("a", x=1)})
     upstream = {**original, "a.yaml": File(original["a.yaml"].data, "executable")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from krm_merge.merge import (
     Member,
     ResourceOutcome,
     carry_out,
+    comments_in,
     follows_upstream_move,
     merge_order,
     merged_by_lines,
@@ -175,9 +177,13 @@ class Rewrite:
             return assembled
 
         def is_meant(text: str) -> bool:
-            return text == assembled_text or (
-                _mean_the_same(text, assembled_text) and notes_in(text) == notes_in(assembled_text)
-            )
+            if text == assembled_text:
+                return True
+            if notes_in(text) != notes_in(assembled_text) or not _mean_the_same(text, assembled_text):
+                return False
+            # Lines may bring a comment again that the documents have at another place.
+            counts, *most = (Counter(comments_in(each)) for each in (text, theirs, ours, assembled_text))
+            return counts <= most[0] | most[1] | most[2]
 
         if local == original and is_meant(theirs):
             # W1: its byte order mark, too.
