@@ -103,3 +103,25 @@ def test_no_element_takes_the_place_of_another_where_the_other_side_added_one_of
     merged = merge(before, theirs, ours, "upstream")
     assert merged.files["file.yaml"] == FILES["scalars"].format("- {name: c, value: 3}\n- {name: a, value: 1}\n")
     assert [warning.rule for warning in merged.warnings()] == ["V4"]
+
+
+def test_a_copy_of_an_element_is_no_version_of_what_the_other_side_made_of_it() -> None:
+    before = FILES["scalars"].format("- {}\n- {path: /b, port: 26}\n")
+    theirs = before.replace("26}", "26, note: d}")
+    ours = before + "- # mine\n  {path: /b, port: 26}\n"
+    merged = merge({"file.yaml": before}, {"file.yaml": theirs}, {"file.yaml": ours}, "local")
+    assert merged.files["file.yaml"] == ours
+    assert [(warning.rule, "discarded from upstream: note: d" in warning.message) for warning in merged.warnings()] == [
+        ("L3", True)
+    ]
+
+
+def test_what_upstream_removed_from_an_element_that_local_moved_is_removed() -> None:
+    first, second = "- groups: [apps]\n  kinds:\n  - pods\n", "- groups: ['']\n  kinds: [pods]\n  verbs:\n"
+    before, theirs, ours = (
+        {"file.yaml": FILES["scalars"].format(text)}
+        for text in (first + second, "- groups: [apps]\n" + second, second + first)
+    )
+    merged = merge(before, theirs, ours, "local")
+    assert merged.files["file.yaml"] == FILES["scalars"].format(second + "- groups: [apps]\n")
+    assert not merged.warnings()

@@ -142,6 +142,14 @@ def test_inserted_with_comments() -> None:
     assert flow.text() == "a: [1, 2]\n"
 
 
+def test_what_comes_from_another_text_keeps_the_comments_above_its_first_field() -> None:
+    other = Edit("a:\n  # one\n\n  # two\n  b:\n    # three\n\n    c: 1\nl:\n-\n  # four\n\n  d: 1\n")
+    edit = Edit("l:\n- e: 1\n")
+    edit.editor.insert(edit.collection(), other.child("a")[1], edit.child("l")[1])
+    edit.editor.insert(edit.collection("l"), other.child("l", 0)[1], None)
+    assert edit.text() == ("l:\n# four\n- d: 1\n- e: 1\na:\n  # one\n\n  # two\n  b:\n    # three\n\n    c: 1\n")
+
+
 @pytest.mark.parametrize("bad", ["no hash", "# two\n# lines", "# two\u2028lines", ""])
 def test_only_comments_are_comments(bad: str) -> None:
     with pytest.raises(ValueError, match="comment"):

@@ -398,7 +398,7 @@ def _is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str])
 
 def _is_replaced(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
     """Whether the end has other lines where the middle only removed some: these may be the same (law S)."""
-    return len(middle) < len(start) and not Counter(middle) - Counter(start) and bool(Counter(end) - Counter(middle))
+    return len(middle) < len(start) and bool(Counter(end) - Counter(middle))
 
 
 def _lacking(first: Sequence[str], second: Sequence[str]) -> int:

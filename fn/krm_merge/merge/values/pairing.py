@@ -467,20 +467,23 @@ def _added_by_both(
     The second are those of upstream that only are alike.
     """
     before, *changed = sides
-    if not all(added):
+    known = set(before.numbers)
+    # One more of an element of the original is no version of what the other side added.
+    candidates = [[at for at in new if side.numbers[at] not in known] for side, new in zip(changed, added, strict=True)]
+    if not all(candidates):
         return {}, set()
-    elements = [[side.elements[at] for at in new] for side, new in zip(changed, added, strict=True)]
-    numbers = [[side.numbers[at] for at in new] for side, new in zip(changed, added, strict=True)]
+    elements = [[side.elements[at] for at in new] for side, new in zip(changed, candidates, strict=True)]
+    numbers = [[side.numbers[at] for at in new] for side, new in zip(changed, candidates, strict=True)]
     likely_pairs: dict[int, int] = {}
     _pair_equal(likely_pairs, *([number if number in common else None for number in side] for side in numbers))
     _pair_by_keys(likely_pairs, *elements)
-    same = {added[0][index]: added[1][other] for index, other in likely_pairs.items()}
+    same = {candidates[0][index]: candidates[1][other] for index, other in likely_pairs.items()}
     # Equal ones, and those with one key, are one wherever they are; nearly equal ones only at one place.
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
     measure: _Additions | None = None
     for neighbour in (-1, 1):
-        runs = [_runs(new, paired, neighbour) for new, paired in zip(added, pairs, strict=True)]
+        runs = [_runs(new, paired, neighbour) for new, paired in zip(candidates, pairs, strict=True)]
         paired = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]

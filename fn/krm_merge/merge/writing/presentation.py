@@ -48,7 +48,11 @@ SETTLED = frozenset(("V4", "V5", "V6", "L3", "F5"))
 def has_all_by_lines(original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
     """Whether local already has, line by line, all that upstream changed: then there is nothing to merge (law D)."""
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
-    return merged_by_lines(before, theirs, ours, lambda text: text == ours) is not None
+    if merged_by_lines(before, theirs, ours, lambda text: text == ours) is None:
+        return False
+    # What upstream removed and local moved is gone from its old place on both sides, but not from local.
+    counts, upstream_counts, local_counts = (Counter(_scalars(root)) for root in (original, upstream, local))
+    return not any(upstream_counts[scalar] < count <= local_counts[scalar] for scalar, count in counts.items())
 
 
 def settled_by_lines(

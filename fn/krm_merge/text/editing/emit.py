@@ -6,6 +6,7 @@ A block scalar absorbs what follows it at its indentation, blank lines too if it
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Protocol
@@ -286,9 +287,10 @@ class Emitter:
         pad = " " * column
         value = self.resolved(self._edited.value(child))
         head, line = comments.head, comments.line
-        if line and not isinstance(child, Entry) and not isinstance(value, Scalar) and not self.is_flow(value):
-            # Behind the dash it would be taken for a line of the head.
-            head, line = (*head, line), None
+        if not isinstance(child, Entry) and isinstance(value, MappingNode | SequenceNode) and not self.is_flow(value):
+            # Behind the dash they would be taken for lines of the head.
+            detached = [content for row in _detached_head(value) if (content := row.strip())]
+            head, line = (*head, *([line] if line else []), *detached), None
         above = "".join(f"{pad}{comment}\n" for comment in head)
         comment = f" {line}" if line else ""
         if isinstance(child, Entry):
@@ -314,8 +316,8 @@ class Emitter:
             inner = column + STEP
             block = self._block(node, inner)
             return f"{comment}\n{block}" if comment else f" {block[inner:]}"
-        depth = self._indents.mapping if isinstance(node, MappingNode) else self._list_indent(node, entry)
-        return f"{comment}\n{self._block(node, column + depth)}"
+        inner = column + (self._indents.mapping if isinstance(node, MappingNode) else self._list_indent(node, entry))
+        return f"{comment}\n{_indented(_detached_head(node), inner)}{self._block(node, inner)}"
 
     def _list_indent(self, node: SequenceNode, entry: Entry | None) -> int:
         if self._indents.sequence is not None:
@@ -341,10 +343,27 @@ def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
 def _gap(node: Collection, places: dict[int, tuple[int, Chunk]], index: int, column: int, *, after_blank: bool) -> str:
     """The blank lines and detached comments between two children that stay neighbours."""
     above, below = places[id(node.children[index - 1])][1], places[id(node.children[index])][1]
-    lines = source_of(node).text[above.end : below.start].split("\n")[:-1]
-    gap = "".join((" " * column + line.strip()).rstrip() + "\n" for line in lines)
+    gap = _indented(source_of(node).text[above.end : below.start].split("\n")[:-1], column)
     # More blank lines would become part of a block scalar that keeps them.
     return gap.lstrip("\n") if after_blank else gap
+
+
+def _detached_head(node: Collection) -> list[str]:
+    """The lines between the key or dash of a block collection and its first child that are none of the child's."""
+    _, first = _places(node).get(id(node.children[0]), (0, None)) if node.children else (0, None)
+    if first is None or first.inline:
+        return []
+    text, line = source_of(node).text, first.start
+    while line > 0:
+        above = text.rfind("\n", 0, line - 1) + 1
+        if text[above:line].strip() and not text[above:line].lstrip().startswith("#"):
+            break
+        line = above
+    return text[line : first.start].split("\n")[:-1]
+
+
+def _indented(lines: Sequence[str], column: int) -> str:
+    return "".join((" " * column + line.strip()).rstrip() + "\n" for line in lines)
 
 
 def _with_newline(text: str, newline: str) -> str:
