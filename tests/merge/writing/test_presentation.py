@@ -36,6 +36,8 @@ def presented(original: str, upstream: str, local: str) -> str:
         ("a: 1\n", "a: 1 # u\n", "a: 1 # l\n", "a: 1 # l\n"),
         ("a: 1\n", "a: 1 # u\n", "# l\na: 1\n", "# l\na: 1 # u\n"),
         ("a: 1\nb: 1\n", "a: 1 # u\nb: 1\n", "a: 1\nb: 1 # l\n", "a: 1 # u\nb: 1 # l\n"),
+        # Both added one, upstream another one below it.
+        ("a: 1\n", "# b\n# u\na: 1\n", "# b\na: 1 # l\n", "# b\n# u\na: 1 # l\n"),
         # With a value of upstream's, and in another order of fields.
         ("a: 1\n", "a: 2\n", "a: 1\n# l\n", "a: 2\n# l\n"),
         ("a: 1\nb: 1\n", "b: 1\na: 1 # u\n", "a: 2\nb: 1\n", "a: 2 # u\nb: 1\n"),

@@ -187,10 +187,12 @@ def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str
         return tuple(local)
     indents = [len(line) - len(line.lstrip()) + shift for line in upstream]
     theirs = [line and " " * indent + line for line, indent in zip(bare[1], indents, strict=True)]
+    runs = merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True))
+    kept = {line for run in runs if run.side == "local" for line in bare[2][run.start : run.stop]}
     # Comments that both added are there once, in local's place.
-    added = {line for line in bare[1] if line and line in bare[2] and line not in bare[0]}
+    added = {line for line in bare[1] if line and line in kept and line not in bare[0]}
     merged: list[str] = []
-    for run in merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True)):
+    for run in runs:
         lines = (theirs if run.side == "upstream" else local)[run.start : run.stop]
         if run.side == "upstream" and any(line.strip() in added for line in lines):
             # Blank lines between them would be added at every merge.
