@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import resource_content as resource_content
     from krm_merge.merge.values.tree import TreeMerge as TreeMerge
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
+    from krm_merge.merge.writing.comments import lost_comments_message as lost_comments_message
     from krm_merge.merge.writing.presentation import merged_by_lines as merged_by_lines
     from krm_merge.merge.writing.presentation import notes_in as notes_in
 
@@ -105,6 +106,7 @@ __getattr__, __dir__ = lazy_interface(
         "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",
         "values.tree": "TreeMerge",
         "writing.carry_out": "carry_out",
+        "writing.comments": "lost_comments_message",
         "writing.presentation": "merged_by_lines notes_in",
     },
 )

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from e2e.hosts import GIT_ENVIRONMENT
+from krm_merge.krm import Results
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Tree
@@ -41,11 +42,17 @@ def tree(texts: Texts) -> dict[str, File]:
     return {path: File(text.encode()) for path, text in (ROOT | texts).items()}
 
 
-def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream") -> tuple[Texts, list[str]]:
+def merge_results(
+    original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream"
+) -> tuple[Texts, Results]:
     done = merge_trees(tree(original), tree(upstream), tree(local), PackageMerger(Policy(policy)))
     after = {path: file.data.decode() for path, file in Changed(tree(local), done.changes).items()}
-    told = [result.message for result in done.results if result.severity != "info"]
-    return {path: text for path, text in after.items() if path != "Kptfile"}, told
+    return {path: text for path, text in after.items() if path != "Kptfile"}, done.results
+
+
+def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream") -> tuple[Texts, list[str]]:
+    texts, results = merge_results(original, upstream, local, policy)
+    return texts, [result.message for result in results if result.severity != "info"]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +132,32 @@ def test_a_comment_in_front_of_an_added_document_comes_once() -> None:
     assert texts == {"a.yaml": f"{before}x: 1\n# why\n\n---\n{config_map('b')}"}
     again, _ = merged(original, upstream, texts)
     assert again == texts
+
+
+def test_a_comment_in_front_of_a_file_that_both_changed_is_reported() -> None:
+    original = {"a.yaml": "# see v1/crd\n---\n" + config_map("a")}
+    upstream, local = ({"a.yaml": original["a.yaml"].replace("v1/", f"{version}/")} for version in ("v3", "v2"))
+    texts, results = merge_results(original, upstream, local)
+    assert texts == local
+    assert [(result.rule, result.message) for result in results] == [
+        ("V8", "upstream has a comment that the result does not have: # see v3/crd")
+    ]
+
+
+def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None:
+    original = {"values.yaml": "a: 1\n\nold:\n  image: x\n  # pull: Always\n  port: 1\n"}
+    upstream = {"values.yaml": original["values.yaml"].replace("old:", "new:")}
+    local = {"values.yaml": original["values.yaml"].replace("# pull", "pull")}
+    texts, _ = merged(original, upstream, local)
+    assert texts == {"values.yaml": local["values.yaml"].replace("old:", "new:")}
+
+
+def test_what_is_left_of_a_removed_mapping_is_reported() -> None:
+    original = {"values.yaml": "a: 1\nold:\n  image: x\n  port: 1\n"}
+    local = {"values.yaml": original["values.yaml"].replace("image: x\n", "image: x\n  pull: Always\n")}
+    texts, results = merge_results(original, {"values.yaml": "a: 1\n"}, local)
+    assert texts == {"values.yaml": "a: 1\nold:\n  pull: Always\n"}
+    assert "old: upstream removed it; what local added to it is kept: pull" in [result.message for result in results]
 
 
 def test_another_mode_comes_with_local_changes() -> None:

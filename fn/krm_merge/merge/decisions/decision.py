@@ -204,8 +204,11 @@ class FileDecision:
 
 
 def is_doubtful(decision: Decision) -> bool:
-    """Whether lines may know better: a conflict, or an element that nothing but its likeness identifies."""
-    return decision.is_conflict or any(isinstance(step, int) for step in decision.path)
+    """Whether lines may know better.
+
+    They may of a conflict, an element that nothing but its likeness identifies, and the rest of what a side removed.
+    """
+    return decision.is_conflict or decision.rule == "V3" or any(isinstance(step, int) for step in decision.path)
 
 
 def apply(decisions: list[Decision], editor: Editor) -> None:

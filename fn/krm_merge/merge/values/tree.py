@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Severity
@@ -240,8 +240,18 @@ class TreeMerge:
                 self.record(verdict, (*path, canonical_text(key)), field_sides, ())
             self.forget_since(mark)
             return Verdict(None, side="upstream" if upstream is None else "local")
+        if original is not None and None in (upstream, local):
+            self._note_rest(path, sides, base, survivors)
         self._record_fields(path, sides, base, verdicts, survivors)
         return Verdict(base, side="local" if base is local else "upstream")
+
+    def _note_rest(self, path: FieldPath, sides: Sides, base: MappingNode, survivors: Set[Canonical]) -> None:
+        """V3: only what the one side added is left of what the other removed; in a map anybody expects that."""
+        if self._holds_local(path) or self.schema.is_map(path) or survivors >= set(base.fields):
+            return
+        remover, other = ("upstream", "local") if sides.upstream is None else ("local", "upstream")
+        rest = ", ".join(canonical_text(key) for key in base.fields if key in survivors)
+        self.note(path, "V3", f"{remover} removed it; what {other} added to it is kept: {rest}", sides=sides)
 
     def _merges_inside(self, path: FieldPath, sides: Sides) -> bool:
         """Whether a mapping that one side lacks merges by its fields: one of free keys does (V3)."""

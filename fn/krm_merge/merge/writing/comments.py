@@ -254,13 +254,16 @@ def _together(original: int, upstream: int, local: int) -> int:
 
 
 def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[str]) -> Decision:
-    quotation = ""
-    if not secrecy.hides(path, ()):
-        quotation = f": {abridge(comments, MOST_SHOWN, ' ')}"
     severity: Severity = "warning" if any(comment.startswith(SETTER) for comment in comments) else "info"
-    what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
-    message = f"{side} has {what} that the result does not have{quotation}"
+    message = lost_comments_message(side, comments, is_hidden=secrecy.hides(path, ()))
     return Decision("V8", path, message, side, severity, is_reported=True)
+
+
+def lost_comments_message(side: Side, comments: Sequence[str], *, is_hidden: bool = False) -> str:
+    """What a result says about comments of a side that the merged text lacks."""
+    what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
+    quotation = "" if is_hidden else f": {abridge(comments, MOST_SHOWN, ' ')}"
+    return f"{side} has {what} that the result does not have{quotation}"
 
 
 def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:

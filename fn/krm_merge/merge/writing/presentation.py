@@ -41,8 +41,8 @@ from krm_merge.text import (
     without_separators,
 )
 
-SETTLED = frozenset(("V4", "V5", "V6", "L3", "F5"))
-"""Rules whose conflicts may be none by lines; alternatives and functions are one value whatever lines say."""
+SETTLED = frozenset(("V3", "V4", "V5", "V6", "L3", "F5"))
+"""Rules whose decisions may be others by lines; alternatives and functions are one value whatever lines say."""
 
 
 def has_all_by_lines(original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
@@ -126,8 +126,8 @@ def _differences(first: Node, second: Node, path: FieldPath) -> Iterator[FieldPa
 def _merge_fields(
     original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: list[Decision]
 ) -> str | None:
-    conflicts = {decision.rule for decision in decisions if decision.is_conflict}
-    if not conflicts or not conflicts <= SETTLED:
+    rules = {decision.rule for decision in decisions if decision.is_conflict or decision.rule == "V3"}
+    if not rules or not rules <= SETTLED:
         return None
     return _by_lines(original, upstream, local)
 

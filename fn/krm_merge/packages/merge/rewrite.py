@@ -14,6 +14,7 @@ from krm_merge.merge import (
     carry_out,
     comments_in,
     follows_upstream_move,
+    lost_comments_message,
     merge_order,
     merged_by_lines,
     notes_in,
@@ -97,7 +98,18 @@ class Rewrite:
             return {}
         paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
         changes = {path: self._file(path, plan) for path in paths}
+        for path, file in changes.items():
+            self._report_lost_head(path, file, results)
         return {path: file for path, file in changes.items() if file != self.local.file(path)}
+
+    def _report_lost_head(self, path: str, file: File | None, results: Results) -> None:
+        """V8: comments in front of a file's first document, which both sides changed; they are in no document."""
+        before, theirs, ours = (
+            comments_in(_head_apart(side.file(path))) for side in (self.original, self.upstream, self.local)
+        )
+        lost = [comment for comment in theirs if comment not in before and comment not in ours]
+        if lost and ours != before and file is not None:
+            results.info(lost_comments_message("upstream", lost), file=path, rule="V8", tags={"side": "upstream"})
 
     def _carry_out(self, outcome: ResourceOutcome, resource: Resource, plan: _Plan, results: Results) -> None:
         original, upstream, local = outcome.original, outcome.upstream, outcome.local
@@ -322,6 +334,12 @@ def _file_head(data: bytes) -> bytes:
     if len(documents) > 1 and is_empty(documents[0]):
         return documents[0]
     return detached_head(documents[0]) if documents else b""
+
+
+def _head_apart(file: File | None) -> str:
+    """The text in front of the separator of a file's first document."""
+    documents = split_documents(_data(file))
+    return documents[0].decode(errors="replace") if len(documents) > 1 and is_empty(documents[0]) else ""
 
 
 def _head_of(document: bytes) -> bytes:
