@@ -166,10 +166,7 @@ class TreeMerge:
         # V10: the repository and the version are two values.
         if not are_images(path, texts) or (image := merge_images(*texts)) is None:
             return None
-        for node in (sides.local, sides.upstream):
-            if node is not None and node.canonical == image:
-                return Verdict(node, "V10", "both")
-        return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
+        return Verdict(_text_node(image, sides, _quotes(sides.local)), "V10", "both")
 
     def _by_lines(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
         # V6: strings of more than one line on all three sides, or JSON.
@@ -393,16 +390,14 @@ class TreeMerge:
         survivors: set[Canonical],
     ) -> None:
         fields = base.fields
+        original_fields, upstream_fields, local_fields = map(_fields_of, sides.nodes)
         for key, (field_sides, verdict) in verdicts.items():
             if key not in survivors:
                 edits: tuple[Edit, ...] = (Remove(base, fields[key]),) if key in fields else ()
-                discarded = self.discarded_comments(verdict, sides, self._entries(sides, key))
+                children = original_fields.get(key), upstream_fields.get(key), local_fields.get(key)
+                discarded = self.discarded_comments(verdict, sides, children)
                 self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
-        upstream_fields = _fields_of(sides.upstream)
-        order = merge_order(
-            list(_fields_of(sides.original)), list(upstream_fields), list(fields), survivors, reorder=False
-        )
-        original_fields = _fields_of(sides.original)
+        order = merge_order(list(original_fields), list(upstream_fields), list(fields), survivors, reorder=False)
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]
@@ -423,11 +418,6 @@ class TreeMerge:
             # An inherited field has no line that another could follow.
             if not entry.inherited:
                 previous = entry
-
-    @staticmethod
-    def _entries(sides: Sides, key: Canonical) -> tuple[Entry | None, Entry | None, Entry | None]:
-        original, upstream, local = (_fields_of(node).get(key) for node in sides.nodes)
-        return original, upstream, local
 
     def discarded_comments(
         self, verdict: Verdict, sides: Sides, children: tuple[Child | None, Child | None, Child | None]
@@ -590,12 +580,12 @@ def _about_text(decision: Decision) -> Decision:
     return replace(decision, edits=(), discarded_comments=discarded and replace(discarded, kept=None))
 
 
-def _text_node(text: str, sides: Sides) -> Node:
+def _text_node(text: str, sides: Sides, quotes: str = '"') -> Node:
     """A string; the node of a side that has it, as law D compares nodes."""
     for node in (sides.local, sides.upstream):
         if node is not None and node.canonical == text:
             return node
-    return Scalar(None, 0, 0, text, '"')
+    return Scalar(None, 0, 0, text, quotes)
 
 
 def _quotes(node: Node | None) -> str:
