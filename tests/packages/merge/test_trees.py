@@ -144,6 +144,14 @@ def test_a_comment_in_front_of_a_file_that_both_changed_is_reported() -> None:
     ]
 
 
+def test_a_comment_above_new_elements_of_both_sides_comes_once() -> None:
+    head = config_map("a") + "steps:\n# why\n"
+    old, theirs, ours = (f"- # {name}\n  image: {name}\n  name: {name}\n" for name in ("old", "theirs", "ours"))
+    original, upstream, local = ({"a.yaml": head + "".join(steps)} for steps in ([old], [theirs, old], [ours, old]))
+    texts, _ = merged(original, upstream, local)
+    assert texts["a.yaml"].count("# why\n") == 1
+
+
 def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None:
     original = {"values.yaml": "a: 1\n\nold:\n  image: x\n  # pull: Always\n  port: 1\n"}
     upstream = {"values.yaml": original["values.yaml"].replace("old:", "new:")}

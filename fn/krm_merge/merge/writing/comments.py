@@ -123,6 +123,9 @@ class _CommentMerge:
                 ]
                 above = _above(heads[0], heads[1], heads[2], now.indent - theirs.indent)
                 behind = _behind(before.behind, theirs.behind, now.behind, comes)
+            elif moved and (comes or theirs is not None):
+                # A new line of upstream's below a comment that local has above a new line of its own.
+                above = tuple(line for line in above if line.strip() not in moved)
             if at and self._now[at - 1].leads and above and above[0]:
                 lines[-1] += f" {above[0].strip()}"
                 above = above[1:]
