@@ -1,6 +1,6 @@
 // Conflicts that are settled at once: those that a search found, or deletions that are alike. A card with a list.
 
-import { button, make, middle } from "./dom.js";
+import { button, grouped, make, middle } from "./dom.js";
 import { KEYS, NATURES } from "./card.js";
 import { record, resourceOf, state, textOf } from "./state.js";
 
@@ -27,7 +27,7 @@ export class Batch {
     this.isOfOneField = group.ids.every((other) => record(other).path === record(group.ids[0] ?? "").path);
     const rows = group.ids.slice(0, MOST_ROWS).map((one) => make("li", {}, this.row(one, look)));
     const rest = group.ids.length - rows.length;
-    if (rest) rows.push(make("li", { class: "gone" }, `and ${rest.toLocaleString("en")} more`));
+    if (rest) rows.push(make("li", { class: "gone" }, `and ${grouped(rest)} more`));
     this.element = make(
       "article",
       { id: `c-${id}`, class: "batch", tabindex: "-1", "aria-labelledby": `t-${id}` },
@@ -56,9 +56,9 @@ export class Batch {
   draw() {
     const { ids, isOpen } = this;
     this.pill.className = isOpen ? "pill" : "pill done";
-    this.pill.textContent = isOpen ? `${ids.length.toLocaleString("en")} open` : "settled";
+    this.pill.textContent = isOpen ? `${grouped(ids.length)} open` : "settled";
     const buttons = this.choices.map((choice) => {
-      const label = (this.group.choices[choice] ?? "").replace("{n}", ids.length.toLocaleString("en"));
+      const label = (this.group.choices[choice] ?? "").replace("{n}", grouped(ids.length));
       const isChosen = !isOpen && ids.every((id) => record(id).chosen === choice);
       const choose = button(label, KEYS[choice] ?? "", { class: `${NATURES[choice] ?? ""}${isChosen ? " on" : ""}`, "data-choice": choice, "aria-pressed": String(isChosen) });
       choose.addEventListener("click", () => this.choose(this, choice));

@@ -1,7 +1,7 @@
 // What somebody looks for: the server finds it, and the page shows nothing else until that ends.
 
 import { Refused, ask } from "./api.js";
-import { byId, make } from "./dom.js";
+import { byId, grouped, make } from "./dom.js";
 import { state } from "./state.js";
 
 /** @typedef {{ query: string, ids: string[], set: Set<string>, choices: Record<string, string>, title: string }} Selection */
@@ -63,7 +63,7 @@ export async function widen(id) {
  */
 function titleOf(query, count) {
   const scope = scopes.find((one) => one.query === query);
-  const noun = `${count.toLocaleString("en")} ${count === 1 ? "conflict" : "conflicts"}`;
+  const noun = `${grouped(count)} ${count === 1 ? "conflict" : "conflicts"}`;
   return scope ? `${noun} ${scope.name}` : `${noun} found`;
 }
 
@@ -73,7 +73,7 @@ function drawBar(query) {
   const select = /** @type {HTMLSelectElement} */ (byId("scope"));
   if (input.value.trim() !== query.trim()) input.value = query;
   select.hidden = !scopes.length;
-  select.replaceChildren(...scopes.map((scope) => make("option", { value: scope.query, selected: scope.query === query }, `${scope.count.toLocaleString("en")} ${scope.name}`)));
-  byId("found").textContent = selection && !scopes.length ? `${selection.ids.length.toLocaleString("en")} of ${state.conflicts.toLocaleString("en")}` : "";
+  select.replaceChildren(...scopes.map((scope) => make("option", { value: scope.query, selected: scope.query === query }, `${grouped(scope.count)} ${scope.name}`)));
+  byId("found").textContent = selection && !scopes.length ? `${grouped(selection.ids.length)} of ${grouped(state.conflicts)}` : "";
   byId("clear").hidden = !selection;
 }

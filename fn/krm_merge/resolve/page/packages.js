@@ -1,6 +1,6 @@
 // The packages of a group of equal conflicts: how many, which, and those that are settled apart from the others.
 
-import { make } from "./dom.js";
+import { grouped, make } from "./dom.js";
 import { state } from "./state.js";
 
 /**
@@ -9,7 +9,7 @@ import { state } from "./state.js";
  */
 export function countOf(id) {
   const count = state.packages.get(id)?.count ?? 0;
-  return count ? `${count.toLocaleString("en")} ${count === 1 ? "package" : "packages"}` : "";
+  return count ? `${grouped(count)} ${count === 1 ? "package" : "packages"}` : "";
 }
 
 /**
@@ -26,7 +26,7 @@ export function packagesOf(card) {
   const rest = count - first.length;
   const listed = first.map((name) => make("li", {}, make("code", {}, name)));
   const names = make("ul", { tabindex: first.length > 8 ? "0" : null, "aria-label": "Packages" }, ...listed);
-  if (rest) names.append(make("li", {}, `and ${rest.toLocaleString("en")} more`));
+  if (rest) names.append(make("li", {}, `and ${grouped(rest)} more`));
   const folded = make("details", { class: "packages" }, make("summary", {}, shortened(first, count)), names);
   if (count > 1 && !isApart(card.id)) folded.append(form(card));
   return folded;
@@ -38,7 +38,7 @@ export function packagesOf(card) {
  */
 function shortened(first, count) {
   const shown = first.slice(0, 3).join(", ");
-  return count > 3 ? `${shown} and ${(count - 3).toLocaleString("en")} more` : shown;
+  return count > 3 ? `${shown} and ${grouped(count - 3)} more` : shown;
 }
 
 /** @param {import("./card.js").Card} card */
