@@ -144,6 +144,14 @@ def test_a_comment_in_front_of_a_file_that_both_changed_is_reported() -> None:
     ]
 
 
+def test_a_comment_in_front_of_a_file_that_kpt_dropped_is_not_reported() -> None:
+    original = {"a.yaml": "# Copyright 2025\n---\n" + config_map("a")}
+    upstream = {"a.yaml": original["a.yaml"].replace("2025", "2025-2026")}
+    local = {"a.yaml": config_map("a")}
+    texts, results = merge_results(original, upstream, local)
+    assert (texts, list(results)) == (local, [])
+
+
 def test_a_comment_above_new_elements_of_both_sides_comes_once() -> None:
     head = config_map("a") + "steps:\n# why\n"
     old, theirs, ours = (f"- # {name}\n  image: {name}\n  name: {name}\n" for name in ("old", "theirs", "ours"))

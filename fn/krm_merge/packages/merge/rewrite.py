@@ -108,7 +108,8 @@ class Rewrite:
             comments_in(_head_apart(side.file(path))) for side in (self.original, self.upstream, self.local)
         )
         lost = [comment for comment in theirs if comment not in before and comment not in ours]
-        if lost and ours != before and file is not None:
+        # kpt drops these comments when it fetches a package: a file without any is nobody's edit (law U).
+        if ours and lost and ours != before and file is not None:
             results.info(lost_comments_message("upstream", lost), file=path, rule="V8", tags={"side": "upstream"})
 
     def _carry_out(self, outcome: ResourceOutcome, resource: Resource, plan: _Plan, results: Results) -> None:
