@@ -81,7 +81,8 @@ def drive_merge(triple: Triple) -> Outcome:
     reports = tuple(said.getvalue().splitlines())
     if code not in (0, 1, None):
         return Outcome(None, True, said.getvalue())
-    return Outcome(text, code == 1, "", reports)
+    comments = any("that the result does not have" in report for report in reports)
+    return Outcome(text, code == 1, "", reports, comments)
 
 
 @dataclass(frozen=True, slots=True)

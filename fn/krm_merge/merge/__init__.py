@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.policy import fingerprint as fingerprint
     from krm_merge.merge.decisions.policy import is_of_place as is_of_place
     from krm_merge.merge.decisions.policy import without_positions as without_positions
+    from krm_merge.merge.decisions.report import in_document_order as in_document_order
+    from krm_merge.merge.decisions.report import is_lost_comment as is_lost_comment
+    from krm_merge.merge.decisions.report import lost_comments_message as lost_comments_message
     from krm_merge.merge.decisions.report import report as report
     from krm_merge.merge.decisions.report import report_files as report_files
     from krm_merge.merge.decisions.report import shorten as shorten
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.package.merger import follows_upstream_move as follows_upstream_move
     from krm_merge.merge.package.merger import merge_document as merge_document
     from krm_merge.merge.package.merger import merge_embedded as merge_embedded
+    from krm_merge.merge.package.merger import node_at as node_at
     from krm_merge.merge.package.merger import reaches as reaches
     from krm_merge.merge.package.narrow import Document as Document
     from krm_merge.merge.package.pipeline_effects import Pipeline as Pipeline
@@ -80,7 +84,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import resource_content as resource_content
     from krm_merge.merge.values.tree import TreeMerge as TreeMerge
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
-    from krm_merge.merge.writing.comments import lost_comments_message as lost_comments_message
     from krm_merge.merge.writing.presentation import merged_by_lines as merged_by_lines
     from krm_merge.merge.writing.presentation import notes_in as notes_in
 
@@ -91,12 +94,12 @@ __getattr__, __dir__ = lazy_interface(
         "PackageDecisions ResourceOutcome Side UPSTREAM_IDENTIFIER same",
         "decisions.policy": "Choice Content Fit NO_RESOLUTIONS Nature OnConflict OnDelete Policy "
         "Resolution Resolutions Rule content_of file_content fingerprint is_of_place without_positions",
-        "decisions.report": "report report_files shorten",
+        "decisions.report": "in_document_order is_lost_comment lost_comments_message report report_files shorten",
         "lines.diff": "matching_blocks",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
         "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
         "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move "
-        "merge_document merge_embedded reaches",
+        "merge_document merge_embedded node_at reaches",
         "package.narrow": "Document",
         "package.renames": "Triple",
         "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas attribute attribution "
@@ -106,7 +109,6 @@ __getattr__, __dir__ = lazy_interface(
         "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",
         "values.tree": "TreeMerge",
         "writing.carry_out": "carry_out",
-        "writing.comments": "lost_comments_message",
         "writing.presentation": "merged_by_lines notes_in",
     },
 )

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from krm_merge.report.forms.terminal import changed_lines as changed_lines
     from krm_merge.report.forms.terminal import comparison_lines as comparison_lines
     from krm_merge.report.reading import contexts_of as contexts_of
-    from krm_merge.report.reading import position_of as position_of
     from krm_merge.report.reading import records_of as records_of
     from krm_merge.report.reading import values_at as values_at
     from krm_merge.report.record import SIDES as SIDES
@@ -64,7 +63,7 @@ __getattr__, __dir__ = lazy_interface(
         "forms.html": "Html card page tag",
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Style changed_lines comparison_lines",
-        "reading": "contexts_of position_of records_of values_at",
+        "reading": "contexts_of records_of values_at",
         "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status VERSIONS resource_value",
         "words": "CHOICES NATURES address_of anchor_of changed_values flow_text shorten words_changed yaml_text",
     },

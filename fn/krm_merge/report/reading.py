@@ -22,10 +22,11 @@ from krm_merge.merge import (
     Policy,
     Resolution,
     ResourceOutcome,
-    children_at,
     content_of,
     file_content,
     fingerprint,
+    in_document_order,
+    node_at,
     resource_content,
 )
 from krm_merge.report.record import Context, DecisionRecord, SideName, Status
@@ -56,7 +57,7 @@ _DELETED = "deleted, as upstream deleted it"
 
 
 def records_of(decided: Iterable[PackageDecisions], policy: Policy, *, left_open: bool = False) -> list[DecisionRecord]:
-    """A record for every decision, in the order of the decisions.
+    """A record for every decision, those on a resource in the order of its document.
 
     `policy` is the one that was merged under. `left_open` says that conflicts which neither a rule nor a choice settles
     are left in the files, between markers.
@@ -79,21 +80,6 @@ def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[Side
         data = _sides_of_file(of_file)
         return {name: _file_value(content) for name, content in data.items() if content is not None}
     return {}
-
-
-def position_of(decided: PackageDecisions, path: str) -> int:
-    """Where a field is in the document of a resource: its place in the text, or that of the nearest field around it."""
-    for outcome in decided.outcomes:
-        node: Node = outcome.member.root
-        position = node.start
-        for step in parse_path(path) if path else ():
-            inner = children_at(resolved(node), step)
-            if not inner or inner[0].source is not outcome.member.root.source:
-                # What this side lacks comes behind what it has.
-                return node.end
-            node, position = inner[0], inner[0].start
-        return position
-    return 0
 
 
 class _Reader:
@@ -208,7 +194,7 @@ class _Reader:
 
 def _decisions(outcome: ResourceOutcome) -> Iterator[Decision]:
     """The decisions on a resource; that it comes or goes as a whole is one."""
-    yield from outcome.decisions
+    yield from in_document_order(outcome.decisions, outcome.member.root)
     if not outcome.decisions and outcome.fate in ("added", "deleted"):
         yield Decision("R2", (), _ADDED if outcome.fate == "added" else _DELETED, "upstream")
 
@@ -379,13 +365,8 @@ class _Document:
 
     def around(self, path: FieldPath) -> Context | None:
         """The lines around a place; None where it is not in this text."""
-        node: Node = self._root
-        for step in path:
-            inner = children_at(resolved(node), step)
-            if not inner:
-                return None
-            node = inner[0]
-        if node.source is not self._source:
+        node = node_at(self._root, path)
+        if node is None or node.source is not self._source:
             return None
         # A block ends behind its last line break.
         end = node.start + len(self._source.text[node.start : node.end].rstrip())

@@ -28,7 +28,6 @@ from krm_merge.report import (
     MergeReport,
     SideName,
     contexts_of,
-    position_of,
     records_of,
     values_at,
 )
@@ -130,9 +129,7 @@ def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Pa
 
 def _part(first: ResourceOutcome | FileDecision, decided: PackageDecisions, policy: Policy) -> Part:
     records = records_of([decided], policy, left_open=True)
-    return Part(
-        first, decided, sorted(records, key=lambda record: position_of(decided, record.path)), policy.redactions
-    )
+    return Part(first, decided, records, policy.redactions)
 
 
 def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.krm import Results
-from krm_merge.merge import OnConflict, OnDelete, PackageDecisions, PackageMerger, Policy, Resolutions, Rule
+from krm_merge.merge import (
+    OnConflict,
+    OnDelete,
+    PackageDecisions,
+    PackageMerger,
+    Policy,
+    Resolutions,
+    Rule,
+    is_lost_comment,
+)
 from krm_merge.packages import (
     MARKER_SIZE,
     Changed,
@@ -275,9 +284,18 @@ class GitMerge:
     place: Path
 
     @property
+    def reported(self) -> Results:
+        """The results that a person has to see: errors, warnings, and comments that the merged file lacks (V8)."""
+        reported = Results()
+        for result in self.outcome.results:
+            if result.severity != "info" or is_lost_comment(result):
+                reported.add(result)
+        return reported
+
+    @property
     def is_silent(self) -> bool:
-        """Whether nobody has to hear of it: all is settled, without a warning."""
-        return not self.outcome.leaves_conflicts and not any(r.severity != "info" for r in self.outcome.results)
+        """Whether all is settled and there is nothing to report."""
+        return not self.outcome.leaves_conflicts and not list(self.reported)
 
     def write(self) -> None:
         """Writes the result where git reads it."""

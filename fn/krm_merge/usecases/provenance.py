@@ -25,9 +25,9 @@ from krm_merge.merge import (
     PackageDecisions,
     Policy,
     Schemas,
-    children_at,
     definitions_in,
     match_resources,
+    node_at,
     same,
     with_attribution,
 )
@@ -133,14 +133,15 @@ def local_commit(
     None where local removed it, and where a part of it is not committed.
     """
     for outcome in decided.outcomes:
-        if (member := outcome.local) is None or (node := _node_at(member.root, path)) is None:
+        if (member := outcome.local) is None or (node := node_at(member.root, path)) is None:
             continue
         place = join(decided.folder, member.place)
         documents = split_documents(local[place].data, place) if place in local else []
         lines = _Lines(partial(history, place), sum(document.count(b"\n") for document in documents[: member.index]))
         fields = _Fields(member, Schemas(lambda: ()).of(member), policy, lines, dates_upstream=False)
-        before = None if outcome.original is None else _node_at(outcome.original.root, path)
-        return _newest([o.commit for o in fields.below(node, [("", before)], path) if o.source != "upstream"])
+        before = None if outcome.original is None else node_at(outcome.original.root, path)
+        before = None if before is None else resolved(before)
+        return _newest([o.commit for o in fields.below(resolved(node), [("", before)], path) if o.source != "upstream"])
     for file in decided.files:
         if file.local is not None:
             before_lines = set((file.original or b"").splitlines())
@@ -153,15 +154,6 @@ def local_commit(
 def _newest(commits: Sequence[LineCommit | None]) -> LineCommit | None:
     known = [commit for commit in commits if commit is not None]
     return max(known, key=lambda commit: commit.time) if known and len(known) == len(commits) else None
-
-
-def _node_at(node: Node, path: FieldPath) -> Node | None:
-    for step in path:
-        inner = children_at(resolved(node), step)
-        if not inner:
-            return None
-        node = inner[0]
-    return resolved(node)
 
 
 _Version: TypeAlias = tuple[str, "Node | None"]

@@ -10,6 +10,19 @@ from krm_merge.cli.app import main
 
 VALUES = {"original": "a: 1\n", "upstream": "a: 2\n", "local": "a: 3\n"}
 MARKED = "<<<<<<< ours\na: 3\n=======\na: 2\n>>>>>>> theirs\n"
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n---\n"
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n"
+SCALER = """---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: web
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: web
+"""
 BINARY = {"original": "x\0", "upstream": "u\0", "local": "l\0"}
 
 
@@ -78,6 +91,38 @@ def test_the_merge_driver_names_what_is_left(
     base, theirs, ours = (f"{side}/{name}" for side in written(tmp_path, name, texts))
     assert exit_code(["merge-driver", base, ours, theirs, name]) == 1
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("texts", "report"),
+    [
+        (
+            {"original": "a: 1 # each\n", "upstream": "a: 1 # per node\n", "local": "a: 1 # per zone\n"},
+            "info    w.yaml: a: upstream has a comment that the result does not have: # per node\n",
+        ),
+        (
+            {
+                "original": f"{DEPLOYMENT}{SERVICE}",
+                "upstream": SERVICE,
+                "local": f"{DEPLOYMENT}{SERVICE}{SCALER}",
+            },
+            "spec.scaleTargetRef.name names Deployment web, which upstream removed or changed; it leads nowhere\n",
+        ),
+        (
+            {"original": "a: 1\n", "upstream": "a: 1 # per node\n", "local": "a: 1\n"},
+            "",
+        ),
+    ],
+)
+def test_the_merge_driver_reports_what_has_no_markers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: dict[str, str], report: str
+) -> None:
+    """A lost comment (V8), and a conflict that is the same whoever wins; nothing of what merges."""
+    base, theirs, ours = (f"{side}/w.yaml" for side in written(tmp_path, "w.yaml", texts))
+    assert exit_code(["merge-driver", base, ours, theirs, "w.yaml"]) == 0
+    reports = capsys.readouterr().err
+    assert reports.endswith(report)
+    assert bool(reports) == bool(report)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

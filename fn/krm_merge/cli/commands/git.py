@@ -61,19 +61,19 @@ def merge_driver_command(
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
     merge = merge_for_git((base, ours, theirs), name, choices, marker_size)
     outcome = merge.outcome
-    results = outcome.results
-    if not outcome.has_markers:
-        show_results(_under_name(results, name), quiet=True)
-    elif outcome.leaves_conflicts:
+    if not outcome.leaves_conflicts:
+        # A conflict whose result is the same whoever wins has no markers, so it is reported here.
+        show_results(_under_name(merge.reported, name), quiet=False)
+    else:
         places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
         what = (
             f"conflicts in {places}, between markers" if outcome.marked else "a binary file in conflict, ours is kept"
         )
         say(f"{name or ours}: {what}")
-        for result in (result for result in results if result.severity == "warning"):
+        for result in (result for result in merge.reported if result.severity != "error"):
             # What is kept is for the person who resolves them.
             say(f"  {result.message.partition('; both are between')[0]}")
-    if results.errors:
+    if outcome.results.errors:
         sys.exit(1)
     merge.write()
     if outcome.leaves_conflicts:

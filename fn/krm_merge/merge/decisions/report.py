@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, format_path
-from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome
+from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome, Side
 from krm_merge.safe_text import REDACTED, abridge
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, key_text, resolved, to_value
@@ -17,6 +17,8 @@ MOST_SHOWN = 5
 
 LONGEST = 60
 """Characters of a value that are shown."""
+
+_LOST = "that the result does not have"
 
 
 def losses(original: Node | None, loser: Node | None, merged: Node | None, *, secret: bool = False) -> str:
@@ -109,11 +111,73 @@ def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision 
     return Decision(rule, (), message, "upstream", is_reported=True)
 
 
+def lost_comments_message(side: Side, comments: Sequence[str], *, is_hidden: bool = False) -> str:
+    """What a result says about comments of a side that the merged text lacks."""
+    what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
+    quotation = "" if is_hidden else f": {abridge(comments, MOST_SHOWN, ' ')}"
+    return f"{side} has {what} {_LOST}{quotation}"
+
+
+def is_lost_comment(result: Result) -> bool:
+    """Whether a result is about comments that the merged text lacks."""
+    return result.rule == "V8" and _LOST in result.message
+
+
+def in_document_order(decisions: Sequence[Decision], root: Node) -> list[Decision]:
+    """Decisions by where their values are in local's document; what it lacks comes behind what is around it."""
+    return sorted(decisions, key=_Places(root).of) if len(decisions) > 1 else list(decisions)
+
+
+class _Places:
+    def __init__(self, root: Node) -> None:
+        self._source = root.source
+        self._nodes: dict[FieldPath, Node | None] = {(): root}
+        # A list may have thousands of elements, and a decision on each.
+        self._elements: dict[tuple[FieldPath, tuple[str, ...]], dict[tuple[str | None, ...], Node]] = {}
+
+    def of(self, decision: Decision) -> int:
+        path, local = decision.path, decision.local
+        if local is not None and local.source is self._source:
+            return local.start
+        if (node := self._node(path)) is not None:
+            return node.start
+        while (around := self._node(path)) is None:
+            path = path[:-1]
+        return around.end
+
+    def _node(self, path: FieldPath) -> Node | None:
+        if path not in self._nodes:
+            around = self._node(path[:-1])
+            self._nodes[path] = None if around is None else self._child(path, resolved(around))
+        return self._nodes[path]
+
+    def _child(self, path: FieldPath, node: Node) -> Node | None:
+        step = path[-1]
+        if isinstance(node, MappingNode) and isinstance(step, str):
+            entry = node.entry(step)
+            return None if entry is None else entry.value
+        if not isinstance(node, SequenceNode):
+            return None
+        if isinstance(step, int):
+            return node.items[step] if step < len(node.items) else None
+        if not isinstance(step, tuple):
+            return None
+        names = tuple(name for name, _ in step)
+        if (path[:-1], names) not in self._elements:
+            mappings = [item for item in map(resolved, node.items) if isinstance(item, MappingNode)]
+            self._elements[path[:-1], names] = {
+                tuple(None if (key := item.get(name)) is None else key_text(key) for name in names): item
+                for item in mappings
+            }
+        return self._elements[path[:-1], names].get(tuple(text for _, text in step))
+
+
 def results_of(
-    decisions: list[Decision], member: Member, ref: ResourceRef | None, secrecy: Secrecy, *, refused: bool
+    decisions: Sequence[Decision], member: Member, ref: ResourceRef | None, secrecy: Secrecy, *, refused: bool
 ) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
     file, index = member.file, member.index
+    decisions = in_document_order(decisions, member.root)
     results = [_result(decision, member, ref, secrecy) for decision in decisions if decision.is_reported]
     changes = [decision for decision in decisions if decision.edits]
     if changes and not refused:

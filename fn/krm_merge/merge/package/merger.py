@@ -69,6 +69,15 @@ def children_at(node: Node, step: Step) -> list[Node]:
     return [item for item in node.items if step == ANY or (isinstance(step, tuple) and _has_keys(resolved(item), step))]
 
 
+def node_at(root: Node | None, path: FieldPath) -> Node | None:
+    """The first node at a path; None where nothing is."""
+    node = root
+    for step in path:
+        inner = [] if node is None else children_at(resolved(node), step)
+        node = inner[0] if inner else None
+    return node
+
+
 def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
     if not isinstance(item, MappingNode):
         return False

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
 from krm_merge.merge.decisions.decision import Decision, ResourceOutcome, Side
-from krm_merge.merge.decisions.report import MOST_SHOWN
+from krm_merge.merge.decisions.report import lost_comments_message
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comments_in
-from krm_merge.safe_text import abridge
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, document_text, is_block_scalar, key_text, source_of
@@ -260,13 +259,6 @@ def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[
     severity: Severity = "warning" if any(comment.startswith(SETTER) for comment in comments) else "info"
     message = lost_comments_message(side, comments, is_hidden=secrecy.hides(path, ()))
     return Decision("V8", path, message, side, severity, is_reported=True)
-
-
-def lost_comments_message(side: Side, comments: Sequence[str], *, is_hidden: bool = False) -> str:
-    """What a result says about comments of a side that the merged text lacks."""
-    what = "a comment" if len(comments) == 1 else f"{len(comments)} comments"
-    quotation = "" if is_hidden else f": {abridge(comments, MOST_SHOWN, ' ')}"
-    return f"{side} has {what} that the result does not have{quotation}"
 
 
 def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:

@@ -9,7 +9,7 @@ from posixpath import join
 from typing import TypeAlias
 
 from krm_merge.krm import FieldPath, Identity, format_path, parse_path
-from krm_merge.merge import Member, PackageDecisions, Policy, ResourceOutcome, children_at, same
+from krm_merge.merge import Member, PackageDecisions, Policy, ResourceOutcome, node_at, same
 from krm_merge.report.comparison.difference import (
     GRAVITY,
     OF_BYTES,
@@ -258,9 +258,9 @@ class _Comparing:
 def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
     """What each version has at a path; an element that only its position names is looked for by its value."""
     if not path or not isinstance(path[-1], int):
-        return {name: _at(roots[name], path) for name in VERSIONS}
-    merged, kpt = _at(roots["krm-merge"], path), _at(roots["kpt"], path)
-    lists = {name: _at(roots[name], path[:-1]) for name in VERSIONS}
+        return {name: node_at(roots[name], path) for name in VERSIONS}
+    merged, kpt = node_at(roots["krm-merge"], path), node_at(roots["kpt"], path)
+    lists = {name: node_at(roots[name], path[:-1]) for name in VERSIONS}
     if kpt is not None and _has(lists["krm-merge"], kpt):
         kpt = None
     elif merged is not None and _has(lists["kpt"], merged):
@@ -277,14 +277,6 @@ def _parse(path: str) -> FieldPath:
     return parse_path(path) if path else ()
 
 
-def _at(root: Node | None, path: FieldPath) -> Node | None:
-    node = root
-    for step in path:
-        inner = [] if node is None else children_at(resolved(node), step)
-        node = inner[0] if inner else None
-    return node
-
-
 def _has(listed: Node | None, element: Node) -> bool:
     items = resolved(listed).items if isinstance(listed, SequenceNode) else ()  # type: ignore[union-attr]
     return any(item.canonical == element.canonical for item in items)
@@ -297,7 +289,7 @@ def _labels(listed: Node, moved: FieldPath) -> Value:
     items = listed.items if isinstance(listed, SequenceNode) else []
     if not isinstance(step, tuple):
         return [shown_value(to_value(item)) for item in items]
-    keyed = [[_at(item, (name,)) for name, _ in step] for item in items]
+    keyed = [[node_at(item, (name,)) for name, _ in step] for item in items]
     return [" ".join(str(to_value(key)) for key in keys if key is not None) for keys in keyed]
 
 
