@@ -147,6 +147,7 @@ def test_a_repeated_key_is_not_sound_unless_a_side_has_it() -> None:
     case = triple("a: 1\n", "a: 1\nb: 1\n", "b: 2\na: 1\n", "a: 1\n")
     assert judges.is_sound(case, b"b: 2\na: 1\n")
     assert not judges.is_sound(case, b"b: 2\na: 1\nb: 1\n")
+    assert not judges.is_sound(case, b"b: 2\na: |\n  c: 1\n  d: 1\n  c: 2\n")
     assert not judges.is_sound(case, b"a: [\n")
     assert judges.is_sound(triple("a: 1\na: 2\n", "", "", ""), b"a: 1\na: 2\n")
 

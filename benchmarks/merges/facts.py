@@ -29,7 +29,7 @@ class Facts:
 
     `values` are its documents as plain data: fields in any order, lists in theirs; None where it cannot be parsed.
     `fields` are the values by place, several where elements of a list have no name. `lists` are the elements of each
-    list. `repeats` says whether a mapping has a key twice. `several` are the kinds of which it has several resources.
+    list. `repeats` says whether a mapping has a key twice, one in a text too. `several` are the kinds of which it has several resources.
     """
 
     values: Values | None = None
@@ -95,6 +95,8 @@ class _Values:
         if self.left < 0:
             raise yaml.YAMLError("too many nodes")
         if isinstance(node, yaml.ScalarNode):
+            # A file in a file, such as that of a ConfigMap, breaks by the same.
+            self.repeats |= "\n" in node.value and _repeats_key(node.value)
             tag = node.tag.removeprefix(TAG)
             return ("s", tag, "" if tag == "null" else node.value)
         if isinstance(node, yaml.SequenceNode):
@@ -112,6 +114,18 @@ class _Values:
         for mapping in inherited:
             pairs = dict(mapping[1]) | pairs if mapping[0] == "m" else pairs
         return ("m", tuple(sorted(pairs.items(), key=repr)))
+
+
+def _repeats_key(text: str) -> bool:
+    """Whether a text is YAML in which a mapping has a key twice."""
+    values = _Values()
+    try:
+        for document in yaml.compose_all(text, Loader=_Loader):
+            if not _is_empty(document):
+                values.of(document)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return False
+    return values.repeats
 
 
 def scalar_of(value: Values, key: str) -> str:
