@@ -30,12 +30,11 @@ from krm_merge.components.plan.model import (
 from krm_merge.components.plan.pull_requests import (
     OurPullRequests,
     TrackedPullRequest,
-    closed_as_unneeded,
     end_of,
     is_worth_opening,
+    triggers_by_group,
     unsettled_triggers,
 )
-from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.interface import same_repository
 from krm_merge.krm import Result
 
@@ -127,17 +126,13 @@ def _newest(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) 
 
 
 def digest_edit(
-    planning: Planning,
-    target: PlanTarget,
-    key: ComponentKey,
-    desired: Mapping[ComponentKey, str],
-    group: str,
-    pulls: OurPullRequests,
+    pulls: OurPullRequests, group: str, key: ComponentKey, desired: Mapping[ComponentKey, str]
 ) -> DigestEdit:
     """The edit that sets a digest, with those it may replace: the digests that this or another plan set before."""
-    component, digest, ours = planning.graph.components[key], desired[key], pulls.of_group(group)
-    before = (ours.last, pulls.holder(key.name))
-    replaceable = {component.digest, *(pull.described.digests.get(key.name, "") for pull in before if pull)}
+    planning = pulls.planning
+    component, digest = planning.graph.components[key], desired[key]
+    before = (pulls.of_group(group).last, pulls.holder(key.name))
+    replaceable = {component.digest, *(pull.digest(key) or "" for pull in before if pull)}
     builds = planning.history.by_component.get(key, ())
     for build in builds:
         if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
@@ -147,8 +142,8 @@ def digest_edit(
     # C5: digests of another Component are kept, although its image has the same name.
     sharing = planning.sharing(key)
     for other in sharing:
-        is_meant = any(other in planning.graph.dependencies(dependant.key) for dependant in target.dependants)
-        others |= _all_digests(planning, other, desired, pulls) - (set() if is_meant else {*replaceable, digest})
+        is_meant = any(other in planning.graph.dependencies(dependant.key) for dependant in pulls.target.dependants)
+        others |= _all_digests(pulls, other, desired) - (set() if is_meant else {*replaceable, digest})
         other_tags |= set(planning.graph.components[other].tags)
     return DigestEdit(
         key,
@@ -163,12 +158,11 @@ def digest_edit(
     )
 
 
-def _all_digests(
-    planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], pulls: OurPullRequests
-) -> set[str]:
+def _all_digests(pulls: OurPullRequests, key: ComponentKey, desired: Mapping[ComponentKey, str]) -> set[str]:
     """All digests that are known to be of a Component, of any group."""
-    built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
-    return (built | pulls.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}
+    history, component = pulls.planning.history, pulls.planning.graph.components[key]
+    built = {build.digest for build in history.by_component.get(key, ()) if is_usable(build)}
+    return (built | pulls.digests(key.name) | {component.digest, desired.get(key, "")}) - {""}
 
 
 def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Result]]:
@@ -226,14 +220,13 @@ class _Planner:
         """The plans of one target, by group."""
         start = len(self.plans)
         pulls = OurPullRequests(self._planning, target)
-        groups = triggers_by_group(self._planning, target, pulls)
+        groups = triggers_by_group(pulls)
         for group in sorted(groups.keys() | pulls.by_group.keys()):
-            ours = pulls.of_group(group)
-            triggers = unsettled_triggers(self._planning, pulls, ours, groups.get(group, []))
-            if triggers:
-                self._plan_group(target, group, triggers, pulls)
-            elif ours.open is not None:
-                self._orphan(target, group, ours.open)
+            open_pull = pulls.of_group(group).open
+            if triggers := unsettled_triggers(pulls, group, groups.get(group, [])):
+                self._plan_group(pulls, group, triggers)
+            elif open_pull is not None:
+                self._orphan(target, group, open_pull)
         plans = self.plans[start:]
         del self.plans[start:]
         self._without_duplicates(target, plans)
@@ -264,18 +257,16 @@ class _Planner:
                 if pull.is_open:
                     self._close(target, group, (), pull.pull_request, "CR5", f"{target} is deleted")
 
-    def _plan_group(self, target: PlanTarget, group: str, triggers: list[Trigger], pulls: OurPullRequests) -> None:
+    def _plan_group(self, pulls: OurPullRequests, group: str, triggers: list[Trigger]) -> None:
         ours = pulls.of_group(group)
         desired = desired_digests(self._planning, triggers, ours.last)
         if ours.open is None:
-            if is_worth_opening(self._planning, target, group, triggers, desired, pulls):
-                self._plan_pull_request(target, group, triggers, desired, pulls, None)
-            return
-        end = end_of(self._planning, triggers, desired, pulls, ours.open)
-        if end is not None:
-            self._close(target, group, triggers, ours.open.pull_request, *end)
+            if is_worth_opening(pulls, group, triggers, desired):
+                self._plan_pull_request(pulls, group, triggers, desired)
+        elif (end := end_of(pulls, triggers, desired, ours.open)) is not None:
+            self._close(pulls.target, group, triggers, ours.open.pull_request, *end)
         else:
-            self._plan_pull_request(target, group, triggers, desired, pulls, ours.open)
+            self._plan_pull_request(pulls, group, triggers, desired)
 
     def _orphan(self, target: PlanTarget, group: str, open_pull: TrackedPullRequest) -> None:
         """Reports a pull request of ours without triggers, or closes it (CR6, CR5)."""
@@ -310,16 +301,10 @@ class _Planner:
         )
 
     def _plan_pull_request(
-        self,
-        target: PlanTarget,
-        group: str,
-        triggers: Sequence[Trigger],
-        desired: Mapping[ComponentKey, str],
-        pulls: OurPullRequests,
-        open_pull: TrackedPullRequest | None,
+        self, pulls: OurPullRequests, group: str, triggers: Sequence[Trigger], desired: Mapping[ComponentKey, str]
     ) -> None:
         """Plans the desired state of a pull request, whether it is open already or not."""
-        planning = self._planning
+        planning, target, ours = self._planning, pulls.target, pulls.of_group(group)
         # I11: it waits for its triggers, not for the rest of its group.
         waiting = tuple(
             Waiting(trigger.component, trigger.pull_request, "merged" if trigger.state == "open" else "mergeBuild")
@@ -328,7 +313,7 @@ class _Planner:
         )
         waiting += tuple(self._test_waits(target, desired, {wait.component for wait in waiting}))
         synthetic = tuple(self._synthetic(target, triggers))
-        digests = tuple(digest_edit(planning, target, key, desired, group, pulls) for key in desired)
+        digests = tuple(digest_edit(pulls, group, key, desired) for key in desired)
         # If it keeps digests that will not be merged, it names images that expire.
         expires = planning.choices.on_closed == "keep" and any(
             all(trigger.state == "closed" for trigger in triggers if trigger.component == key) for key in desired
@@ -336,12 +321,12 @@ class _Planner:
         title, description = description_of(
             target, group, triggers, digests, waiting, synthetic, expires=expires and not waiting
         )
-        existing = open_pull.pull_request if open_pull is not None else None
+        existing = ours.open.pull_request if ours.open is not None else None
         plan = Plan(
             target,
             group,
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
-            existing.target_branch if existing is not None else self._base(target, pulls),
+            existing.target_branch if existing is not None else self._base(pulls),
             # CR30: a draft until everything that it waits for is merged and built.
             draft=bool(waiting) or expires,
             triggers=tuple(triggers),
@@ -352,16 +337,13 @@ class _Planner:
             description=description,
             pull_request=existing,
         )
-        closed = closed_as_unneeded(pulls.of_group(group), desired)
-        if closed is not None:
+        if closed := ours.closed_as_unneeded(desired):
             self.plans.append(replace(plan, is_remembered=True))
             target_branch, name = closed.pull_request.target_branch, pull_name(closed.pull_request)
             message = f"{target_branch} had the digests of {name}, which was closed"
-            planning.report("info", "CR22", f"{target}: {message}; apply opens another if it was reverted", target.key)
+            pulls.report("info", "CR22", f"{message}; apply opens another if it was reverted")
             return
-        self.plans.append(
-            replace(plan, actions=tuple(actions(plan, open_pull.described if open_pull is not None else None)))
-        )
+        self.plans.append(replace(plan, actions=tuple(actions(plan, ours.open.described if ours.open else None))))
 
     def _test_waits(
         self, target: PlanTarget, desired: Mapping[ComponentKey, str], waiting: Collection[ComponentKey]
@@ -373,12 +355,13 @@ class _Planner:
             if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
                 yield Waiting(key, None, "validated")
 
-    def _base(self, target: PlanTarget, pulls: OurPullRequests) -> str:
+    def _base(self, pulls: OurPullRequests) -> str:
         """The branch that a new pull request is for, '' for a default branch that nothing names.
 
         Plans are compared by it, so that a pull request looks the same before and after it is opened (C14).
         """
-        return target.branch or self._planning.history.default_branch(target.repository) or pulls.newest_target
+        target, history = pulls.target, self._planning.history
+        return target.branch or history.default_branch(target.repository) or pulls.newest_target
 
     def _branch(self, target: PlanTarget, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)

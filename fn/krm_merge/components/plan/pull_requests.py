@@ -1,19 +1,21 @@
-"""The pull requests of earlier plans, the only memory of a plan, and when one opens and closes (I15)."""
+"""The pull requests of earlier plans, the only memory of a plan: what triggers one, when it opens and closes (I15)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from krm_merge.components.graph import branch_names
-from krm_merge.components.konflux.history import PullRequestId
-from krm_merge.components.konflux.model import Build, ComponentKey, PullRequest
+from krm_merge.components.konflux.history import PullRequestId, latest
+from krm_merge.components.konflux.model import Build, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.model import (
     DescribedState,
     Planning,
     PlanTarget,
     Trigger,
+    TriggerState,
     parse_description,
     pull_name,
     reference,
@@ -49,6 +51,14 @@ class TrackedPullRequest:
         of_whom = trigger.pull_request
         return of_whom is not None and self.described.triggers.get(reference(of_whom)) in ("open", "waiting")
 
+    def digest(self, key: ComponentKey) -> str | None:
+        """The digest of a dependency in its description."""
+        return self.described.digests.get(key.name)
+
+    def has(self, digests: Mapping[ComponentKey, str]) -> bool:
+        """Whether its description has all of these digests."""
+        return all(self.digest(key) == digest for key, digest in digests.items())
+
 
 @dataclass(frozen=True, slots=True)
 class GroupHistory:
@@ -71,12 +81,22 @@ class GroupHistory:
         """The merged and closed pull requests."""
         return (pull for pull in self.pulls if not pull.is_open)
 
+    def closed_as_unneeded(self, desired: Mapping[ComponentKey, str]) -> TrackedPullRequest | None:
+        """The last pull request, if none is open and it was closed because its target had these digests.
+
+        Only `apply` sees the current target: if it still has the digests, `apply` opens nothing.
+        """
+        last = self.last
+        return last if last is not None and last.brought_nothing and last.has(desired) else None
+
 
 class OurPullRequests:
     """The pull requests that we opened for one target."""
 
     def __init__(self, planning: Planning, target: PlanTarget) -> None:
         """Finds them by the names of their branches and by their descriptions (CR26)."""
+        self.planning = planning
+        self.target = target
         groups: dict[str, list[TrackedPullRequest]] = {}
         for pull in planning.history.of_repository(target.repository):
             if not pull.source_branch.endswith(target.suffix):
@@ -118,24 +138,30 @@ class OurPullRequests:
         merged.sort(key=lambda pull: (pull.pull_request.merged_at, pull.pull_request.number))
         return {name: pull for pull in merged for name in pull.described.digests}
 
+    def needs_correction(self, trigger: Trigger) -> bool:
+        """S8: whether the target branch has an image of the trigger from before its merge was built."""
+        holder, promoted = self.holder(trigger.component.name), self.planning.history.promoted_digest(trigger.component)
+        return holder is not None and holder.is_before(trigger) and holder.digest(trigger.component) != promoted
 
-def unsettled_triggers(
-    planning: Planning, pulls: OurPullRequests, ours: GroupHistory, triggers: Sequence[Trigger]
-) -> list[Trigger]:
+    def report(self, severity: Literal["warning", "info"], rule: str, message: str) -> None:
+        """Records a finding about the target."""
+        self.planning.report(severity, rule, f"{self.target}: {message}", self.target.key)
+
+
+def unsettled_triggers(pulls: OurPullRequests, group: str, triggers: Sequence[Trigger]) -> list[Trigger]:
     """The triggers that earlier pull requests of the group have not settled."""
+    ours = pulls.of_group(group)
     goes_on = ours.open is not None or any(_is_live(trigger) for trigger in triggers)
-    return [trigger for trigger in triggers if not _is_settled(planning, pulls, ours, trigger, goes_on)]
+    return [trigger for trigger in triggers if not _is_settled(pulls, ours, trigger, goes_on)]
 
 
-def _is_settled(
-    planning: Planning, pulls: OurPullRequests, ours: GroupHistory, trigger: Trigger, goes_on: bool
-) -> bool:
+def _is_settled(pulls: OurPullRequests, ours: GroupHistory, trigger: Trigger, goes_on: bool) -> bool:
     if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
         return False
     before = [pull for pull in ours.ended_pulls if pull.names(trigger) and not (goes_on and pull.brought_nothing)]
     # Keep triggers of pull requests that somebody closed by hand: they are reported.
     is_over = goes_on or trigger.state == "closed" or any(_has_settled(pull, trigger) for pull in before)
-    return bool(before) and is_over and not _needs_correction(planning, pulls, trigger)
+    return bool(before) and is_over and not pulls.needs_correction(trigger)
 
 
 def _has_settled(pull: TrackedPullRequest, trigger: Trigger) -> bool:
@@ -147,19 +173,8 @@ def _is_live(trigger: Trigger) -> bool:
     return trigger.state in ("open", "waiting")
 
 
-def _needs_correction(planning: Planning, pulls: OurPullRequests, trigger: Trigger) -> bool:
-    """S8: whether the target branch has an image of the trigger from before its merge was built."""
-    holder, promoted = pulls.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
-    return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
-
-
 def is_worth_opening(
-    planning: Planning,
-    target: PlanTarget,
-    group: str,
-    triggers: Sequence[Trigger],
-    desired: Mapping[ComponentKey, str],
-    pulls: OurPullRequests,
+    pulls: OurPullRequests, group: str, triggers: Sequence[Trigger], desired: Mapping[ComponentKey, str]
 ) -> bool:
     """Whether to open a pull request if none is open; otherwise the reason is reported."""
     ours = pulls.of_group(group)
@@ -167,88 +182,232 @@ def is_worth_opening(
     # People may reuse a branch: its last pull request does not have the later triggers.
     new = [trigger for trigger in triggers if not any(before.names(trigger) for before in ended)]
     live = [trigger for trigger in triggers if _is_live(trigger)]
-    _report_early_merge(planning, target, last, [trigger for trigger in live if trigger not in new])
-    if not live and not any(_is_newest(planning, target, group, pulls, trigger) for trigger in triggers):
+    _report_early_merge(pulls, last, [trigger for trigger in live if trigger not in new])
+    if not live and not any(_is_newest(pulls, group, trigger) for trigger in triggers):
         return False
     if last is not None and last.pull_request.state == "closed" and not last.described.closed and not new:
-        message = (
-            f"{target}: {pull_name(last.pull_request)} was closed by hand and is kept closed; reopen it to continue"
-        )
-        planning.report("info", "CR34", message, target.key)
+        name = pull_name(last.pull_request)
+        pulls.report("info", "CR34", f"{name} was closed by hand and is kept closed; reopen it to continue")
         return False
-    return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
+    return bool(desired) and (last is None or not last.has(desired) or last.brought_nothing)
 
 
-def closed_as_unneeded(ours: GroupHistory, desired: Mapping[ComponentKey, str]) -> TrackedPullRequest | None:
-    """The last pull request of a group, if none is open and it was closed because its target had these digests.
-
-    Only `apply` sees the current target: if it still has the digests, `apply` opens nothing.
-    """
-    last = ours.last
-    return last if last is not None and last.brought_nothing and _has(last, desired) else None
-
-
-def _report_early_merge(
-    planning: Planning, target: PlanTarget, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
-) -> None:
+def _report_early_merge(pulls: OurPullRequests, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]) -> None:
     names = [pull_name(trigger.pull_request) for trigger in overtaken if trigger.pull_request is not None]
     if last is None or last.pull_request.state != "merged" or not names:
         return
     message = (
-        f"{target}: {pull_name(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
+        f"{pull_name(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
         f"{last.pull_request.target_branch} now names images of pull requests, which expire"
     )
-    planning.report("warning", "CR34", message, target.key)
+    pulls.report("warning", "CR34", message)
 
 
-def _is_newest(planning: Planning, target: PlanTarget, group: str, pulls: OurPullRequests, trigger: Trigger) -> bool:
+def _is_newest(pulls: OurPullRequests, group: str, trigger: Trigger) -> bool:
     """Whether a merged or closed trigger still needs an update: it is the promoted build, or has to be reverted."""
-    if _needs_correction(planning, pulls, trigger):
+    if pulls.needs_correction(trigger):
         return True
     if trigger.state != "done":
         return False
-    promoted, holder = planning.history.promoted_build(trigger.component), pulls.holder(trigger.component.name)
-    if holder is not None and _digest(holder, trigger.component) == trigger.digest:
+    history = pulls.planning.history
+    promoted, holder = history.promoted_build(trigger.component), pulls.holder(trigger.component.name)
+    if holder is not None and holder.digest(trigger.component) == trigger.digest:
         return False  # with another group
-    if promoted is not None and _brought(planning, trigger, promoted):
+    pull = trigger.pull_request
+    if promoted is not None and (pull is None or promoted in history.after_merge(trigger.component, pull)):
         return True
-    message = f"{target}: group {group} is complete: newer digests of its dependencies were promoted since"
-    planning.report("info", "CR30", message, target.key)
+    pulls.report("info", "CR30", f"group {group} is complete: newer digests of its dependencies were promoted since")
     return False
 
 
-def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
-    """Whether a promoted build belongs to the trigger."""
-    if trigger.pull_request is None:
-        return True
-    return promoted in planning.history.after_merge(trigger.component, trigger.pull_request)
-
-
 def end_of(
-    planning: Planning,
+    pulls: OurPullRequests,
     triggers: Sequence[Trigger],
     desired: Mapping[ComponentKey, str],
-    pulls: OurPullRequests,
     last: TrackedPullRequest,
 ) -> tuple[str, str] | None:
     """The rule and the reason for closing an open pull request; None if it is kept open."""
     if any(_is_live(trigger) for trigger in triggers):
         return None
     holders = {key: pulls.holder(key.name) for key in desired}
-    having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
+    having = [holder for key, holder in holders.items() if holder is not None and holder.digest(key) == desired[key]]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
         names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
         return "CR22", f"{names} has all of its digests"
-    is_correction = any(_needs_correction(planning, pulls, trigger) for trigger in triggers)
     all_closed = all(trigger.state == "closed" for trigger in triggers)
-    if all_closed and planning.choices.on_closed == "revert" and not is_correction:
+    if all_closed and pulls.planning.choices.on_closed == "revert" and not any(map(pulls.needs_correction, triggers)):
         return "S7", "all of its triggers were closed without a merge"
     return None
 
 
-def _has(pull: TrackedPullRequest, digests: Mapping[ComponentKey, str]) -> bool:
-    return all(_digest(pull, key) == digest for key, digest in digests.items())
+_NOTHING = DescribedState({}, {}, {})
+_OF_PUSHES = "component-update-"
+"""Prefix of the group of pushes; the name of a dependency follows."""
+_WHY_UNBUILT: Mapping[BuildOutcome, str] = {
+    "failed": "failed",
+    "running": "has not finished",
+    "succeeded": "has no digest as its result IMAGE_DIGEST",
+}
 
 
-def _digest(pull: TrackedPullRequest, key: ComponentKey) -> str | None:
-    return pull.described.digests.get(key.name)
+def triggers_by_group(pulls: OurPullRequests) -> dict[str, list[Trigger]]:
+    """The triggers of a target's pull requests, by group: one for each, whatever its dependencies (CR31, CR32)."""
+    groups: dict[str, list[Trigger]] = {}
+    graph = pulls.planning.graph
+    # CR20: a build concerns direct dependants only.
+    above = sorted({key for dependant in pulls.target.dependants for key in graph.dependencies(dependant.key)})
+    for key in above:
+        if not pulls.planning.history.image_names(key):
+            continue  # no file could name it
+        for group, trigger in _of_pull_requests(pulls, graph.components[key]):
+            groups.setdefault(group, []).append(trigger)
+    for group, trigger in _of_pushes(pulls, above):
+        groups.setdefault(group, []).append(trigger)
+    return groups
+
+
+def _of_pull_requests(pulls: OurPullRequests, dependency: Component) -> Iterator[tuple[str, Trigger]]:
+    planning, history, key = pulls.planning, pulls.planning.history, dependency.key
+    for observed in history.of_repository(dependency.repository):
+        if observed.id in pulls.ids or not _may_trigger(planning, observed, dependency):
+            continue
+        # A pull request that the plan of another target closes counts as closed.
+        pull = replace(observed, state="closed") if observed.id in planning.closing else observed
+        group = planning.group(pull.source_branch)
+        last = pulls.of_group(group).last
+        described = last.described if last is not None else _NOTHING
+        built = latest(history.before_merge(key, pull))
+        # Clusters soon delete builds: then the description of the last pull request counts.
+        recorded = (
+            described.digests.get(key.name, "") if key.name in described.built_as.get(reference(pull), ()) else ""
+        )
+        digest = built.digest if built is not None else recorded
+        is_known = bool(digest) or bool(history.after_merge(key, pull))
+        merged = _merge_digest(planning, dependency, pull, described) if pull.state == "merged" and is_known else ""
+        if merged:
+            yield group, Trigger(key, pull, "done", merged)
+        elif digest:
+            state: TriggerState = "waiting" if pull.state == "merged" else pull.state
+            yield group, Trigger(key, pull, state, digest)
+        else:
+            _report_unbuilt(pulls, dependency, pull)
+
+
+def _may_trigger(planning: Planning, pull: PullRequest, dependency: Component) -> bool:
+    """Whether builds of a pull request can trigger: its target is the branch that the dependency is built from.
+
+    Pull requests of ours with digests for other targets do not trigger.
+    """
+    if not planning.history.is_built_from(dependency.key, pull.target_branch):
+        return False
+    target = planning.target_of(pull)
+    return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
+
+
+def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, described: DescribedState) -> str:
+    """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
+    history, key = planning.history, dependency.key
+    after, promoted = history.after_merge(key, pull), history.promoted_build(key)
+    is_built = (
+        latest(after) is not None
+        # The build of a later push contains the merge, too.
+        or (promoted is not None and bool(after) and promoted.started > after[-1].started)
+        or (pull.merged_at != "" and _last_promoted(planning, dependency, pull) >= pull.merged_at)
+        or (dependency.commit != "" and dependency.commit == pull.merge_commit)
+        or described.triggers.get(reference(pull)) == "done"
+    )
+    # The newest push counts, whichever merge it belongs to.
+    is_recorded = described.triggers.get(reference(pull)) == "done"
+    return _lasting_digest(planning, dependency, described if is_recorded else _NOTHING) if is_built else ""
+
+
+def _lasting_digest(planning: Planning, dependency: Component, described: DescribedState) -> str:
+    """The promoted digest. If neither builds nor the Component have it any more, the one in the description (C14)."""
+    promoted = planning.history.promoted_digest(dependency.key)
+    is_known = planning.history.promoted_build(dependency.key) is not None or not dependency.is_declared
+    return promoted if is_known else described.digests.get(dependency.key.name, promoted)
+
+
+def _last_promoted(planning: Planning, dependency: Component, pull: PullRequest) -> str:
+    """When the build in the candidate list started, as far as that is known.
+
+    '' where it is of an earlier merge: builds may wait for each other.
+    """
+    promoted = planning.history.promoted_build(dependency.key)
+    merge = planning.history.merge_of(promoted) if promoted is not None else None
+    if merge is not None and merge.merged_at and merge.merged_at < pull.merged_at:
+        return ""
+    return max(promoted.started if promoted is not None else "", dependency.promoted)
+
+
+def _of_pushes(pulls: OurPullRequests, above: Sequence[ComponentKey]) -> Iterator[tuple[str, Trigger]]:
+    """The triggers of pushes without a pull request, whose group no branch names (I12).
+
+    One pull request gets all new digests (C12): the open one, otherwise a new one.
+    """
+    planning, names = pulls.planning, {key.name for key in above}
+    is_open = next((group for group, ours in sorted(pulls.by_group.items()) if _takes_pushes(group, ours, names)), "")
+    pairs: list[tuple[str, Trigger]] = []
+    new: list[Trigger] = []
+    for key in above:
+        ours, promoted = pulls.of_group(is_open).open, planning.history.promoted_build(key)
+        described = ours.described if ours is not None else _NOTHING
+        digest = _lasting_digest(planning, planning.graph.components[key], described)
+        if not digest or not planning.history.image_names(key):
+            continue
+        trigger = Trigger(key, None, "done", digest)
+        if ours is not None and (key.name in ours.described.digests or is_open == f"{_OF_PUSHES}{key.name}"):
+            pairs.append((is_open, trigger))
+        elif promoted is not None and _is_news(pulls, promoted):
+            if before := _ended_with(pulls, trigger):
+                pairs.append((before, trigger))
+            else:
+                new.append(trigger)
+    group = is_open or (f"{_OF_PUSHES}{new[0].component.name}" if new else "")
+    yield from sorted([*pairs, *((group, trigger) for trigger in new)], key=lambda pair: pair[1].component)
+
+
+def _takes_pushes(group: str, ours: GroupHistory, names: Collection[str]) -> bool:
+    """Whether a group of pushes has an open pull request; that of a dependency's own planned one is another (C14)."""
+    if ours.open is None or not _is_of_pushes(group):
+        return False
+    return group.removeprefix(_OF_PUSHES) in names or not ours.open.described.triggers
+
+
+def _is_of_pushes(group: str) -> bool:
+    return group.startswith(_OF_PUSHES)
+
+
+def _ended_with(pulls: OurPullRequests, trigger: Trigger) -> str:
+    """The group of the merged or closed pull request with the digest of the push, '' for none."""
+    for group, ours in sorted(pulls.by_group.items()):
+        if _is_of_pushes(group) and any(pull.names(trigger) for pull in ours.ended_pulls):
+            return group
+    return ""
+
+
+def _is_news(pulls: OurPullRequests, build: Build) -> bool:
+    """Whether a push belongs to no pull request of the dependency, or is a later build of its merge."""
+    history = pulls.planning.history
+    merge = history.merge_of(build)
+    if merge is None:
+        return not build.pull_request
+    # A pull request to another branch, merged into the Component's branch later, triggered nothing.
+    return not history.is_built_from(build.component, merge.target_branch) or _is_built_again(pulls, build, merge)
+
+
+def _is_built_again(pulls: OurPullRequests, build: Build, merge: PullRequest) -> bool:
+    """Whether it is another build of a merge whose digest one of our pull requests has."""
+    return any(
+        pull.pull_request.state == "merged"
+        and pull.described.triggers.get(reference(merge)) == "done"
+        and pull.described.digests.get(build.component.name, build.digest) != build.digest
+        for pull in pulls.of_group(pulls.planning.group(merge.source_branch)).ended_pulls
+    )
+
+
+def _report_unbuilt(pulls: OurPullRequests, dependency: Component, pull: PullRequest) -> None:
+    builds = pulls.planning.history.before_merge(dependency.key, pull)
+    if pull.state == "open" and builds:
+        what = f"the build {builds[-1].name} of {dependency.key} {_WHY_UNBUILT[builds[-1].outcome]}"
+        pulls.report("info", "CR19", f"nothing of {pull_name(pull)} yet: {what}")
