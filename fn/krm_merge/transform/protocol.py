@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
@@ -381,7 +381,7 @@ class Metadata:
             _text(value, "name"),
             _text(value, "version"),
             tuple(OptionalField(*(_text(field, name) for name in ("flagName", "help", "example"))) for field in fields),
-            tuple(str(protocol) for protocol in _list(value, "protocols")),
+            tuple(map(str, protocols if isinstance(protocols := value.get("protocols"), list) else ())),
         )
 
     def to_value(self) -> Object:
@@ -459,8 +459,3 @@ def _check_new(resource: Object) -> None:
 def _text(value: Value, field: str) -> str:
     text = value.get(field) if isinstance(value, dict) else None
     return text if isinstance(text, str) else ""
-
-
-def _list(value: Object, field: str) -> Sequence[Value]:
-    items = value.get(field)
-    return items if isinstance(items, list) else ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -188,20 +189,20 @@ class RefusedOperationsError(KrmMergeError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Accepted:
-    """An accepted operation. `rank` is that of its plugin."""
+class _Claim:
+    """An operation of a plugin with its effects: on the plugin's own copy, so on the original resource."""
 
     plugin: str
     rank: tuple[int, int]
     effect: Effect
 
+    @property
+    def operation(self) -> Operation:
+        return self.effect.operation
 
-@dataclass(frozen=True, slots=True)
-class _Clash:
-    """An accepted operation that conflicts with a unit, and the location."""
-
-    other: _Accepted
-    at: Location
+    @property
+    def provenance(self) -> PluginOperation:
+        return PluginOperation(self.plugin, self.operation)
 
 
 def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
@@ -297,9 +298,9 @@ class _Settling:
         self._keys_of = keys_of
         self._copies = copies
         # The accepted operations by the locations that they wrote, created or relied on.
-        self._writers: FirstClaims[_Accepted] = FirstClaims()
-        self._makers: FirstClaims[_Accepted] = FirstClaims()
-        self._readers: FirstClaims[_Accepted] = FirstClaims()
+        self._writers: FirstClaims[_Claim] = FirstClaims()
+        self._makers: FirstClaims[_Claim] = FirstClaims()
+        self._readers: FirstClaims[_Claim] = FirstClaims()
         self._settlement = Settlement(original)
         self._lost: list[tuple[Ignored, Location]] = []
 
@@ -307,30 +308,29 @@ class _Settling:
         """Accepts the operations of a plugin that do not conflict with accepted ones."""
         assert isinstance(self._original.value, dict)
         steps, alone, skipped = run_on_copy(proposal, self._original.value, self._keys_of, self._copies)
+        claims = [_Claim(proposal.plugin, rank, step.effect) for step in steps]
         self._settlement.skipped += skipped
         compatible: dict[int, frozenset[Location]] = {}
         for number, unit in enumerate(units(steps, self._keep)):
             effects = [steps[at].effect for at in unit]
             outcomes = {location: self._outcome(e, location, alone) for e in effects for location in e.writes}
-            settled = frozenset(at for at, outcome in outcomes.items() if self._is_settled(at, outcome))
+            # Where other plugins wrote the same value already.
+            same = (at for at, outcome in outcomes.items() if self._is_same(at, outcome))
+            settled = frozenset(at for at in same if self._writers.overlapping((at,)) is not None)
             clash = self._clash(effects, outcomes, settled)
             if clash is None:
                 compatible |= dict.fromkeys(unit, settled)
             else:
-                self._lose(proposal.plugin, rank, effects, clash, number)
+                self._lose([claims[at] for at in unit], *clash, number)
         # T2: a plugin never conflicts with itself; its operations are applied together, in their order.
-        accepted = [
-            _Accepted(proposal.plugin, rank, steps[at].effect)
-            for at in sorted(compatible)
-            if self._accept(proposal.plugin, steps[at].effect, at, compatible[at])
-        ]
-        for step in accepted:
-            for location in step.effect.writes:
-                self._writers.add(location, step)
-            for location in step.effect.places:
-                self._makers.add(location, step)
-            for location, _ in step.effect.reads:
-                self._readers.add(location, step)
+        accepted = [claims[at] for at in sorted(compatible) if self._accept(claims[at], at, compatible[at])]
+        for claim in accepted:
+            for location in claim.effect.writes:
+                self._writers.add(location, claim)
+            for location in claim.effect.places:
+                self._makers.add(location, claim)
+            for location, _ in claim.effect.reads:
+                self._readers.add(location, claim)
 
     def _outcome(self, effect: Effect, location: Location, alone: Tracked) -> Value | Absent:
         """The value that a plugin wants at a location: at last, or after this operation if each is lost alone."""
@@ -341,10 +341,6 @@ class _Settling:
                 return ABSENT if isinstance(change, Take) else change.value
         # A removal of a missing value, or a move to the same location.
         return next((value for at, value in effect.reads if at == location), ABSENT)
-
-    def _is_settled(self, location: Location, outcome: Value | Absent) -> bool:
-        """Whether other plugins set a location to the wanted value."""
-        return self._writers.overlapping((location,)) is not None and self._is_same(location, outcome)
 
     def result(self) -> Settlement:
         """The result."""
@@ -357,8 +353,8 @@ class _Settling:
 
     def _clash(
         self, effects: list[Effect], outcomes: dict[Location, Value | Absent], settled: frozenset[Location]
-    ) -> _Clash | None:
-        """The first accepted operation that conflicts with a unit (T3)."""
+    ) -> tuple[_Claim, Location] | None:
+        """The first accepted operation that conflicts with a unit, and where (T3)."""
         if outcomes and len(settled) == len(outcomes):
             # Other plugins did all of it already, so the values that it relies on do not matter.
             return None
@@ -366,8 +362,7 @@ class _Settling:
         reads = (read for effect in effects for read in effect.reads)
         relied_on = [location for location, value in reads if not self._is_same(location, value)]
         unfit = [location for effect in effects for location in self._unfit(effect)]
-        clash = self._writers.overlapping((*changed, *relied_on, *unfit)) or self._readers.overlapping(changed)
-        return None if clash is None else _Clash(*clash)
+        return self._writers.overlapping((*changed, *relied_on, *unfit)) or self._readers.overlapping(changed)
 
     def _unfit(self, effect: Effect) -> list[Location]:
         """The location where other plugins left no suitable parent for an operation: a list for a map, or none."""
@@ -395,19 +390,18 @@ class _Settling:
         """Whether a location has this outcome already."""
         return is_same(self._merged.at(location), outcome)
 
-    def _lose(self, plugin: str, rank: tuple[int, int], effects: list[Effect], clash: _Clash, unit: int) -> None:
-        reason: Reason = "priority" if clash.other.rank[0] != rank[0] else "order"
-        for effect in effects:
-            if effect.operation.kind == "test":
+    def _lose(self, claims: Sequence[_Claim], winner: _Claim, at: Location, unit: int) -> None:
+        for claim in claims:
+            if claim.operation.kind == "test":
                 continue  # no effect
-            operation = PluginOperation(plugin, effect.operation)
-            at = next((place for place in effect.places if overlap(place, clash.at)), effect.places[0])
-            self._lost.append((Ignored(operation, clash.other.plugin, reason, clash.other.effect.operation, unit), at))
+            reason: Reason = "priority" if winner.rank[0] != claim.rank[0] else "order"
+            places = claim.effect.places
+            place = next((place for place in places if overlap(place, at)), places[0])
+            self._lost.append((Ignored(claim.provenance, winner.plugin, reason, winner.operation, unit), place))
 
-    def _accept(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
+    def _accept(self, claim: _Claim, step: int, settled: frozenset[Location]) -> bool:
         """Makes the changes of an operation except those that others made already. Returns whether that succeeded."""
-        operation = PluginOperation(plugin, effect.operation)
-        before = self._merged.copy()
+        effect, operation, before = claim.effect, claim.provenance, self._merged.copy()
         other = self._agrees(effect, settled)
         changes = () if other else (change for change in effect.changes if location_of(change) not in settled)
         try:
@@ -415,42 +409,23 @@ class _Settling:
         except OperationError:
             # Only if operations are lost one by one, the value that this one needs may be missing.
             self._merged = before
-            self._lost.append((Ignored(operation, plugin, "dependency", unit=step), effect.places[0]))
+            self._lost.append((Ignored(operation, claim.plugin, "dependency", unit=step), effect.places[0]))
             return False
-        if effect.operation.kind != "test":
+        if claim.operation.kind != "test":
             if other:
                 self._settlement.agreed.append(Agreed(operation, other))
             else:
                 self._settlement.operations.append(operation)
-        self._settlement.patch += (PluginOperation(plugin, done) for done in operations)
+        self._settlement.patch += (PluginOperation(claim.plugin, done) for done in operations)
         return True
 
     def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
         """The plugin that already made the change of an operation, if any."""
-        if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.created_parents)):
+        parents = map(self._merged.at, effect.created_parents)
+        if not settled.issuperset(effect.writes) or not all(isinstance(parent, dict | list) for parent in parents):
             return ""
         first = self._makers.overlapping(effect.places)
         return "" if first is None else first[0].plugin
-
-    def _holds_something(self, location: Location) -> bool:
-        return isinstance(self._merged.at(location), dict | list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Proposed:
-    """An operation of a plugin, with its effects on the original resource."""
-
-    plugin: str
-    rank: tuple[int, int]
-    effect: Effect
-
-    @property
-    def operation(self) -> Operation:
-        return self.effect.operation
-
-    @property
-    def provenance(self) -> PluginOperation:
-        return PluginOperation(self.plugin, self.operation)
 
 
 @dataclass(slots=True)
@@ -471,9 +446,9 @@ class _Merged:
         self._written: dict[int, _Written] = {}
         self._under: dict[Location, list[tuple[_Written, Location]]] = {}
         # The last operation that wrote each location, with its number.
-        self._writers: dict[Location, tuple[int, _Proposed]] = {}
+        self._writers: dict[Location, tuple[int, _Claim]] = {}
 
-    def record(self, claim: _Proposed, effect: Effect) -> None:
+    def record(self, claim: _Claim, effect: Effect) -> None:
         """Records what an operation did. A value is in the result wherever it is moved or copied to."""
         if not effect.writes:
             return
@@ -498,14 +473,14 @@ class _Merged:
         """Whether the result is what an operation that was not carried out wanted."""
         return bool(effect.writes) and is_same(self.value.at(effect.writes[-1]), _outcome(effect))
 
-    def place_of(self, claim: _Proposed) -> Location:
+    def place_of(self, claim: _Claim) -> Location:
         """The last location of the value that an operation wrote, or else the path that it names."""
         written = self._written.get(id(claim))
         if written is None:
             return self._original.whereabouts(claim.operation.path)
         return written.places[-1] if written.places else written.last
 
-    def winner(self, claim: _Proposed) -> _Proposed:
+    def winner(self, claim: _Claim) -> _Claim:
         """The operation whose value is in the result where this one wrote its own; others may have written inside."""
         written = self._written.get(id(claim))
         if written is None:
@@ -514,17 +489,13 @@ class _Merged:
         if (written.places and written.value is not ABSENT) or is_same(self.value.at(place), written.value):
             return claim
         above = (self._writers[place[:depth]] for depth in range(len(place) + 1) if place[:depth] in self._writers)
-        number, last = max(above, key=_number)
+        number, last = max(above, key=itemgetter(0))
         if _outcome(last.effect) is ABSENT and self.value.at(place) is not ABSENT:
             # It was removed, and created again as a parent of what another operation wrote below.
             below = (writer for at, writer in self._writers.items() if at[: len(place)] == place)
             if later := [writer for writer in below if writer[0] > number and _outcome(writer[1].effect) is not ABSENT]:
-                return self.winner(min(later, key=_number)[1])
+                return self.winner(min(later, key=itemgetter(0))[1])
         return last
-
-
-def _number(writer: tuple[int, _Proposed]) -> int:
-    return writer[0]
 
 
 def _outcome(effect: Effect) -> Value | Absent:
@@ -542,12 +513,12 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
     of an operation that is ignored is the one whose value is in the result (T5).
     """
     settlement = Settlement(original)
-    proposed: list[_Proposed] = []
+    proposed: list[_Claim] = []
     for rank, proposal in zip(ranks(proposals), proposals, strict=True):
         steps, _, skipped = run_on_copy(proposal, original, keys_of, copies)
         settlement.skipped += skipped
-        proposed += (_Proposed(proposal.plugin, rank, step.effect) for step in steps)
-    holders: dict[Pointer, list[_Proposed]] = {}
+        proposed += (_Claim(proposal.plugin, rank, step.effect) for step in steps)
+    holders: dict[Pointer, list[_Claim]] = {}
     for claim in sorted(proposed, key=lambda claim: claim.rank):
         holder = holders.setdefault(claim.operation.path, [])
         if not holder or holder[0].rank == claim.rank:
@@ -572,19 +543,19 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
     return settlement
 
 
-def _rival(claim: _Proposed, holder: Sequence[_Proposed]) -> _Proposed:
+def _rival(claim: _Claim, holder: Sequence[_Claim]) -> _Claim:
     """The operation of a stronger plugin on the path: an equal one, else the last that writes."""
     equals = (other for other in holder if agree(claim.operation, other.operation))
     return next(equals, None) or next((other for other in reversed(holder) if other.effect.writes), holder[0])
 
 
-def _reason(claim: _Proposed, winner: _Proposed) -> Reason:
+def _reason(claim: _Claim, winner: _Claim) -> Reason:
     if claim.operation.path != winner.operation.path or winner.rank > claim.rank:
         return "overwritten"
     return "priority" if winner.rank[0] != claim.rank[0] else "order"
 
 
-def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf, copies: Copies) -> _Merged:
+def _apply(settlement: Settlement, accepted: Sequence[_Claim], keys_of: KeysOf, copies: Copies) -> _Merged:
     """Carries out the accepted operations in order."""
     working, merged = Tracked(settlement.value, keys_of), _Merged(settlement.value, keys_of)
     for claim in accepted:

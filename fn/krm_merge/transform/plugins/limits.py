@@ -116,11 +116,6 @@ sessions: Final[set[int]] = set()
 """The sessions of running plugins; each plugin leads one."""
 
 
-def _ours() -> set[int]:
-    """Sessions that do not belong to a stray plugin process: ours, those of our other children, and other plugins'."""
-    return {os.getsid(0), *sessions}
-
-
 def _session(process: int) -> int:
     """The session of a process; 0, which no process has, if it ended."""
     try:
@@ -135,16 +130,25 @@ def kill_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
+def _kill(child: int) -> bool:
+    """Kills a child and reaps it. Returns whether that ended it."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(child, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        _, status = os.waitpid(child, 0)
+        return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return False
+
+
 def end_strays(others: set[int]) -> bool:
-    """Kills processes that left a plugin's session: our children, except `others`, in no known session."""
+    """Kills processes that left a plugin's session: our children, except `others`, in no session of ours or a plugin's.
+
+    Returns whether there were some that had not ended.
+    """
     is_killed = False
-    while strays := {child for child in children() - others if _session(child) not in _ours()}:
+    while strays := {child for child in children() - others if _session(child) not in {os.getsid(0), *sessions}}:
         for stray in strays:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(stray, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                _, status = os.waitpid(stray, 0)
-                is_killed = is_killed or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+            is_killed = _kill(stray) or is_killed
     return is_killed
 
 
@@ -222,7 +226,7 @@ def children() -> set[int]:
     return {int(child) for child in listed.split()}
 
 
-TIME_LIMIT = 10.0
+TIME_LIMIT: Final = 10.0
 _LOOK_EVERY = 0.1
 """Seconds between two measurements of a plugin's usage."""
 
@@ -269,7 +273,9 @@ def limit_plugin(
     except MemoryError:
         raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
     finally:
-        _end(children() - others)
+        # What a plugin left must not outlive it.
+        for child in children() - others:
+            _kill(child)
 
 
 def _is_leaving(frame: FrameType) -> bool:
@@ -319,12 +325,3 @@ def _less_memory(limit: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
-
-
-def _end(left: set[int]) -> None:
-    """Kills processes that a plugin left, which must not outlive it."""
-    for child in left:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(child, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(child, 0)

@@ -29,6 +29,7 @@ from krm_merge.text import Object, Value
 from krm_merge.transform.plugins.limits import (
     MEMORY_LIMIT,
     PROCESS_LIMIT,
+    TIME_LIMIT,
     children,
     end_strays,
     kill_group,
@@ -262,16 +263,12 @@ class Running:
     def _too_late(self) -> PluginError:
         return PluginError(f"did not finish within {self._time_limit:g} s and was killed")
 
-    def _read_stderr(self) -> None:
-        """The unread rest of its output."""
-        stderr = self._pipes[2]
-        with suppress(BlockingIOError, ValueError):
-            while data := os.read(stderr.fileno(), _CHUNK):
-                self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
-
     def failure(self, code: int) -> PluginError:
         """The message for a plugin that ended with this code."""
-        self._read_stderr()
+        with suppress(BlockingIOError, ValueError):
+            # What is still unread.
+            while data := os.read(self._pipes[2].fileno(), _CHUNK):
+                self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
         stderr = self._stderr.decode("utf-8", "replace").strip()
         with suppress(ValueError):
             if (error := reported_error(json.loads(stderr))) is not None:
@@ -296,7 +293,6 @@ class Running:
 Protocol: TypeAlias = Literal["crane/v1", "jsonl/v1"]
 """crane/v1: a process for each request, which ends with stdin. jsonl/v1: one process, requests and answers by lines."""
 
-TIME_LIMIT: Final = 10.0
 OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 _LONGEST_FIRST_LINE: Final = 256
 """Bytes in which Linux looks for an interpreter."""

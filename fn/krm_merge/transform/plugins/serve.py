@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import BinaryIO, Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.text import Object, Value
-from krm_merge.transform.protocol import Metadata, Plugin, metadata_of
+from krm_merge.transform.protocol import Plugin, metadata_of
 
 FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError", "PluginRunError"]
 
@@ -87,19 +88,16 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     if not isinstance(value, dict):
         raise PluginFaultError("PluginInvalidInputError", "the request is not a Kubernetes object")
     try:
-        answer = plugin.run(*_resource(value)).to_value() if value else _metadata_value(plugin)
+        if value:
+            answer = plugin.run(*_resource(value)).to_value()
+        else:
+            answer = replace(metadata_of(plugin), protocols=("crane/v1", "jsonl/v1")).to_value()
         return json.dumps(answer, ensure_ascii=False).encode()
     except PluginFaultError:
         raise
     except Exception as error:
         # Report every exception and every invalid answer to the caller.
         raise PluginFaultError("PluginRunError", "the plugin failed", str(error)) from error
-
-
-def _metadata_value(plugin: Plugin) -> Object:
-    """The metadata."""
-    metadata = metadata_of(plugin)
-    return Metadata(metadata.name, metadata.version, metadata.fields, ("crane/v1", "jsonl/v1")).to_value()
 
 
 def _resource(value: Object) -> tuple[Object, dict[str, str]]:
