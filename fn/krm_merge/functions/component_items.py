@@ -36,7 +36,7 @@ from krm_merge.components.konflux.related_resources import (
 )
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
-from krm_merge.functions.edit_items import without_bookkeeping
+from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, root_package
 from krm_merge.krm import (
     INDEX,
@@ -52,11 +52,11 @@ from krm_merge.krm import (
     flaw_of,
     identity_of,
 )
-from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
     Entry,
     MappingNode,
     Node,
+    Object,
     Scalar,
     SequenceNode,
     TextError,
@@ -304,8 +304,6 @@ def _read_scalar(spelling: str) -> Scalar | None:
     return node if isinstance(node, Scalar) else None
 
 
-Object = dict[str, Value]
-
 # Merge keys of lists that no schema knows.
 _KEYS: dict[tuple[str, ...], tuple[str, ...]] = {("spec", "contexts"): ("name",), ("spec", "nudges"): ("from", "to")}
 ANNOTATIONS = ("metadata", "annotations")
@@ -410,28 +408,13 @@ def write_items(
             continue
         free = free or FreeIndexes(resource_list, root)
         path = join(folder, f"{identity.name}.yaml")
-        resource_list.items.append(_new(value, path, free.take(path)))
+        index = str(free.take(path))
+        place: Object = {PATH: path, INDEX: index, LEGACY_PATH: path, LEGACY_INDEX: index}
+        tree = from_value(with_annotations(value, place))
+        assert isinstance(tree, MappingNode)
+        resource_list.items.append(Resource.from_document(written(tree)))
     over = {id(item) for item in by_name.values()}
     resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
-
-
-def _new(value: Object, path: str, index: int) -> Resource:
-    """An item as the document `index` of the file `path`."""
-    place: Object = {PATH: path, INDEX: str(index), LEGACY_PATH: path, LEGACY_INDEX: str(index)}
-    tree = from_value(_annotate(value, place))
-    assert isinstance(tree, MappingNode)
-    return Resource.from_document(written(tree))
-
-
-def _annotate(value: Object, more: Object) -> Object:
-    """A value with additional annotations."""
-    metadata = value.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    existing = metadata.get("annotations")
-    return {
-        **value,
-        "metadata": {**metadata, "annotations": {**(existing if isinstance(existing, dict) else {}), **more}},
-    }
 
 
 def _change(item: Resource, value: Object) -> None:
@@ -442,7 +425,4 @@ def _change(item: Resource, value: Object) -> None:
         value = {**value, "status": before["status"]}
     if same(without_bookkeeping(before), value):
         return
-    metadata = before.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    hidden = {k: v for k, v in annotations.items() if is_bookkeeping(k)} if isinstance(annotations, dict) else {}
-    item.change(before, _annotate(value, hidden))
+    item.change(before, with_annotations(value, bookkeeping_of(before)))

@@ -65,7 +65,7 @@ class _Part(Generic[Summary]):
 
 @dataclass(frozen=True, slots=True)
 class Edits(Generic[Summary]):
-    """What became of each item, with the new bytes of those that changed; and the summaries of the parts, in order."""
+    """The fate of each item, with the new bytes of those that changed; and the summaries of the parts, in order."""
 
     items: list[tuple[ItemFate, bytes]]
     summaries: list[Summary]
@@ -267,17 +267,9 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
     """
     all_changes = list(changes)
     if not all_changes:
-        return
-    _report_renames(items, all_changes, results)
-    if not results.errors:
-        # Renames are rare.
-
-        report_left_references(items, all_changes, results)
-
-
-def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
+        return  # without reading the identities of all items
     changes_by_identity: dict[Identity, list[Renamed]] = {}
-    for change in changes:
+    for change in all_changes:
         changes_by_identity.setdefault(change.new, []).append(change)
     items_by_identity: dict[Identity, list[Resource]] = {}
     for item in items:
@@ -294,6 +286,8 @@ def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], resul
                 f"(in {files}); choose another name, or remove the other one first"
             )
             results.error(message, resource=holders[0].ref, file=holders[-1].file, rule="P9")
+    if not results.errors:
+        report_left_references(items, all_changes, results)
 
 
 def _identity_of(item: Resource) -> Identity | None:
@@ -301,6 +295,29 @@ def _identity_of(item: Resource) -> Identity | None:
         return item.identity
     except ResourceError:
         return None
+
+
+LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
+"""The annotation of resources that nobody applies to a cluster."""
+
+
+def annotations_of(value: Object) -> Object:
+    """The annotations of a resource, empty where it has no map of them."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def with_annotations(value: Object, more: Object) -> Object:
+    """A resource with additional annotations."""
+    metadata = value.get("metadata")
+    others = metadata if isinstance(metadata, dict) else {}
+    return {**value, "metadata": {**others, "annotations": {**annotations_of(value), **more}}}
+
+
+def bookkeeping_of(value: Object) -> Object:
+    """The annotations of a resource that belong to kpt."""
+    return {name: text for name, text in annotations_of(value).items() if is_bookkeeping(name)}
 
 
 def without_bookkeeping(value: Object, others: Collection[str] = ()) -> Object:

@@ -10,6 +10,7 @@ from posixpath import basename, normpath
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.edit_items import (
     CHANGED,
+    LOCAL_CONFIG,
     REMOVED,
     SAME,
     Definitions,
@@ -71,7 +72,6 @@ from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, res
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
 THE_NAME = "the object that it names"
-_LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
         raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in sources_in_package}
     # Without the annotations of kpt and of the package.
-    return patches_of([without_bookkeeping(item.value, (_LOCAL_CONFIG,)) for item in sources_in_package], entry.type)
+    return patches_of([without_bookkeeping(item.value, (LOCAL_CONFIG,)) for item in sources_in_package], entry.type)
 
 
 _SHOWN = 5
@@ -548,7 +548,7 @@ def patches_between(
 
 def patch_document(patches: Sequence[Value], name: str = "patches") -> Object:
     """The functionConfig with these entries, which nobody applies to a cluster."""
-    metadata: Object = {"name": name, "annotations": {_LOCAL_CONFIG: "true"}}
+    metadata: Object = {"name": name, "annotations": {LOCAL_CONFIG: "true"}}
     return {"apiVersion": API_VERSION, "kind": "PatchResources", "metadata": metadata, "patches": [*patches]}
 
 

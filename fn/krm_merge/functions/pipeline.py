@@ -16,7 +16,16 @@ from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import CONFIG_MAP
-from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Definitions, ItemEditor, ItemFate
+from krm_merge.functions.edit_items import (
+    CHANGED,
+    LOCAL_CONFIG,
+    REMOVED,
+    SAME,
+    Definitions,
+    ItemEditor,
+    ItemFate,
+    annotations_of,
+)
 from krm_merge.krm import KPTFILE, Resource, ResourceList, pattern_of, value_at
 from krm_merge.merge import (
     CommentReader,
@@ -48,7 +57,6 @@ from krm_merge.text import (
 ResourceEdit: TypeAlias = Callable[[Resource], ItemFate]
 """Edits the text of a resource, and says what became of it."""
 
-_LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _DEPENDS_ON = "config.kubernetes.io/depends-on"
 
 
@@ -80,9 +88,7 @@ def _of_value(change: Callable[[Object], None]) -> ResourceEdit:
 
 
 def _is_local_config(value: Object) -> bool:
-    annotations = value_at(value, ("metadata", "annotations"))
-    mark = annotations.get(_LOCAL_CONFIG) if isinstance(annotations, dict) else None
-    return mark not in (None, "", "false")
+    return annotations_of(value).get(LOCAL_CONFIG) not in (None, "", "false")
 
 
 def _maps_at(value: Value, path: Iterable[str], *, create: bool = False) -> list[Object]:

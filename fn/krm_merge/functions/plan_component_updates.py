@@ -27,7 +27,7 @@ from krm_merge.functions.component_items import ComponentItems, read_items, writ
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate
 from krm_merge.startup import replace
-from krm_merge.text import Value, to_value
+from krm_merge.text import Object, Value, to_value
 
 
 def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
@@ -96,8 +96,6 @@ def _label(update_plan: Plan) -> str:
     state = f" (draft, waits for {until})" if until else " (draft)" if update_plan.draft else ""
     return f"{number}{update_plan.branch}{state}"
 
-
-Object = dict[str, Value]
 
 _TEST = "test.appstudio.openshift.io"
 _RELEASE = "release.appstudio.openshift.io"

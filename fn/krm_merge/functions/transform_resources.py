@@ -9,16 +9,19 @@ from typing import TypeAlias
 
 from krm_merge.functions.edit_items import (
     CHANGED,
+    LOCAL_CONFIG,
     REMOVED,
     SAME,
     Definitions,
     ItemFate,
     Renamed,
     Shapes,
+    annotations_of,
     definitions_of,
     edit_items,
     rename_of,
     report_renames,
+    with_annotations,
     without_bookkeeping,
 )
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
@@ -26,7 +29,6 @@ from krm_merge.functions.transform_config import Transformation, read_transforma
 from krm_merge.functions.transform_results import (
     ProtectedChange,
     TransformReporter,
-    annotations_of,
     take_protected_changes,
     with_bookkeeping,
 )
@@ -156,9 +158,6 @@ def existing_in(
         except ResourceError:
             continue  # reported when it was transformed
     return by_identity
-
-
-LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
 ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
@@ -304,7 +303,7 @@ class Transformer:
             case "error":
                 return SAME
             case "annotate":
-                item.change(before, _annotate(before))
+                item.change(before, with_annotations(before, {LOCAL_CONFIG: "true"}))
                 return CHANGED
 
     def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
@@ -339,12 +338,6 @@ def _busy(outcome: RunOutcome) -> set[str]:
     plugins = {operation.plugin for operation in (*settlement.operations, *ignored, *agreed)}
     plugins |= {skip.plugin for skip in settlement.skipped} | {whiteout.plugin for whiteout in outcome.whiteouts}
     return plugins | {resource.plugin for resource in outcome.new_resources}
-
-
-def _annotate(before: Object) -> Object:
-    metadata = before.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
 
 
 def _flaw(value: Object, before: Object) -> str:

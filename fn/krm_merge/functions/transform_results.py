@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from krm_merge.functions.edit_items import without_bookkeeping
+from krm_merge.functions.edit_items import annotations_of, bookkeeping_of, without_bookkeeping
 from krm_merge.functions.transform_config import WhiteoutAction
 from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path, value_at
 from krm_merge.safe_text import REDACTED
@@ -33,7 +33,7 @@ class ProtectedChange:
 
 def with_bookkeeping(after: Object, before: Object) -> Object:
     """The transformed resource with kpt's annotations of the original, at their old positions."""
-    annotations_before, hidden = annotations_of(before), hidden_in(before)
+    annotations_before, hidden = annotations_of(before), bookkeeping_of(before)
     # A plugin cannot know kpt's annotations.
     now = annotations_of(without_bookkeeping(after))
     if not hidden:
@@ -45,18 +45,6 @@ def with_bookkeeping(after: Object, before: Object) -> Object:
     metadata = after.get("metadata")
     assert isinstance(metadata, dict)
     return {**after, "metadata": {**metadata, "annotations": merged}}
-
-
-def hidden_in(value: Object) -> Object:
-    """The annotations that plugins do not see."""
-    return {name: text for name, text in annotations_of(value).items() if is_bookkeeping(name)}
-
-
-def annotations_of(value: Object) -> dict[str, Value]:
-    """The annotations of a resource."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
 
 
 def take_protected_changes(settlement: Settlement, visible: Object) -> list[ProtectedChange]:
@@ -95,14 +83,14 @@ def _protected_changes(plugin_operation: PluginOperation, after: Object) -> list
         holder = {name: holder}
     return [
         ProtectedChange(plugin_operation, name, whole=False)
-        for name in hidden_in(holder if isinstance(holder, dict) else {})
+        for name in bookkeeping_of(holder if isinstance(holder, dict) else {})
     ]
 
 
 def patch_of(settlement: Settlement, before: Object) -> list[Operation]:
     """The accepted operations as a JSON patch of the resource with the annotations that no plugin saw."""
     patch = settlement.patch
-    if hidden_in(before) and any(_is_around(plugin_operation.operation) for plugin_operation in patch):
+    if bookkeeping_of(before) and any(_is_around(plugin_operation.operation) for plugin_operation in patch):
         after = with_bookkeeping(settlement.value, before)
         patch = _with_annotations(patch, annotations_of(before), annotations_of(after))
     return [plugin_operation.operation for plugin_operation in patch]

@@ -12,7 +12,7 @@ from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.konflux.reading import OWN_VERSION
 from krm_merge.components.plan.model import Action, Plan, TriggerState, reference
 from krm_merge.forges.interface import PullRequestState, same_repository
-from krm_merge.text import Value
+from krm_merge.text import Object, Value
 
 FieldSchema: TypeAlias = dict[str, Any]
 
@@ -177,8 +177,6 @@ def _resource(kind: str, description: str, properties: FieldSchema) -> FieldSche
         },
     }
 
-
-Object = dict[str, Value]
 
 KIND: Final = "PullRequestPlan"
 PULL_REQUEST: Final = "PullRequest"
