@@ -257,17 +257,6 @@ def _is_of_image(name: bytes) -> bool:
     return not _IMAGE_WORDS.isdisjoint(name.upper().split(b"_"))
 
 
-__all__ = [
-    "EditedFile",
-    "ImageReference",
-    "Replacement",
-    "ReplacementPolicy",
-    "is_candidate",
-    "is_searched",
-    "references",
-    "replace_digests",
-]
-
 RULE = "C5"
 _KEPT = "it is kept. Write a known one, or set digest.match to any"
 

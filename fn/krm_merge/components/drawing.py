@@ -82,11 +82,8 @@ def clusters(graph: Graph) -> list[Cluster]:
 
 def printable(text: str) -> str:
     """A text without line breaks and characters that documents must not hold."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if _unfit(char) else char for char in text)
-
-
-def _unfit(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or char in "\ufffe\uffff"
+    unfit = {char for char in text if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}} | {"\ufffe", "\uffff"}
+    return "".join("\N{REPLACEMENT CHARACTER}" if char in unfit else char for char in text)
 
 
 def focus(drawing: Drawing, name: str, depth: int) -> Drawing:

@@ -6,7 +6,7 @@ the next run completes an interrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from krm_merge.components.digests import ImageIdentity, is_candidate, is_searched, references, replace_digests
@@ -111,7 +111,8 @@ class _Run:
                 self._close(pull, plan.closed, plan.description)
             return
         if pull is None:
-            self._check_its_number()
+            if plan.number and (named := self._pulls.find(plan.number)) is not None:
+                self._stop_for(named)  # it is no longer open
             self._check_triggers()
         base = self._git.branches.get(plan.base, "")
         if not base:
@@ -167,11 +168,6 @@ class _Run:
         plan = self._plan
         preferred, other = branch_names(plan.group, plan.branch[len(plan.group) + 1 :])
         return [plan.branch, *([other] if plan.branch == preferred else [])]
-
-    def _check_its_number(self) -> None:
-        """Stops if the pull request that the plan names is no longer open. Raises _PlanStoppedError."""
-        if self._plan.number and (pull := self._pulls.find(self._plan.number)) is not None:
-            self._stop_for(pull)
 
     def _check_triggers(self) -> None:
         """Stops if all that triggered the plan was closed after it was made. Raises _PlanStoppedError."""
@@ -348,7 +344,10 @@ class _Run:
             edited = replace_digests(data, edit.repositories, identity, edit.digest, policy, path, edit.tag)
             has_digest = has_digest or bool(edited.replaced) or edit.digest.encode() in data
             has_name = has_name or has_digest or _may_be_of(edit, data)
-            self._report_problems(edited.problems)
+            for problem in edited.problems:
+                if problem.severity == "error":
+                    raise _PlanStoppedError(problem.rule, problem.message)
+                self.report(problem.severity, problem.rule, problem.message)
             if edited.data != data:
                 changes[path] = TreeEntry(path, entry.mode, self._git.store.store_content(edited.data))
         self._is_missing = self._is_missing or not has_digest
@@ -368,12 +367,6 @@ class _Run:
             if reference.digest in edit.manifests:
                 message = f"{path}:{reference.line} names {edit.component} for one architecture; name the index"
                 self.report("warning", "C5", message)
-
-    def _report_problems(self, problems: Iterable[Result]) -> None:
-        for problem in problems:
-            if problem.severity == "error":
-                raise _PlanStoppedError(problem.rule, problem.message)
-            self.report(problem.severity, problem.rule, problem.message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
 

@@ -49,7 +49,9 @@ def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[li
         while path:
             for key in open_edges[-1]:
                 if key in position:
-                    yield _from_least(path[position[key] :])
+                    circle = path[position[key] :]
+                    start = circle.index(min(circle))
+                    yield [*circle[start:], *circle[:start]]
                 elif key not in finished:
                     position[key] = len(path)
                     path.append(key)
@@ -60,11 +62,6 @@ def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[li
                 done = path.pop()
                 del position[done]
                 finished.add(done)
-
-
-def _from_least(circle: list[ComponentKey]) -> list[ComponentKey]:
-    start = circle.index(min(circle))
-    return [*circle[start:], *circle[:start]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,11 @@ def with_versions(graph: Graph) -> VersionedGraph:
                 message = f"{key}: its version {version.name} is not planned: there is a Component {its_key}"
                 findings.append(finding("warning", "C10", message, key, "spec.source.versions"))
                 continue
-            components[its_key] = _of_version(component, its_key, version)
+            # The promoted digest of a Component belongs to its first version.
+            plain = replace(component, digest=version.digest, promoted=version.promoted, commit=version.commit)
+            components[its_key] = replace(
+                plain, key=its_key, branch=version.branch, context=version.context, versions=(), is_declared=False
+            )
             of[its_key] = key
             by_name.setdefault(key, {})[version.name] = its_key
     edges, validated = (
@@ -106,12 +107,6 @@ def with_versions(graph: Graph) -> VersionedGraph:
     )
     versioned = replace(graph, components=components, edges=edges, validated=validated)
     return VersionedGraph(versioned, of, tuple(findings))
-
-
-def _of_version(component: Component, key: ComponentKey, version: ComponentVersion) -> Component:
-    # The promoted digest of a Component belongs to its first version.
-    plain = replace(component, digest=version.digest, promoted=version.promoted, commit=version.commit, versions=())
-    return replace(plain, key=key, branch=version.branch, context=version.context, is_declared=False)
 
 
 def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:

@@ -15,7 +15,6 @@ from krm_merge.components.konflux.reading import (
     DERIVED_NUDGES,
     LABELS,
     OWN_GROUP,
-    at,
     items,
     split_names,
     text,
@@ -35,7 +34,7 @@ from krm_merge.components.settings import (
 from krm_merge.forges.interface import same_repository
 from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, write_items
 from krm_merge.functions.models import PlanComponentUpdates
-from krm_merge.krm import Resource, ResourceList, ResourceRef, Results
+from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
 from krm_merge.text import Value
 
 _NUDGES = "build-nudges-ref"
@@ -186,7 +185,7 @@ def _names(edits: ValueEdits, item: Resource, field: str) -> list[str]:
 
 def _set_list(item: Resource, field: str, names: list[str], edits: ValueEdits) -> None:
     """Sets a list of spec if it differs, and removes an empty one."""
-    now = at(edits.value(item), "spec", field)
+    now = value_at(edits.value(item), ("spec", field))
     if names:
         if now != names:
             edits.set(item, ("spec", field), list(names))

@@ -17,7 +17,7 @@ from krm_merge.components.graph import (
 )
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import ComponentKey
-from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, at, items, text
+from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, items, text
 from krm_merge.components.plan.model import Plan, PlanChoices, Planning, pull_name
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource
@@ -25,7 +25,7 @@ from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, 
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
-from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate
+from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate, value_at
 from krm_merge.startup import replace
 from krm_merge.text import Object, Value, to_value
 
@@ -174,7 +174,11 @@ def _promote(component_items: ComponentItems, simulation: Simulation, history: H
         item = component_items.resources[key]
         # Otherwise only the Component itself names the promoted digest.
         is_built = history.promoted_build(key) is not None
-        if at(item.value, "status", "lastPromotedImage") != image and is_built and not component_items.is_listed(item):
+        if (
+            value_at(item.value, ("status", "lastPromotedImage")) != image
+            and is_built
+            and not component_items.is_listed(item)
+        ):
             item.set("status.lastPromotedImage", image)
 
 

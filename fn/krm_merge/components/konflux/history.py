@@ -26,6 +26,10 @@ class History:
     passed: Collection[tuple[str, str]] = ()
     """The namespaces and digests of images whose tests have passed, as far as Snapshots were observed."""
 
+    def _component(self, key: ComponentKey) -> Component:
+        """A Component, without any field where it is not observed."""
+        return self.components.get(key) or Component(key, "")
+
     @cached_property
     def _in_order(self) -> list[Build]:
         """The builds from the oldest to the newest; the name decides between builds that started at the same time."""
@@ -34,8 +38,7 @@ class History:
 
     def is_built_from(self, key: ComponentKey, branch: str) -> bool:
         """Whether a Component is built from a branch, as far as that is known; '' is an unknown branch."""
-        component = self.components.get(key)
-        return component is None or not component.branch or branch in ("", component.branch)
+        return branch == "" or self._component(key).branch in ("", branch)
 
     def other_branches(self, key: ComponentKey) -> list[str]:
         """The other branches that have builds of a Component, which do not count."""
@@ -107,7 +110,7 @@ class History:
 
     def _owner(self, build: Build) -> PullRequestId | None:
         """The pull request that a build belongs to; for a push the one that was merged."""
-        repository = same_repository(build.repository or self._repository(build.component))
+        repository = same_repository(build.repository or self._component(build.component).repository)
         number = self._merge_commits.get((repository, build.revision)) if build.event == "push" else None
         return number or ((repository, build.pull_request) if build.pull_request else None)
 
@@ -128,10 +131,6 @@ class History:
         owner = self._owner(build) if build.event == "push" else None
         return self._by_id.get(owner) if owner is not None else None
 
-    def _repository(self, key: ComponentKey) -> str:
-        component = self.components.get(key)
-        return component.repository if component is not None else ""
-
     def before_merge(self, key: ComponentKey, pull_request: PullRequest) -> list[Build]:
         """Builds of a Component from a pull request, from the oldest to the newest."""
         return self._builds_by_pull_request.get((key, pull_request.id, False), [])
@@ -142,22 +141,18 @@ class History:
 
     def unobserved_numbers(self, key: ComponentKey) -> list[int]:
         """The numbers of pull requests that were built, but not observed."""
-        observed = {pull.number for pull in self.of_repository(self._repository(key))}
+        observed = {pull.number for pull in self.of_repository(self._component(key).repository)}
         built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})
 
     def image(self, key: ComponentKey) -> str:
         """The name of a Component's image: its own, else that of the newest build; '' if neither names it."""
-        component = self.components.get(key)
-        if component is not None and component.image:
-            return component.image
-        return next((build.image for build in reversed(self.by_component.get(key, ())) if build.image), "")
+        built = (build.image for build in reversed(self.by_component.get(key, ())) if build.image)
+        return self._component(key).image or next(built, "")
 
     def image_names(self, key: ComponentKey) -> tuple[str, ...]:
         """All names of a Component's image, its own first."""
-        component = self.components.get(key)
-        released = component.released_as if component is not None else ()
-        return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
+        return tuple(filter(None, dict.fromkeys((self.image(key), *self._component(key).released_as))))
 
     def promoted_build(self, key: ComponentKey) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (CR15, I3).
@@ -170,8 +165,7 @@ class History:
     def _promoted_builds(self) -> dict[ComponentKey, Build]:
         newest: dict[ComponentKey, Build] = {}
         for key, builds in self.by_component.items():
-            component = self.components.get(key)
-            since = component.promoted if component is not None else ""
+            since = self._component(key).promoted
             pushed = [b for b in builds if b.event == "push" and is_usable(b) and b.started >= since]
             if pushed:
                 newest[key] = pushed[-1]
@@ -183,17 +177,16 @@ class History:
         before = [b for b in pushed if (b.completed or b.started) <= at]
         if before:
             return before[-1].digest, before[-1].revision
-        component = self.components.get(key)
+        component = self._component(key)
         # The digest in the Component may be of a later push.
-        if component is None or not component.digest or component.digest in {b.digest for b in pushed}:
+        if not component.digest or component.digest in {b.digest for b in pushed}:
             return None
         return component.digest, component.commit
 
     def promoted_digest(self, key: ComponentKey) -> str:
         """The digest in the global candidate list, '' if it is missing yet."""
         build = self.promoted_build(key)
-        component = self.components.get(key)
-        return build.digest if build is not None else component.digest if component is not None else ""
+        return build.digest if build is not None else self._component(key).digest
 
 
 def is_usable(build: Build) -> bool:

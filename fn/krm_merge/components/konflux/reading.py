@@ -7,7 +7,7 @@ Neither Renovate's configuration (CR33) nor `status.build-nudged-by`, which foll
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
@@ -29,7 +29,7 @@ from krm_merge.components.konflux.model import (
 )
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import PullRequestState
-from krm_merge.krm import format_path
+from krm_merge.krm import format_path, value_at
 from krm_merge.safe_text import bare_address
 from krm_merge.text import Value
 
@@ -142,6 +142,13 @@ class Fields:
                 self.wrong("a map is expected", *place, position)
         return places
 
+    def choice(self, choices: Sequence[str], *place: str | int) -> str:
+        """One of the known texts; the first if it is missing."""
+        written = self.text(*place) or choices[0]
+        if written not in choices:
+            self.wrong(f"{' or '.join(choices)} is expected", *place)
+        return written
+
     # ---- texts of a certain form -------------------------------------------------------------------------------
 
     def url(self, *place: str | int) -> str:
@@ -211,22 +218,15 @@ class Fields:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(*place)
 
 
-def at(value: Value, *path: str) -> Value:
-    """The value at a path of fields, None if it is missing."""
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
 def text(value: Value, *path: str) -> str:
     """The text or number at a path as text, '' if it is missing."""
-    field = at(value, *path)
+    field = value_at(value, path)
     return str(field) if isinstance(field, str | int) and not isinstance(field, bool) else ""
 
 
 def items(value: Value, *path: str) -> list[Value]:
     """The list at a path, empty if it is missing."""
-    field = at(value, *path)
+    field = value_at(value, path)
     return field if isinstance(field, list) else []
 
 
@@ -247,6 +247,7 @@ _HEADS = "refs/heads/"
 _TAG_IN_LABEL = "refs-tags-"
 _NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
+_OUTCOMES: Final[Mapping[str, BuildOutcome]] = {"True": "succeeded", "False": "failed"}
 _SIMPLE_BRANCH = "build.appstudio.openshift.io/build-nudge-simple-branch"
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
@@ -294,12 +295,11 @@ def _read_version(fields: Fields, place: Place) -> ComponentVersion:
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
     """Fields of a Component that look like a misspelt list of dependencies, with the correct spellings."""
-    annotations = at(value, "metadata", "annotations")
-    for place, holder, spellings, written in (
-        (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
-        (("metadata", "annotations"), annotations, (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
+    for place, spellings, written in (
+        (("spec",), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
+        (("metadata", "annotations"), (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
     ):
-        like = {_letters(name) for name in spellings}
+        like, holder = {_letters(name) for name in spellings}, value_at(value, place)
         for name in holder if isinstance(holder, dict) else ():
             if name not in spellings and _letters(name) in like:
                 yield format_path((*place, name)), written
@@ -392,7 +392,7 @@ def read_build(value: Value) -> Build | None:
         fields.text("metadata", "name"),
         ComponentKey(fields.text("metadata", "namespace"), component),
         event,
-        _outcome(fields),
+        _OUTCOMES.get(_conditions(fields).get("Succeeded", ""), "running"),
         pac_field("repo-url") or result("CHAINS-GIT_URL"),
         pac_field("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
         source,
@@ -446,11 +446,6 @@ def _event(event_type: str, source: str, has_number: bool) -> BuildEvent:
     if event_type.lower() in ("push", "incoming") or not has_number:
         return "push"
     return "pull_request"
-
-
-def _outcome(fields: Fields) -> BuildOutcome:
-    outcomes: dict[str, BuildOutcome] = {"True": "succeeded", "False": "failed"}
-    return outcomes.get(_conditions(fields).get("Succeeded", ""), "running")
 
 
 def _conditions(fields: Fields) -> dict[str, str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from krm_merge.components.konflux.model import Component, ComponentKey, digest_of, image_name, tag_of
-from krm_merge.components.konflux.reading import Fields, at, items
+from krm_merge.components.konflux.reading import Fields, items
+from krm_merge.krm import value_at
 from krm_merge.text import Value
 
 MOST_NUDGES: Final = 360
@@ -137,7 +138,7 @@ def with_promotions(component: Component, promotions: Iterable[Promotion]) -> Co
 def read_most_nudges(value: Value) -> int:
     """How many entries a NudgeConfig may have by its CustomResourceDefinition; the most of its versions."""
     place = ("schema", "openAPIV3Schema", "properties", "spec", "properties", "nudges")
-    schemas = [at(version, *place) for version in items(value, "spec", "versions")]
+    schemas = [value_at(version, place) for version in items(value, "spec", "versions")]
     limits = [schema.get("maxItems", sys.maxsize) for schema in schemas if isinstance(schema, dict)]
     return max((limit for limit in limits if isinstance(limit, int)), default=MOST_NUDGES)
 

@@ -375,7 +375,9 @@ class Planning:
         sharing: dict[tuple[str, ...], list[Component]] = {}
         for component in components:
             key, repository = component.key, component.repository
-            is_shared = repository and (choices.suffix == "repository" or self._has_simple_branch(component))
+            # C10: a dependency may ask for one pull request per repository.
+            is_simple = any(self.graph.components[above].simple_branch for above in self.graph.dependencies(key))
+            is_shared = repository and (choices.suffix == "repository" or is_simple)
             place = (key.namespace, component.application, same_repository(repository), component.branch)
             sharing.setdefault((*place, "" if is_shared else key.name), []).append(component)
         for (*_, alone), group in sharing.items():
@@ -386,10 +388,6 @@ class Planning:
                 name = same_repository(group[0].repository).rpartition("/")[2] or group[0].key.name
                 branch = group[0].branch.replace("/", "-")
                 yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
-
-    def _has_simple_branch(self, component: Component) -> bool:
-        """Whether a dependency of this Component asks for one pull request per repository (C10)."""
-        return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(component.key))
 
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
         """Whether one of them depends on another: one branch cannot be on both sides of a merge."""

@@ -83,7 +83,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
     if branch and branch == base:
         fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
     fields.require("spec", "state")
-    state = _one_of(fields, ("open", "closed"), "spec", "state")
+    state = fields.choice(("open", "closed"), "spec", "state")
     number = fields.pull_request_number("spec", "number")
     if not isinstance(fields.at("spec", "draft"), bool):
         fields.wrong("true or false is expected, without quotes", "spec", "draft")
@@ -96,13 +96,15 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
         fields.wrong("at least one Component is expected", "spec", "components")
     copies, edits = list[Copy](), list[PlannedEdit]()
     for place in fields.maps("spec", "commits"):
-        if _one_of(fields, ("synthetic", "digest"), *place, "kind") == "synthetic":
+        if fields.choice(("synthetic", "digest"), *place, "kind") == "synthetic":
             copies.append(_copy(fields, place))
         else:
             edits.append(_edit(fields, place))
-    order = RecordedPlan(
-        fields.require("metadata", "name"),
-        _needed_url(fields, "spec", "repository"),
+    name = fields.require("metadata", "name")
+    fields.require("spec", "repository")
+    plan = RecordedPlan(
+        name,
+        fields.url("spec", "repository"),
         branch,
         fields.require("spec", "group"),
         base,
@@ -120,7 +122,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
         tuple(dict.fromkeys(_wait(fields, place) for place in fields.maps("spec", "waitingFor"))),
     )
     fields.check()
-    return order
+    return plan
 
 
 def _copy(fields: Fields, at: Place) -> Copy:
@@ -167,31 +169,18 @@ def _wait(fields: Fields, at: Place) -> str:
 def _policy(fields: Fields) -> DigestPolicy:
     at: Place = ("spec", "digest")
     return DigestPolicy(
-        "any" if _one_of(fields, ("known", "any"), *at, "match") == "any" else "known",
-        "replace" if _one_of(fields, ("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
-        cast(TagPolicy, _one_of(fields, get_args(TagPolicy), *at, "tag")),
+        "any" if fields.choice(("known", "any"), *at, "match") == "any" else "known",
+        "replace" if fields.choice(("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
+        cast(TagPolicy, fields.choice(get_args(TagPolicy), *at, "tag")),
         fields.texts(*at, "files") or (),
         fields.texts(*at, "exclude") or (),
     )
-
-
-def _needed_url(fields: Fields, *at: str | int) -> str:
-    fields.require(*at)
-    return fields.url(*at)
 
 
 def _branch(fields: Fields, *at: str | int) -> str:
     written = fields.require(*at)
     if written and _NO_BRANCH.search(written):
         fields.wrong("the name of a branch is expected", *at)
-    return written
-
-
-def _one_of(fields: Fields, choices: Sequence[str], *at: str | int) -> str:
-    """One of the known texts; the first if it is missing."""
-    written = fields.text(*at) or choices[0]
-    if written not in choices:
-        fields.wrong(f"{' or '.join(choices)} is expected", *at)
     return written
 
 
