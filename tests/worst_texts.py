@@ -194,7 +194,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("member '"),
         Worst("' not", "index '"),
     ),
-    "functions.component_items._laid_out": (Worst(" "), Worst(" &&")),
+    "functions.component_items._lay_out": (Worst(" "), Worst(" &&")),
     "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
     "git.store._REFUSED": (
         Worst("("),

@@ -102,8 +102,8 @@ def with_versions(graph: Graph) -> VersionedGraph:
             of[its_key] = key
             by_name.setdefault(key, {})[version.name] = its_key
     edges, validated = (
-        frozenset(edge for declared in some for edge in _edges(declared, graph, by_name))
-        for some in (graph.edges, graph.validated)
+        frozenset(edge for declared in edges_of_graph for edge in _edges(declared, graph, by_name))
+        for edges_of_graph in (graph.edges, graph.validated)
     )
     versioned = replace(graph, components=components, edges=edges, validated=validated)
     return VersionedGraph(versioned, of, tuple(findings))
@@ -115,10 +115,10 @@ def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str,
     versions = graph.components[edge.dependency].versions
     for name, dependant in by_name.get(edge.dependant, {}).items():
         version = next(version for version in graph.components[edge.dependant].versions if version.name == name)
-        yield Edge(dependant, dependencies.get(_same(version, versions), edge.dependency))
+        yield Edge(dependant, dependencies.get(_matching_version(version, versions), edge.dependency))
 
 
-def _same(version: ComponentVersion, versions: Sequence[ComponentVersion]) -> str:
+def _matching_version(version: ComponentVersion, versions: Sequence[ComponentVersion]) -> str:
     """The name of the version that matches another Component's version, '' for none."""
     by_name = next((other.name for other in versions if other.name == version.name), "")
     return by_name or next((other.name for other in versions if other.branch == version.branch), "")

@@ -253,17 +253,17 @@ def _spellings(before: Scalar, text: str) -> Iterator[str]:
     elif is_block_scalar(before):
         chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
         if before.style == ">":
-            yield _block(f">{chomping}", _laid_out(text, before))
+            yield _block(f">{chomping}", _lay_out(text, before))
         yield _block(f"|{chomping}", text.split("\n"))
     elif before.style == '"':
-        yield f'"{_join_lines(_laid_out(quoted(text)[1:-1], before))}"'
+        yield f'"{_join_lines(_lay_out(quoted(text)[1:-1], before))}"'
     else:
         if not before.style:
-            yield _join_lines(_laid_out(text, before))
-        yield f"'{_join_lines(_laid_out(in_single_quotes, before))}'"
+            yield _join_lines(_lay_out(text, before))
+        yield f"'{_join_lines(_lay_out(in_single_quotes, before))}'"
 
 
-def _laid_out(text: str, before: Scalar) -> list[str]:
+def _lay_out(text: str, before: Scalar) -> list[str]:
     """A text on the lines of another one: equal lines are kept, then each condition (`&&`) begins a line."""
     lines = _lines(before)
     if len(lines) < 2 and not is_block_scalar(before):

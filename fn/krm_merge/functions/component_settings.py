@@ -40,32 +40,32 @@ from krm_merge.text import Value
 _NUDGES = "build-nudges-ref"
 
 
-def take_out_deleted(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
+def remove_deleted(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     """CR5: removes deleted Components from every list; unknown names are kept (C9)."""
     for key, item in component_items.resources.items():
-        gone = graph.deleted_names(key.namespace)
+        deleted = graph.deleted_names(key.namespace)
         for field in (*DEPENDS_ON, _NUDGES):
             names = _names(edits, item, field)
-            if set(names) & gone:
-                _set_list(item, field, without(names, gone), edits)
-                edits.report(item, "info", "CR5", f"spec.{field} is now {joined_names(without(names, gone))}")
+            if set(names) & deleted:
+                _set_list(item, field, without(names, deleted), edits)
+                edits.report(item, "info", "CR5", f"spec.{field} is now {join_names(without(names, deleted))}")
                 if field == _NUDGES:
                     _annotate(
-                        item, DERIVED_NUDGES, without(_annotation_names(edits, item, DERIVED_NUDGES), gone), edits
+                        item, DERIVED_NUDGES, without(_annotation_names(edits, item, DERIVED_NUDGES), deleted), edits
                     )
         names = _annotation_names(edits, item, DEPENDS_ON_ANNOTATION)
-        if set(names) & gone:
-            _annotate(item, DEPENDS_ON_ANNOTATION, without(names, gone), edits)
-            edits.report(item, "info", "CR5", f"{DEPENDS_ON_ANNOTATION} is now {joined_names(without(names, gone))}")
+        if set(names) & deleted:
+            _annotate(item, DEPENDS_ON_ANNOTATION, without(names, deleted), edits)
+            edits.report(item, "info", "CR5", f"{DEPENDS_ON_ANNOTATION} is now {join_names(without(names, deleted))}")
     for item in component_items.others.get("NudgeConfig", ()):
-        gone = graph.deleted_names(item.namespace)
+        deleted = graph.deleted_names(item.namespace)
         nudges = items(edits.value(item), "spec", "nudges")
-        left = [nudge for nudge in nudges if not set(_pair(nudge)) & gone]
+        left = [nudge for nudge in nudges if not set(_pair(nudge)) & deleted]
         if len(left) < len(nudges):
             edits.set(item, ("spec", "nudges"), left)
             derived = _annotation_names(edits, item, DERIVED_NUDGES)
-            _annotate(item, DERIVED_NUDGES, [arrow for arrow in derived if not set(arrow.split(">")) & gone], edits)
-            edits.report(item, "info", "CR5", f"spec.nudges is now {joined_names(map(_arrow, map(_pair, left)))}")
+            _annotate(item, DERIVED_NUDGES, [arrow for arrow in derived if not set(arrow.split(">")) & deleted], edits)
+            edits.report(item, "info", "CR5", f"spec.nudges is now {join_names(map(_arrow, map(_pair, left)))}")
 
 
 def write_nudges(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -79,7 +79,7 @@ def write_nudges(component_items: ComponentItems, graph: Graph, edits: ValueEdit
         _annotate(item, DERIVED_NUDGES, derived, edits)
         is_removed = "CR6" if key in graph.components else "CR5"
         rule = "CR1" if set(now) <= set(nudges) else is_removed
-        edits.report(item, "info", rule, f"spec.{_NUDGES} is now {joined_names(nudges)}")
+        edits.report(item, "info", rule, f"spec.{_NUDGES} is now {join_names(nudges)}")
 
 
 def write_nudge_configs(
@@ -108,7 +108,7 @@ def write_nudge_configs(
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
         ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace)
-        edits.results.info(f"{ref}: created for {joined_names(map(_arrow, pairs))}", resource=ref, rule="CR1")
+        edits.results.info(f"{ref}: created for {join_names(map(_arrow, pairs))}", resource=ref, rule="CR1")
     return new
 
 
@@ -119,8 +119,8 @@ def _change_nudge_config(
     recorded = _annotation_names(edits, item, DERIVED_NUDGES)
     left = [nudge for nudge in nudges if _arrow(_pair(nudge)) not in recorded or _pair(nudge) in edges]
     declared = {_pair(nudge) for nudge in nudges if _arrow(_pair(nudge)) not in recorded}
-    there = {_pair(nudge) for nudge in left}
-    new_nudges = [*left, *(_nudge(pair, mode) for pair in edges if pair not in there)]
+    existing = {_pair(nudge) for nudge in left}
+    new_nudges = [*left, *(_nudge(pair, mode) for pair in edges if pair not in existing)]
     derived = sorted(_arrow(pair) for pair in edges if pair not in declared)
     if (len(left), len(new_nudges), derived) == (len(nudges), len(nudges), recorded):
         return
@@ -130,7 +130,7 @@ def _change_nudge_config(
     edits.set(item, ("spec", "nudges"), new_nudges)
     _annotate(item, DERIVED_NUDGES, derived, edits)
     rule = "CR1" if len(left) == len(nudges) else "CR6"
-    edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, new_nudges)))}")
+    edits.report(item, "info", rule, f"spec.nudges is now {join_names(map(_arrow, map(_pair, new_nudges)))}")
 
 
 def _too_many(count: int, most: int) -> str:
@@ -151,7 +151,7 @@ def report_ignored_nudges(component_items: ComponentItems, results: Results) -> 
         names = [str(name) for name in items(item.value, "spec", _NUDGES)] if key.namespace in obeyed else []
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
-            nudged = joined_names(ignored)
+            nudged = join_names(ignored)
             message = (
                 f"{item.ref}: Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
             )
@@ -174,7 +174,7 @@ def _arrow(pair: tuple[str, str]) -> str:
     return ">".join(pair)
 
 
-def joined_names(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Names in messages."""
     return ", ".join(names) or "empty"
 
@@ -220,7 +220,7 @@ def configure(
     if emit.nudgeMode == "validated":
         graph = _with_new_edges_validated(component_items, graph, is_written=emit.nudgeConfig)
     versions = with_versions(graph)
-    take_out_deleted(component_items, graph, edits)
+    remove_deleted(component_items, graph, edits)
     if emit.buildNudgesRef:
         write_nudges(component_items, graph, edits)
     new = []
@@ -238,10 +238,10 @@ def configure(
     write_items(resource_list, (), new, "konflux")
 
 
-def _with_new_edges_validated(_add_new_edges: ComponentItems, graph: Graph, *, is_written: bool) -> Graph:
+def _with_new_edges_validated(component_items: ComponentItems, graph: Graph, *, is_written: bool) -> Graph:
     """The graph as NudgeConfigs have it when this run has added its edges to them."""
-    namespaces = {item.namespace for item in _add_new_edges.others.get("NudgeConfig", ())}
-    recorded = {(nudge.namespace, nudge.source, nudge.target) for nudge in _add_new_edges.nudges}
+    namespaces = {item.namespace for item in component_items.others.get("NudgeConfig", ())}
+    recorded = {(nudge.namespace, nudge.source, nudge.target) for nudge in component_items.nudges}
     new = {
         edge
         for edge in graph.edges
@@ -270,7 +270,7 @@ def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits)
         try:
             replaced = _replaced_contexts(item)
         except ValueError:
-            _left(item, edits)
+            _report_unreadable_record(item, edits)
             continue
         if not application.untested and replaced is None:
             continue
@@ -282,16 +282,16 @@ def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits)
             edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in target.names])
         _remember(item, None if target.replaced is None else json.dumps(target.replaced), edits)
         if target.untested:
-            message = f"does not test {joined_names(target.untested)}, which others depend on"
+            message = f"does not test {join_names(target.untested)}, which others depend on"
             if target.names == [GROUP_TESTS]:
                 message += "; it tests groups, since without contexts it would test everything"
             edits.report(item, "info", "CR14", message)
         elif target.replaced is not None:
-            tested = joined_names(application.tested)
+            tested = join_names(application.tested)
             message = f"tests {tested} and groups; a new Component is untested until this runs again"
             edits.report(item, "info", "CR14", message)
         elif replaced is not None:
-            edits.report(item, "info", "CR6", f"spec.contexts is restored: {joined_names(target.names)}")
+            edits.report(item, "info", "CR6", f"spec.contexts is restored: {join_names(target.names)}")
 
 
 def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -300,7 +300,7 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
         try:
             replaced = _replaced_expression(item)
         except ValueError:
-            _left(item, edits)
+            _report_unreadable_record(item, edits)
             continue
         now = text(edits.value(item), *place).strip()
         if not application.untested and replaced is None:
@@ -322,7 +322,7 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
             condition = ", if its previous expression is true, too" if theirs else ""
-            edits.report(item, "info", "CR16", f"releases only {joined_names(application.tested)}{condition}")
+            edits.report(item, "info", "CR16", f"releases only {join_names(application.tested)}{condition}")
         else:
             edits.report(item, "info", "CR6", f"its expression is {'restored' if expression else 'removed'}")
 
@@ -366,7 +366,7 @@ def _nudge_files(item: Resource, file_names: list[str], expression: str, edits: 
     try:
         replaced = _replaced_expression(item)
     except ValueError:
-        _left(item, edits)
+        _report_unreadable_record(item, edits)
         return split_names(now)
     if not file_names and replaced is None:
         return split_names(now)
@@ -434,7 +434,7 @@ def _of_group(
                 pending.append(text(member, "name"))
     keys = [key for each in sorted(names) if (key := ComponentKey(item.namespace, each)) in graph.components]
     if missing := sorted(names - {key.name for key in keys}):
-        edits.report(item, "warning", "C16", f"the package lacks {joined_names(missing)} of the ComponentGroup {name}")
+        edits.report(item, "warning", "C16", f"the package lacks {join_names(missing)} of the ComponentGroup {name}")
     tested = tuple(key.name for key in keys if is_tested(key))
     return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
 
@@ -457,7 +457,7 @@ def _replaced_expression(item: Resource) -> str | None:
     return (expression or "") if written else None
 
 
-def _left(item: Resource, edits: ValueEdits) -> None:
+def _report_unreadable_record(item: Resource, edits: ValueEdits) -> None:
     edits.report(
         item, "warning", "CR6", f"{_REPLACED[-1]} cannot be read, so nothing here is changed; remove or correct it"
     )

@@ -356,7 +356,7 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
     return {**result, "metadata": metadata}
 
 
-def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
+def protected_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
     """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
     options_by_field = {}
     for name in ("apiVersion", "kind") if keeps_kind else ():

@@ -181,7 +181,7 @@ class PackageFiles:
 
 
 def _files_of(side: ItemsOfSide) -> DocumentFiles:
-    kptfiles = ((m.place, DocumentOfFile(m.index, text_of(m.root).encode(), 0)) for m in side.found)
+    kptfiles = ((m.place, DocumentOfFile(m.index, text_of(m.root).encode(), 0)) for m in side.kptfile_members)
     others = ((*_place_of(document), document) for document in side.others)
     return DocumentFiles(
         [

@@ -134,7 +134,8 @@ def write_outcomes(
     free = FreeIndexes(resource_list, sides.root_package) if added else None
     indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
     merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
-    merged = dict(zip(map(id, merging), _merged_items(sides, merging, redactions), strict=True))
+    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], merging)
+    merged = dict(zip(map(id, merging), (item for part in parts for item in part), strict=True))
     for outcome in outcomes:
         member = outcome.member
         resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
@@ -153,15 +154,8 @@ def write_outcomes(
         report(outcome, resource, resource_list.results, redactions, refused=refused)
 
 
-def _merged_items(
-    sides: PackageSides, outcomes: Sequence[ResourceOutcome], redactions: Sequence[Redaction]
-) -> list[MergedItem]:
-    """Applies each outcome and returns the written items; the given items are not changed."""
-    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], outcomes)
-    return [item for part in parts for item in part]
-
-
 def _merge_item(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
+    """The written item of an outcome; the given one is not changed, as this may run in another process."""
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
     carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))

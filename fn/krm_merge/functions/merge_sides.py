@@ -13,7 +13,17 @@ from posixpath import basename, relpath
 
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.places import annotations_of, default_place, from_own_folder, index_of, place_of, root_package
-from krm_merge.krm import KPTFILE, KPTFILE_GROUP, PATH, Resource, ResourceError, ResourceList, flaw_of, identity_of
+from krm_merge.krm import (
+    KPTFILE,
+    KPTFILE_GROUP,
+    PATH,
+    Identity,
+    Resource,
+    ResourceError,
+    ResourceList,
+    flaw_of,
+    identity_of,
+)
 from krm_merge.merge import Document, Folders, ListKeys, Member, Policy, ResourceOutcome, Rule
 from krm_merge.safe_text import quoted
 from krm_merge.schema import Redaction
@@ -103,12 +113,10 @@ def _choice(fields: dict[str, Node], name: str) -> str:
 
 def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> MergeSettings:
     smart = _choice(fields, "functionIdentity") == "smart"
-    original, upstream = (None if _is_null(fields.get(name)) else fields[name] for name in _PACKAGES)
+    original, upstream = (
+        None if (node := fields.get(name)) is None or node.canonical == ("null",) else node for name in _PACKAGES
+    )
     return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
-
-
-def _is_null(node: Node | None) -> bool:
-    return node is None or node.canonical == ("null",)
 
 
 def _validate(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
@@ -160,7 +168,7 @@ class ItemsOfSide:
 
     def __init__(self) -> None:
         """Nothing read yet."""
-        self.found: list[Member] = []
+        self.kptfile_members: list[Member] = []
         self.others: list[Document] = []
         self.is_whole = True
 
@@ -171,12 +179,12 @@ class ItemsOfSide:
     def relocate(self, moves: Mapping[str, str]) -> None:
         """Puts what is in some files into others, by old paths (R13)."""
         if moves:
-            self.found = [_relocate_member(member, moves) for member in self.found]
+            self.kptfile_members = [_relocate_member(member, moves) for member in self.kptfile_members]
             self.others = [_relocated_document(document, moves) for document in self.others]
 
     def kptfiles(self) -> list[Member]:
         """The Kptfiles of packages."""
-        return self.found
+        return self.kptfile_members
 
     def unreadable_kptfiles(self) -> tuple[str, ...]:
         """None: unreadable items are refused."""
@@ -225,7 +233,7 @@ class PackageSides:
     def members(self) -> list[Member]:
         """All resources of all sides; reads them."""
         others = (document.member() for side in self for document in side.others)
-        return [member for side in self for member in side.found] + [m for m in others if m is not None]
+        return [member for side in self for member in side.kptfile_members] + [m for m in others if m is not None]
 
     def remaining_places(self, resources: Iterable[ResourceOutcome]) -> Iterator[str]:
         """The places of the resources that local has after the merge."""
@@ -296,9 +304,9 @@ class _Reader:
         self._list.items[:] = local_items
         for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
             members = members_by_side.get(name, [])
-            version.found += [member for member in members if _is_kptfile(member)]
-            folder = from_own_folder(version.found)
-            others = [member for member in members if not _is_kptfile(member)]
+            version.kptfile_members += [member for member in members if _is_kptfile(member.identity)]
+            folder = from_own_folder(version.kptfile_members)
+            others = [member for member in members if not _is_kptfile(member.identity)]
             version.others += [_read_already(_in_folder(member, folder)) for member in others]
         return set(members_by_side)
 
@@ -326,7 +334,7 @@ class _Reader:
             if _MAY_BE_KPTFILE.search(data):
                 member = document.member()
                 if member is not None and member.is_kptfile:
-                    side.found.append(member)
+                    side.kptfile_members.append(member)
                     continue
             elif not (_API_VERSION.search(data) and _KIND.search(data)):
                 document.member()  # reports an item that is not an object
@@ -358,9 +366,9 @@ class _Reader:
             if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
                 others.append(item)
             elif (member := self._local_member(item)) is not None:
-                sides.local.found.append(member)
+                sides.local.kptfile_members.append(member)
         if in_any_file:
-            sides.folder = from_own_folder(sides.local.found)
+            sides.folder = from_own_folder(sides.local.kptfile_members)
         if sides.has_whole_packages:
             sides.local.others = [
                 Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
@@ -394,7 +402,7 @@ class _Reader:
         identity = identity_of(root)
         is_placed = place is not None
         if place is None:
-            place = KPTFILE if identity.kind == KPTFILE and identity.group == KPTFILE_GROUP else default_place(identity)
+            place = KPTFILE if _is_kptfile(identity) else default_place(identity)
         return Member(place, identity, root, place, index_of(annotations_of(root)), is_placed)
 
     # ---- all of it -----------------------------------------------------------------------------------------------
@@ -403,14 +411,14 @@ class _Reader:
         sides, results = self._sides, self._results
         for name, side in zip(("original", "upstream", "local"), sides, strict=True):
             seen: set[str] = set()
-            for member in side.found:
+            for member in side.kptfile_members:
                 if member.place in seen:
                     what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
                     where = "the items" if name == "local" else f"functionConfig: {name}"
                     results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
                 seen.add(member.place)
         for name, side in (("original", sides.original), ("upstream", sides.upstream)):
-            if not side.found and not (sides.original.others and sides.upstream.others):
+            if not side.kptfile_members and not (sides.original.others and sides.upstream.others):
                 # If both hold other resources, they are whole packages: K4.
                 kinds = [member.identity.kind for member in map(Document.member, side.others) if member is not None]
                 has = ", ".join(kinds) or "nothing"
@@ -421,7 +429,7 @@ class _Reader:
                 f"functionConfig: {whole_sides[0]} holds a whole package, the other side only Kptfiles; "
                 "all other resources count as missing there"
             )
-        if not sides.local.found and (sides.original.found or sides.upstream.found):
+        if not sides.local.kptfile_members and (sides.original.kptfile_members or sides.upstream.kptfile_members):
             results.error(
                 "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
                 file=KPTFILE,
@@ -460,9 +468,9 @@ def _read_already(member: Member) -> Document:
     return Document("", data, lambda: member, column)
 
 
-def _is_kptfile(member: Member) -> bool:
-    """Whether a tagged item is a Kptfile, independent of its file name."""
-    return member.identity.kind == KPTFILE and member.identity.group == KPTFILE_GROUP
+def _is_kptfile(identity: Identity) -> bool:
+    """Whether a resource is a Kptfile, independent of its file name."""
+    return identity.kind == KPTFILE and identity.group == KPTFILE_GROUP
 
 
 def _in_folder(member: Member, folder: str) -> Member:

@@ -59,7 +59,7 @@ class PatchTarget(StrictModel):
 
 
 class PatchOptions(StrictModel):
-    """What a patch may change of a resource's identity."""
+    """The parts of a resource's identity that a patch may change."""
 
     allowNameChange: bool = Field(False, description="Whether the patch may change name and namespace.")
     allowKindChange: bool = Field(False, description="Whether the patch may change apiVersion and kind.")
@@ -250,7 +250,7 @@ class ConflictsModel(StrictModel):
 
 
 class WhiteoutModel(StrictModel):
-    """What happens to a resource that a plugin whites out."""
+    """The fate of a resource that a plugin whites out."""
 
     action: Literal["annotate", "drop", "error"] = Field(
         "annotate", description="Mark it local-config, so that it is not applied; remove it; or report an error."

@@ -19,8 +19,8 @@ from krm_merge.functions.edit_items import (
     Shapes,
     definitions_of,
     edit_items,
-    kept_fields,
     may_hold,
+    protected_fields,
     read_target,
     rename_of,
     report_renames,
@@ -333,7 +333,9 @@ class Patcher:
                 with hiding_values(partial(_is_secret, item, job, now)):
                     after = self._apply(job, tally, now, item, copies)
             except PatchError as error:
-                self._refuse(item, job, error, secret=_is_secret(item, job, now))
+                problem = format_problem(error, job.patch, secret=_is_secret(item, job, now))
+                message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
+                self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
                 return before
             if after is None:
                 tally.changed.append(str(item.ref))
@@ -371,11 +373,6 @@ class Patcher:
                 Result("warning", message, item.ref, item.file, item.index, path, current, proposed, more, "P4")
             )
 
-    def _refuse(self, item: Resource, job: PatchJob, error: PatchError, *, secret: bool) -> None:
-        problem = format_problem(error, job.patch, secret=secret)
-        message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
-        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
-
     def _apply(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
@@ -385,7 +382,7 @@ class Patcher:
         if job.patch.removes:
             return None
         if job.keeps_name or job.keeps_kind:
-            tally.ignored |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+            tally.ignored |= protected_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
         after = _settle(after, now, job)
         if job.patch.operations is not None and not tally.fails_again:
             # P6: a pipeline runs the function at every render.

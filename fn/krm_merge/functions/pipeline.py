@@ -1,4 +1,4 @@
-"""What the functions that a package declares do with its resources (rule R14): our own kinds, and kpt's catalog.
+"""The edits of the functions that a package declares (rule R14): of our own kinds, and of kpt's catalog.
 
 Nothing of the package runs: patches are applied in process, and a function with programs as plugins is not known.
 Functions of the catalog do what they write, not what their documents say; where released versions differ, the fields of
@@ -343,7 +343,7 @@ def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> ItemFate:
             return True
         if not isinstance(value, Scalar) or not any(name in setters for name in names):
             return False
-        if (new := _substituted(text, value.text, setters)) is not None and new != value.text:
+        if (new := _substitute(text, value.text, setters)) is not None and new != value.text:
             # The type of a plain value comes from its text, as before.
             plain = None if value.style else read(new)
             item.editor.replace(child, plain if isinstance(plain, Scalar) else from_value(new))
@@ -354,7 +354,7 @@ def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> ItemFate:
     return CHANGED
 
 
-def _substituted(text: str, value: str, setters: Mapping[str, str]) -> str | None:
+def _substitute(text: str, value: str, setters: Mapping[str, str]) -> str | None:
     """The pattern with the setters' values; those that are not given have what the value has in their place."""
     values = dict(setters)
     names = _SETTER.findall(text)

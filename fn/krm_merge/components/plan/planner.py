@@ -188,13 +188,15 @@ def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Pla
 def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
     """Reports the builds of a dependency that trigger nothing."""
     if numbers := planning.history.unobserved_numbers(key):
-        examples, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
+        examples, remedy = _first_names([f"#{number}" for number in numbers]), "observe the repository"
         message = f"{key}: builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
         planning.report("info", "CR21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
         doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
-        message = f"{key}: builds for {_some(others)} trigger nothing: the Component is built from {branch}{doubt}"
+        message = (
+            f"{key}: builds for {_first_names(others)} trigger nothing: the Component is built from {branch}{doubt}"
+        )
         planning.report("info", "CR15", message, key)
 
 
@@ -205,7 +207,7 @@ def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
     return branch not in branches and not planning.history.by_component.get(key)
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 

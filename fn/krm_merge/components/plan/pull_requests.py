@@ -346,24 +346,26 @@ def _of_pushes(pulls: OurPullRequests, above: Sequence[ComponentKey]) -> Iterato
     One pull request gets all new digests (C12): the open one, otherwise a new one.
     """
     planning, names = pulls.planning, {key.name for key in above}
-    is_open = next((group for group, ours in sorted(pulls.by_group.items()) if _takes_pushes(group, ours, names)), "")
+    open_group = next(
+        (group for group, ours in sorted(pulls.by_group.items()) if _takes_pushes(group, ours, names)), ""
+    )
     pairs: list[tuple[str, Trigger]] = []
     new: list[Trigger] = []
     for key in above:
-        ours, promoted = pulls.of_group(is_open).open, planning.history.promoted_build(key)
+        ours, promoted = pulls.of_group(open_group).open, planning.history.promoted_build(key)
         described = ours.described if ours is not None else _NOTHING
         digest = _lasting_digest(planning, planning.graph.components[key], described)
         if not digest or not planning.history.image_names(key):
             continue
         trigger = Trigger(key, None, "done", digest)
-        if ours is not None and (key.name in ours.described.digests or is_open == f"{_OF_PUSHES}{key.name}"):
-            pairs.append((is_open, trigger))
+        if ours is not None and (key.name in ours.described.digests or open_group == f"{_OF_PUSHES}{key.name}"):
+            pairs.append((open_group, trigger))
         elif promoted is not None and _is_news(pulls, promoted):
             if before := _ended_with(pulls, trigger):
                 pairs.append((before, trigger))
             else:
                 new.append(trigger)
-    group = is_open or (f"{_OF_PUSHES}{new[0].component.name}" if new else "")
+    group = open_group or (f"{_OF_PUSHES}{new[0].component.name}" if new else "")
     yield from sorted([*pairs, *((group, trigger) for trigger in new)], key=lambda pair: pair[1].component)
 
 
