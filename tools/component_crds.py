@@ -19,7 +19,7 @@ def definitions() -> dict[str, Schema]:
     """The definitions, by their path in docs/."""
     return {
         "crds/pullrequests.yaml": definition(PULL_REQUEST, "A pull request as it was observed.", PULL_REQUEST_FIELDS),
-        "crds/pullrequestplans.yaml": definition(KIND, "What the pull request of a dependant shall be.", PLAN_FIELDS),
+        "crds/pullrequestplans.yaml": definition(KIND, "The planned pull request of a dependant.", PLAN_FIELDS),
     }
 
 

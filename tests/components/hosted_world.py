@@ -92,7 +92,7 @@ class HostedWorld(World):
         return found
 
     def writes(self) -> list[str]:
-        """What the commands asked of the server that changes something."""
+        """The requests to the server that change something."""
         return [f"{each.method} {each.path} {each.body}" for each in self.server.seen if each.method != "GET"]
 
     def heads(self) -> dict[str, str]:

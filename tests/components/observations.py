@@ -215,7 +215,7 @@ def brief(plan: Plan) -> str:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the function gave: the items as text, the results, the exit code."""
+    """The output of the function: the items as text, the results, the exit code."""
 
     items: list[str]
     results: list[dict[str, object]]

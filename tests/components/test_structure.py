@@ -21,7 +21,7 @@ BELOW = {
     "settings": {"konflux", "graph", "digests", "expressions"},
     "drawing": {"konflux", "graph"},
 }
-"""What each folder or module may import of the others."""
+"""The parts that each folder or module may import."""
 
 
 def imported(file: Path) -> set[str]:

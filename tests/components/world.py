@@ -113,7 +113,7 @@ class World:
         return {path: self.git(*show, f"{branch}:{path}") for path in listed.split()}
 
     def subjects(self, name: str, branch: str, base: str = "main") -> list[str]:
-        """What the commits of a branch say, the oldest first."""
+        """The messages of the commits of a branch, the oldest first."""
         log = ("log", "--reverse", "--format=%s", f"{base}..{branch}")
         return self.git("--git-dir", self.url(name), *log).splitlines()
 

@@ -1,4 +1,4 @@
-"""What the tests of several kinds of functionConfig need of the machine."""
+"""Fixtures for the tests of several kinds of functionConfig."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def config_map(function: str, **data: Any) -> Value:
 
 
 class Done:
-    """What came of items and a functionConfig."""
+    """The output for items and a functionConfig."""
 
     def __init__(self, items: list[str], config: Value, *, crlf: bool = False) -> None:
         self.before = HEAD + "".join(map(as_item, items))

@@ -61,7 +61,7 @@ def kptfile(*mutators: dict[str, Any]) -> str:
 def merge(
     original: str, upstream: str | None, local: str, *mutators: dict[str, Any], **files: str
 ) -> tuple[str | None, MergedPackage]:
-    """What becomes of `web.yaml` in a package whose local version declares functions; `files` are local's own."""
+    """The merged `web.yaml` of a package whose local version declares functions; `files` are local's own."""
     sides = [
         {"Kptfile": kptfile(*functions).encode()} | ({} if text is None else {"web.yaml": text.encode()})
         for functions, text in (((), original), ((), upstream), (mutators, local))

@@ -118,7 +118,7 @@ def first_line(label: str) -> str:
 
 
 def data_of(text: str) -> Any:
-    """What a page draws."""
+    """The data that a page draws."""
     matches = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert len(matches) == 1
     return json.loads(matches[0])

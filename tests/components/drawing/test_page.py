@@ -53,7 +53,7 @@ def test_pull_requests_are_seen_without_a_click(shown: Page) -> None:
 
 
 def test_texts_are_inside_their_boxes(shown: Page) -> None:
-    """What the browser draws is as wide as what it measures."""
+    """The browser draws texts as wide as it measures them."""
     inside = """() => krmMergeGraph.nodes(".component").map((node) => {
       const text = node.boundingBox({ includeLabels: true, includeOverlays: false, includeEdges: false });
       const box = node.boundingBox({ includeLabels: false, includeOverlays: false, includeEdges: false });

@@ -1,4 +1,4 @@
-"""What `apply` refuses and leaves alone: plans that may come from anybody, and what people did meanwhile."""
+"""Plans that `apply` refuses, as they may come from anybody, and changes of people that it leaves alone."""
 
 from __future__ import annotations
 

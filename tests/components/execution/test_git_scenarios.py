@@ -148,7 +148,7 @@ def test_s1_common_parent_image(parent: World) -> None:
 
 
 def test_s7_closed_without_a_merge(parent: World) -> None:
-    """What triggered it is closed: it is closed too, and says so."""
+    """Its trigger is closed: it is closed too, and its description says so."""
     world = parent
     world.go_on("parent", "child")
     world.forge.close(world.url("parent"), 1)
@@ -175,7 +175,7 @@ def test_s8_merged_before_what_triggered_it(parent: World) -> None:
 
 
 def test_s8_and_the_other_is_closed(parent: World) -> None:
-    """What main names would expire: back to what is promoted."""
+    """The digest in main would expire: it goes back to the promoted one."""
     world = parent
     world.go_on("parent", "child")
     world.merge("child", 1)

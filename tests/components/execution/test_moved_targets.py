@@ -36,7 +36,7 @@ def head(world: World) -> str:
 
 
 def test_a_branch_that_conflicts_is_made_anew(world: World) -> None:
-    """What merges was in the way of each other: the one that is left can be merged, too."""
+    """Two pull requests conflict: when one is merged, the other can still be merged."""
     world.merge("bundle", 1)
     world.go_on("op1", "op2", "bundle")
     assert world.subjects("bundle", "for-op2/bundle") == [f"Update op2 to {digest('2')[:19]}"]

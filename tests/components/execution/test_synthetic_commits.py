@@ -179,7 +179,7 @@ def two(world: World) -> World:
 
 
 def differing(world: World) -> list[str]:
-    """What merging the planned one would change."""
+    """The changes that a merge of the planned pull request would bring."""
     return world.git("--git-dir", world.url("mono"), "diff", "--name-only", "main...feat/bundle").split()
 
 

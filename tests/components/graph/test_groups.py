@@ -81,7 +81,7 @@ def test_group_label() -> None:
 
 
 def test_resource_name() -> None:
-    """What is no name of a resource becomes one, and different ones stay apart."""
+    """Texts that are not names of resources become such names; different texts get different names."""
     assert resource_name("bundle", "feature-1") == "bundle.feature-1"
     assert resource_name("bundle", "v1.2") == "bundle.v1.2"
     assert resource_name("bundle", "", "1") == "bundle.1"

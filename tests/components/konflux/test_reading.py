@@ -209,7 +209,7 @@ def test_build() -> None:
 
 
 def test_build_of_new_labels() -> None:
-    """What the newer build-service writes, and what the results say, is the same build."""
+    """The fields of the newer build-service and the results describe the same build."""
     group = "build.appstudio.redhat.com"
     build = read(
         labels={
@@ -273,7 +273,7 @@ def test_results() -> None:
 
 
 def test_space_around_results() -> None:
-    """What `echo` wrote ends in a newline, and a Component may hold it as well."""
+    """The output of `echo` ends in a newline; a Component may hold it, too."""
     results = {"IMAGE_URL": "quay.io/acme/op:on-pr-abc\n", "IMAGE_DIGEST": f"{digest('1')}\n"}
     assert read(results=results) == read()
     told: dict[str, Any] = {
@@ -303,7 +303,7 @@ def test_a_build_without_a_digest(told: str) -> None:
     ids=["of no component", "a definition", "not started"],
 )
 def test_no_builds(changes: dict[str, Any]) -> None:
-    """What tests or releases, and what is only a definition in git."""
+    """PipelineRuns that test or release, and those that are only definitions in git."""
     assert read_build(pipeline_run(**changes)) is None
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with several resources, with what is missing, and with the functionConfig."""
+"""Mistakes in several resources together, in missing ones, and in the functionConfig."""
 
 from __future__ import annotations
 

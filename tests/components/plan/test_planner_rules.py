@@ -266,7 +266,7 @@ def test_r32_groups_do_not_mix() -> None:
 
 
 def only_digests(state: Observations) -> dict[str, set[str]]:
-    """What may be replaced, by group."""
+    """The digests that may be replaced, by group."""
     plans, _ = state.plan()
     return {plan.group: {known[7] for edit in plan.digests for known in edit.replaceable} for plan in plans}
 

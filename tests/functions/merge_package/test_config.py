@@ -96,7 +96,7 @@ def config_map(chosen: dict[str, str]) -> ResourceList:
 
 
 def by_the_models(given_list: ResourceList) -> tuple[MergeSettings, list[str]]:
-    """What the models make of it, and the errors."""
+    """The settings that the models read, and the errors."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "_plain", lambda *_: None)
         settings = read_settings(given_list)

@@ -1,4 +1,4 @@
-"""What the program decides by files, the function decides by the paths of its items: moves, lists and references."""
+"""The function decides by the paths of its items what the program decides by files: moves, lists, references."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def items_of(texts: Texts) -> list[str]:
 
 
 class Merged:
-    """What the function makes of three versions, as files."""
+    """The merge of three versions by the function, as files."""
 
     def __init__(
         self, original: Texts | str, upstream: Texts | str, local: Texts, items: Sequence[str] = (), **config: Any

@@ -63,7 +63,7 @@ def text(*objects: Value) -> str:
 
 
 class Done:
-    """What came out."""
+    """The output."""
 
     def __init__(self, data: bytes) -> None:
         outcome = process(data)
@@ -128,7 +128,7 @@ def test_tagged_items(paths: dict[str, str], config: Value | None) -> None:
 
 
 def test_tagged_items_in_flow_style() -> None:
-    """What upstream adds behind the tag, which is taken off."""
+    """Upstream adds a field behind the tag, which is removed."""
     head = "- apiVersion: kpt.dev/v1\n  kind: Kptfile\n"
     tagged = "  metadata: {{name: shop, annotations: {{" + PATH + ": Kptfile, " + SOURCE + ": {}}}}}\n"
     sides = [head + tagged.format(side) for side in ("original", "updated, team: red", "dest")]

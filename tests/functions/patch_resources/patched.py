@@ -27,7 +27,7 @@ def config_of(*patches: Value | str, **fields: Any) -> Value:
 
 
 class Done(streams.Done):
-    """What came of items and patches."""
+    """The output for items and patches."""
 
     def patched(self) -> list[str]:
         """The names of the items with an annotation `hit`."""

@@ -46,10 +46,10 @@ def sets(name: str, value: Any, path: str = "/spec/replicas", kind: str = "Deplo
 
 
 class Done(streams.Done):
-    """What came of items and plugins."""
+    """The output for items and plugins."""
 
     def lost(self) -> list[tuple[str, str, str]]:
-        """Who lost to whom, and why."""
+        """The ignored changes: loser, winner, reason."""
         tags = [result["tags"] for result in self.events("ignored")]
         return [(one["plugin"], one["winner"], one["reason"]) for one in tags]
 

@@ -223,7 +223,7 @@ UNREADABLE = [
 @pytest.mark.parametrize("change", UNREADABLE)
 @pytest.mark.parametrize("read", [True, False])
 def test_new_resources_that_cannot_be_read(points: Points, change: Value, read: bool) -> None:
-    """What a plugin answers is checked, whatever its form; the error names it."""
+    """Answers of plugins are checked in every form; the error names the plugin."""
     new = {**created(), **change}
     plugin = points.add("a", lambda *_: {"newResources": [new]} if read else Response(new_resources=(new,)))
     (error,) = refused([DEPLOYMENT], plugin)

@@ -55,7 +55,7 @@ def run(
     detect: Detect = "effect",
     keys: Keys | None = None,
 ) -> Settlement:
-    """What comes of plugins; the one named first has priority, the others by their order.
+    """The outcome of plugins; the one named first has priority, the others by their order.
 
     Whatever is tested: the object stays as it is, and the patch that is given leads to the value that is given.
     """

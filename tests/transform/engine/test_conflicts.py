@@ -1,4 +1,4 @@
-"""What went wrong in crane: conflicts that texts of paths do not show."""
+"""Conflicts that crane does not see, as the texts of paths do not show them."""
 
 from __future__ import annotations
 
@@ -390,7 +390,7 @@ def test_who_makes_room_falls_with_what_comes_into_it() -> None:
 
 @pytest.mark.parametrize("first", ["", "a", "b"])
 def test_a_list_and_a_map_in_one_place(first: str) -> None:
-    """What is missing on the way to a field is made as a map or as a list, and cannot be both."""
+    """A missing parent of a field is created as a map or as a list; it cannot be both."""
     guarded = wants("a", "test /n 1", "add /x/y/k 1", "add /z 1")
     settlement = run({"n": 1}, guarded, wants("b", "add /x/y/- 1"), first=first)
     if first == "b":

@@ -1,4 +1,4 @@
-"""What went wrong in crane: order by chance, conflicts of a plugin with itself, halves of plugins, missing records."""
+"""Mistakes of crane: order by chance, conflicts of a plugin with itself, halves of plugins, missing records."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
 
 @pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
 def test_what_is_left_of_a_plugin_does_not_undo_the_winner(keep: Keep) -> None:
-    """What it wrote on its way to an agreement is not what it is left with when the rest of that way is lost."""
+    """The rest of a plugin that lost a part does not put back a value from its way to an agreement."""
     loser = wants("b", "replace /x 2", "move /y /x", "replace /z 2")
     settlement = run({"x": 1, "z": 1}, wants("a", "remove /x"), loser, keep=keep)
     assert settlement.value == ({"z": 1} if keep == "plugin" else {"z": 2})

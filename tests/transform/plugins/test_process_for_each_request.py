@@ -39,7 +39,7 @@ META: Final = {"name": "told", "version": "v2", "requestVersion": ["v1"], "respo
     ],
 )
 def test_the_time_limit(before: list[str], after: list[str], programs: Programs) -> None:
-    """What missed it is not asked again."""
+    """A plugin that missed it is not asked again."""
     plugin = programs.shell(READ, *before, programs.passes(), *after)
     assert [str(refused(plugin)), str(refused(plugin))] == [LATE, LATE]
     assert programs.starts == 1
@@ -54,7 +54,7 @@ def test_the_time_limit_is_for_all_of_a_request(programs: Programs) -> None:
 
 @pytest.mark.parametrize("lines", [["exec yes"], [f"{DONE}; exec yes"], ["exec tr '\\0' ' ' < /dev/zero"]])
 def test_the_output_limit(lines: list[str], programs: Programs) -> None:
-    """What flooded us is not asked again."""
+    """A plugin that wrote too much is not asked again."""
     plugin = programs.shell(*lines, output_limit=100_000)
     problem = "wrote more than 100,000 bytes and was killed"
     assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]

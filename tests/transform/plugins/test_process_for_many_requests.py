@@ -198,7 +198,7 @@ def test_what_is_no_plugin_is_left_alone(programs: Programs) -> None:
 
 
 def test_an_answer_is_for_its_own_request(programs: Programs) -> None:
-    """What a plugin writes beyond one line is no answer to the next request."""
+    """Output beyond one line does not answer the next request."""
     twice = """printf '{"patches": [{"op": "remove", "path": "/a"}]}\\n{"isWhiteOut": true}\\n'"""
     plugin = lines_of(programs, f"{EACH} {twice}; done")
     first = Response.of(Operation("remove", ("a",)))

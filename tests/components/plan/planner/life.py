@@ -67,7 +67,7 @@ class Life:
     opened_for: Counter[tuple[object, ...]] = field(default_factory=Counter)
     """How often pull requests of ours were opened, by target, group and digests."""
     excused: Counter[str] = field(default_factory=Counter)
-    """What people did that opens a pull request again, by repository."""
+    """The actions of people that open a pull request again, by repository."""
     warned: set[str] = field(default_factory=set)
     """The branches whose plans the last round reported a warning or an error of."""
     ever_warned: set[str] = field(default_factory=set)

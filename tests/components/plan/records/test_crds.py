@@ -31,7 +31,7 @@ def schema_of(kind: str) -> Schema:
 
 
 def violations(schema: Schema, value: Any, at: str = "") -> Iterator[str]:
-    """What a value breaks of a schema. A field that the schema does not have is one thing: a cluster would drop it."""
+    """The violations of a schema by a value. An unknown field is one of them: a cluster would drop it."""
     expected = TYPES[schema["type"]]
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         yield f"{at}: not of type {schema['type']}"
