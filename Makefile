@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives mutants demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,12 @@ LIVES ?= 10000
 
 lives: $(STAMP) ## Lead LIVES random lives of Components (10000), and look whether they come to rest
 	PYTHONPATH=tests $(BIN)/python tools/run_lives.py $(LIVES)
+
+MUTANTS ?= 300
+SEED    ?= 0
+
+mutants: $(STAMP) ## Change MUTANTS places of the code (300), one at a time, and print the changes that no test notices
+	$(WITH_PATH) $(BIN)/python tools/run_mutants.py $(MUTANTS) $(LAYERS) --seed $(SEED)
 
 # What users install, in an environment of its own. Python writes the bytecode where it is needed.
 DEMO       ?= .venv-demo

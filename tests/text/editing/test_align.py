@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from effort import scaled
-from krm_merge.text.editing.change import aligned
+from krm_merge.text.editing.change import aligned, text_likeness
 from krm_merge.text.reading.layout import CannotEditError, Comments
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
@@ -71,6 +71,12 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
             "l:\n- name: y\n  v: 2 # y\n# x\n- name: x\n  v: 3 # x\n",
             id="elements of one name",
         ),
+        pytest.param(
+            "l:\n- a: 1\n  b: 1 # x\n- a: 2\n  b: 2 # y\n",
+            "l: [{c: 9}, {a: 1, b: 3}, {a: 2, b: 5}]\n",
+            "l:\n- {c: 9}\n- a: 1\n  b: 3 # x\n- a: 2\n  b: 5 # y\n",
+            id="elements without names that are alike",
+        ),
         pytest.param("a:\n  b: 1 # b\n# end\n", "a:\n  b: 2\n  c: 3\n", "a:\n  b: 2 # b\n  c: 3\n# end\n", id="inside"),
         pytest.param("a: &x 1\nb: *x # b\n", "a: 1\nb: 2\n", "a: &x 1\nb: 2 # b\n", id="in the place of an alias"),
         pytest.param("a: 1\nb: 2 # b\n", "a: &x 1\nb: *x\n", "a: 1\nb: 1 # b\n", id="what an alias means"),
@@ -91,3 +97,19 @@ def test_comments_that_go() -> None:
 def test_what_cannot_be_written() -> None:
     with pytest.raises(CannotEditError):
         aligned(mapping("x: &x {a: 1}\ny: {<<: *x}\n"), mapping("x: {a: 1}\ny: {a: 2}\n"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "likeness"),
+    [
+        ("same", "same", 1.0),
+        ("", "text", 0.0),
+        ("head one", "head 2", 5 / 8),
+        ("1 tail", "two tail", 5 / 8),
+        ("abc-1-xyz", "abc-22-xyz", 8 / 10),
+        # What both ends have in common counts once.
+        ("aaa", "aaaaa", 3 / 5),
+    ],
+)
+def test_texts_are_alike_by_what_they_begin_and_end_with(first: str, second: str, likeness: float) -> None:
+    assert text_likeness(first, second) == text_likeness(second, first) == likeness

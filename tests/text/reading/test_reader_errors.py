@@ -188,6 +188,16 @@ def test_a_check_stops_at_the_limit_of_depth() -> None:
         check("[" * 200_000 + "]" * 200_000)
 
 
+@pytest.mark.parametrize("sibling", ["- []\n", "- {}\n", "- {a: [[]]}\n"])
+def test_siblings_that_are_closed_leave_the_limit_of_depth_as_it_is(sibling: str) -> None:
+    limit = 20
+    siblings = sibling * 2_000
+    check(siblings + "- " + "[" * (limit - 1) + "]" * (limit - 1), limit)
+    with pytest.raises(TextError, match=f"nested deeper than {limit} levels") as caught:
+        check(siblings + "- " + "[" * limit + "]" * limit, limit)
+    assert caught.value.line == 2_001
+
+
 def test_a_chain_of_merge_keys_copies_no_chains() -> None:
     """Were each alias a copy, the copies along a chain would grow with its cube."""
     lines = ["x0: &x0 {k0: 0}"] + [f"x{i}: &x{i} {{<<: *x{i - 1}, k{i}: {i}}}" for i in range(1, 120)]
