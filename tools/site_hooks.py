@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from kind_tables import table
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -123,42 +124,6 @@ def kinds_page(schemas: Path) -> str:
         parts.append(
             f"## {schema['title']}\n\n{schema.get('description', '')}\n\n[{file.name}](../schemas/{file.name})\n"
         )
-        rows = list(_fields(schema, schema, ""))
-        if rows:
-            parts.append("| field | type | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n")
+        if rows := table(schema):
+            parts.append(rows)
     return "\n".join(parts)
-
-
-def _fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[str]:
-    schema = _followed(schema, root)
-    for name, field in schema.get("properties", {}).items():
-        field = _followed(field, root)
-        place = f"{path}{name}"
-        needed = name in schema.get("required", [])
-        default = "needed" if needed else f"`{json.dumps(field['default'])}`" if "default" in field else ""
-        meaning = " ".join(str(field.get("description", "")).split()).replace("|", "\\|")
-        yield f"| `{place}` | {_type(field)} | {default} | {meaning} |"
-        yield from _fields(field, root, f"{place}.")
-        if isinstance(items := field.get("items"), dict):
-            yield from _fields(items, root, f"{place}[].")
-
-
-def _followed(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" not in schema:
-        return schema
-    value: Any = root
-    for step in schema["$ref"].removeprefix("#/").split("/"):
-        value = value[step]
-    return {**value, **{key: text for key, text in schema.items() if key != "$ref"}}
-
-
-def _type(field: dict[str, Any]) -> str:
-    if "const" in field:
-        return f"`{field['const']}`"
-    if "enum" in field:
-        return ", ".join(f"`{value}`" for value in field["enum"])
-    if "anyOf" in field:
-        return " or ".join(dict.fromkeys(_type(branch) for branch in field["anyOf"] if branch.get("type") != "null"))
-    if isinstance(field.get("type"), list):
-        return " or ".join(name for name in field["type"] if name != "null")
-    return str(field.get("type", "any"))
