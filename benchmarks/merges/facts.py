@@ -29,7 +29,8 @@ class Facts:
 
     `values` are its documents as plain data: fields in any order, lists in theirs; None where it cannot be parsed.
     `fields` are the values by place, several where elements of a list have no name. `lists` are the elements of each
-    list. `repeats` says whether a mapping has a key twice, one in a text too. `several` are the kinds of which it has several resources.
+    list. `repeats` says whether a mapping has a key twice, also in a text. `several` are the kinds of which it has
+    several resources.
     """
 
     values: Values | None = None
