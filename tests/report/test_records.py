@@ -19,6 +19,16 @@ def test_there_is_a_case_for_every_nature() -> None:
     assert set(CASES) == set(get_args(Nature)) - {"comment"}
 
 
+@pytest.mark.parametrize("text", [f"# version 0\n---\n{HEAD}data: {{a: b}}\n", f"{HEAD}data:\n  a: b # version 0\n"])
+def test_a_lost_comment_has_a_record(text: str) -> None:
+    """Above the first document of a file, too, where no resource has it."""
+    merged = merge_packages(*({"c.yaml": text.replace("0", version).encode()} for version in "123"))
+    (record,) = merged.records
+    assert (record.nature, record.status, record.choices) == ("comment", "automatic", ())
+    assert "# version 2" in record.message
+    assert not merged.has_conflicts
+
+
 @pytest.mark.parametrize("nature", CASES)
 def test_every_nature_arises(nature: Nature) -> None:
     merged = merged_case(nature)

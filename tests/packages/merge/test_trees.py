@@ -140,7 +140,7 @@ def test_a_comment_in_front_of_a_file_that_both_changed_is_reported() -> None:
     texts, results = merge_results(original, upstream, local)
     assert texts == local
     assert [(result.rule, result.message) for result in results] == [
-        ("V8", "upstream has a comment that the result does not have: # see v3/crd")
+        ("V8", "a.yaml: upstream has a comment that the result does not have: # see v3/crd")
     ]
 
 

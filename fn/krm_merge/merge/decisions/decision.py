@@ -194,7 +194,9 @@ class FileDecision:
 
     @property
     def nature(self) -> Nature:
-        """The kind of place that was decided: the file, or a reference in it (law I)."""
+        """The kind of place that was decided: the file, a reference in it (law I), or a comment (V8)."""
+        if self.rule == "V8":
+            return "comment"
         return "reference" if self.rule == "I" else "file"
 
     @property

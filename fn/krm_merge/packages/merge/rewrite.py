@@ -9,6 +9,7 @@ from functools import cached_property
 from krm_merge.krm import Resource, Results
 from krm_merge.merge import (
     MERGE_POLICY,
+    FileDecision,
     Member,
     ResourceOutcome,
     carry_out,
@@ -20,7 +21,7 @@ from krm_merge.merge import (
     notes_in,
     report,
 )
-from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
+from krm_merge.packages.files.tree import Changes, File, is_kptfile, merged_mode
 from krm_merge.packages.merge.side import Notes, PackageVersion
 from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern
@@ -98,19 +99,23 @@ class Rewrite:
             return {}
         paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
         changes = {path: self._file(path, plan) for path in paths}
-        for path, file in changes.items():
-            self._report_lost_head(path, file, results)
         return {path: file for path, file in changes.items() if file != self.local.file(path)}
 
-    def _report_lost_head(self, path: str, file: File | None, results: Results) -> None:
+    def lost_heads(self, touched: Sequence[str], changes: Changes) -> list[FileDecision]:
         """V8: comments in front of a file's first document, which both sides changed; they are in no document."""
-        before, theirs, ours = (
-            comments_in(_head_apart(side.file(path))) for side in (self.original, self.upstream, self.local)
-        )
-        lost = [comment for comment in theirs if comment not in before and comment not in ours]
-        # kpt drops these comments when it fetches a package: a file without any is nobody's edit (law U).
-        if ours and lost and ours != before and file is not None:
-            results.info(lost_comments_message("upstream", lost), file=path, rule="V8", tags={"side": "upstream"})
+        lost_heads = []
+        for path in touched:
+            original, upstream, local = (
+                _head_apart(side.file(path)) for side in (self.original, self.upstream, self.local)
+            )
+            before, theirs, ours = map(comments_in, (original, upstream, local))
+            lost = [comment for comment in theirs if comment not in before and comment not in ours]
+            # kpt drops these comments when it fetches a package: a file without any is nobody's edit (law U).
+            if ours and lost and ours != before and changes.get(path, self.local.file(path)) is not None:
+                versions = original.encode(), upstream.encode(), local.encode(), local.encode()
+                message = lost_comments_message("upstream", lost)
+                lost_heads.append(FileDecision(path, "V8", message, "upstream", "info", *versions))
+        return lost_heads
 
     def _carry_out(self, outcome: ResourceOutcome, resource: Resource, plan: _Plan, results: Results) -> None:
         original, upstream, local = outcome.original, outcome.upstream, outcome.local

@@ -110,7 +110,8 @@ def merge_trees(
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
-    files: list[FileDecision] = []
+    files = rewrite.lost_heads(others, changes)
+    report_files(files, results)
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
