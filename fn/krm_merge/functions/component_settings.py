@@ -19,6 +19,7 @@ from krm_merge.components.konflux.reading import (
     split_names,
     text,
 )
+from krm_merge.components.plan.records import resource_head
 from krm_merge.components.settings import (
     GROUP_TESTS,
     Application,
@@ -38,6 +39,7 @@ from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
 from krm_merge.text import Value
 
 _NUDGES = "build-nudges-ref"
+_NUDGE_VERSION = "appstudio.redhat.com/v1beta2"
 
 
 def remove_deleted(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -102,12 +104,10 @@ def write_nudge_configs(
             message = f"no NudgeConfig is created for namespace {namespace or 'default'}: {why}"
             edits.results.warning(message, rule="C10")
             continue
-        derived: Value = ",".join(map(_arrow, sorted(pairs)))
-        about: dict[str, Value] = {"name": "nudge-config", **({"namespace": namespace} if namespace else {})}
-        about["annotations"] = {DERIVED_NUDGES: derived}
-        kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
-        new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
-        ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace)
+        annotations: Value = {DERIVED_NUDGES: ",".join(map(_arrow, sorted(pairs)))}
+        head = resource_head(_NUDGE_VERSION, "NudgeConfig", "nudge-config", namespace, annotations=annotations)
+        new.append({**head, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
+        ref = ResourceRef(_NUDGE_VERSION, "NudgeConfig", "nudge-config", namespace)
         edits.results.info(f"{ref}: created for {join_names(map(_arrow, pairs))}", resource=ref, rule="CR1")
     return new
 

@@ -20,7 +20,7 @@ from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, items, text
 from krm_merge.components.plan.model import Plan, PlanChoices, Planning, pull_name
 from krm_merge.components.plan.planner import plan
-from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource
+from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource, resource_head
 from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
@@ -206,22 +206,18 @@ def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
     for part in snapshot.parts:
         git: Object = {"url": part.repository, **({"revision": part.revision} if part.revision else {})}
         parts.append({"name": part.name, "containerImage": part.image, "source": {"git": git}})
-    return _object("Snapshot", snapshot.namespace, snapshot.name, labels, annotations) | {
+    metadata: Object = {"labels": labels, "annotations": annotations}
+    return resource_head(_API, "Snapshot", snapshot.name, snapshot.namespace, **metadata) | {
         "spec": {"application": snapshot.application, "components": parts}
     }
 
 
 def _release(release: Release, applied: bool) -> Object:
     annotations: Object = {_MADE_BY: "true", **({} if applied else {LOCAL_CONFIG: "true"})}
-    labels: Object = {f"{_RELEASE}/automated": "true"}
-    return _object("Release", release.namespace, release.name, labels, annotations) | {
+    metadata: Object = {"labels": {f"{_RELEASE}/automated": "true"}, "annotations": annotations}
+    return resource_head(_API, "Release", release.name, release.namespace, **metadata) | {
         "spec": {"snapshot": release.snapshot, "releasePlan": release.plan}
     }
-
-
-def _object(kind: str, namespace: str, name: str, labels: Object, annotations: Object) -> Object:
-    about: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": _API, "kind": kind, "metadata": {**about, "labels": labels, "annotations": annotations}}
 
 
 _PLANS_FOLDER = "plans"

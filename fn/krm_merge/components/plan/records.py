@@ -233,17 +233,14 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
     }
     if plan.pull_request is not None:
         spec["number"] = plan.pull_request.number
-    return {
-        "apiVersion": OWN_VERSION,
-        "kind": KIND,
-        "metadata": _compact(
-            name=plan_name(plan),
-            namespace=target.key.namespace,
-            labels={_LABEL: group_label(plan.group)},
-            annotations={LOCAL_CONFIG: "true"},
-        ),
-        "spec": {name: value for name, value in spec.items() if value not in ([], "", {})},
-    }
+    marks: Object = {"labels": {_LABEL: group_label(plan.group)}, "annotations": {LOCAL_CONFIG: "true"}}
+    head = resource_head(OWN_VERSION, KIND, plan_name(plan), target.key.namespace, **marks)
+    return {**head, "spec": _compact(**spec)}
+
+
+def resource_head(api_version: str, kind: str, name: str, namespace: str, **metadata: Value) -> Object:
+    """The first fields of a new resource, without empty metadata."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": _compact(name=name, namespace=namespace, **metadata)}
 
 
 def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
@@ -278,9 +275,7 @@ def plan_name(plan: Plan) -> str:
 def pull_request_resource(pull: PullRequest, name: str, namespace: str) -> Object:
     """An observed pull request as a resource."""
     return {
-        "apiVersion": OWN_VERSION,
-        "kind": PULL_REQUEST,
-        "metadata": _compact(name=name, namespace=namespace, annotations={LOCAL_CONFIG: "true"}),
+        **resource_head(OWN_VERSION, PULL_REQUEST, name, namespace, annotations={LOCAL_CONFIG: "true"}),
         "spec": _compact(
             repository=pull.repository,
             number=pull.number,
