@@ -91,9 +91,10 @@ def _cut_fast(data: bytes) -> Cut | None:
     newline = b"\r\n" if b"\r\n" in data[:4096] else b"\n"
     result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
     skipped = _SKIPPED.match(data)
-    position = skipped.end() if skipped else 0
+    assert skipped is not None  # blank lines may be none
+    position = skipped.end()
     result.before = data[:position]
-    if data.find(b"\n---", position) >= 0 or data.find(b"\n...", position) >= 0:
+    if data.find(b"\n---", position) != -1 or data.find(b"\n...", position) != -1:
         return None  # perhaps a second document
     while position < len(data):
         end_match = _TOP_LEVEL.search(data, position)

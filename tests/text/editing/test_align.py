@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 
 from effort import scaled
-from krm_merge.text.editing.change import aligned, text_likeness
+from krm_merge.text.editing.change import THRESHOLD, aligned, best_pairs, text_likeness
 from krm_merge.text.reading.layout import CannotEditError, Comments
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
@@ -113,3 +114,24 @@ def test_what_cannot_be_written() -> None:
 )
 def test_texts_are_alike_by_what_they_begin_and_end_with(first: str, second: str, likeness: float) -> None:
     assert text_likeness(first, second) == text_likeness(second, first) == likeness
+
+
+def best_sum(scores: list[list[float]], row: int = 0, column: int = 0) -> float:
+    """The greatest sum of scores of pairs in order, by trying all of them."""
+    if row == len(scores) or column == len(scores[0]):
+        return 0.0
+    pair = scores[row][column] + best_sum(scores, row + 1, column + 1) if scores[row][column] >= THRESHOLD else 0.0
+    return max(pair, best_sum(scores, row + 1, column), best_sum(scores, row, column + 1))
+
+
+def test_pairs_have_the_greatest_sum_of_likeness() -> None:
+    random = Random(0)
+    for _ in range(scaled(200)):
+        rows, columns = random.randint(1, 4), random.randint(1, 4)
+        # Eighths have exact sums.
+        scores = [[random.randint(0, 8) / 8 for _ in range(columns)] for _ in range(rows)]
+        pairs = best_pairs(scores)
+        assert all(score >= THRESHOLD for score in (scores[row][column] for row, column in pairs))
+        assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
+        assert sum(scores[row][column] for row, column in pairs) == best_sum(scores)
+    assert best_pairs([]) == []

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, MappingNode, from_value, read, rendered, to_value
+from krm_merge.text import Editor, Entry, MappingNode, from_value, key_text, read, rendered, to_value
 from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
 
@@ -90,3 +90,21 @@ def test_aliases_beside_a_field_do_not_hide_its_scalars() -> None:
     text = "data: {a: &x 1, b: *x}\nmetadata: {name: n, labels: {a: b}}\n"
     assert scalars_below(text, "metadata") == {("name",): "n", ("labels", "a"): "b"}
     assert scalars_below(text, "data") is None
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n# end\n"])
+def test_comments_left_behind_the_last_field_are_no_lines_of_its_text(end: str) -> None:
+    edit = Edit(f"a: 1\n\n# about b\n\nb: 2{end}")
+    edit.editor.remove(edit.collection(), edit.child("b")[1])
+    text = edit.set("a", to="x\n\ny\n\n").text()
+    assert to_value(read(text)) == {"a": "x\n\ny\n\n"}
+    assert text.startswith("a: |+\n  x\n\n  y\n\n# about b\n")
+
+
+def test_the_edited_tree_has_the_fields_of_a_merge_key_in_its_place() -> None:
+    edit = Edit("a: &x {p: 1}\nb:\n  <<: *x\n  q: 2\n")
+    edit.set("b", "q", to=3)
+    edited = edit.editor.tree()
+    assert isinstance(edited, MappingNode)
+    assert isinstance(inner := edited.get("b"), MappingNode)
+    assert [(key_text(entry.key), to_value(entry.value)) for entry in inner.entries] == [("p", 1), ("q", 3)]
