@@ -213,8 +213,9 @@ def add_function(
 
     It comes first unless it `comes_last`. Raises PackageError where the Kptfile cannot be read.
     """
-    changes = dict(remove_function(package, path))
-    kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
+    kptfile = _kptfile(package[KPTFILE])
+    if _drop_function(kptfile, path):
+        kptfile = _kptfile(_kptfile_of(kptfile, package))
     function = from_value({"image": image, "configPath": path})
     pipeline = kptfile.root.get("pipeline")
     mutators = pipeline.get("mutators") if isinstance(pipeline, MappingNode) else None
@@ -228,16 +229,35 @@ def add_function(
             raise KeyError("pipeline.mutators is no list")
     except KeyError as error:
         raise PackageError(f"{KPTFILE}: {error.args[0]}; nothing was changed") from None
-    return {**changes, path: File(config), KPTFILE: _kptfile_of(kptfile, package)}
+    return {path: File(config), KPTFILE: _kptfile_of(kptfile, package)}
 
 
 def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
     """The changes that take it out again, whatever image runs it; none where it is not declared.
 
-    Raises PackageError.
+    A list that is empty then goes, too, and so does a pipeline, unless somebody wrote a comment there: `add_function`
+    made them. Raises PackageError.
     """
     kptfile = _kptfile(package[KPTFILE])
     changes: dict[str, File | None] = {}
+    for field in _drop_function(kptfile, path):
+        file = changes[KPTFILE] = changes.get(KPTFILE) or _kptfile_of(kptfile, package)
+        shorter = _kptfile(file)
+        pipeline = shorter.root.get("pipeline")
+        functions = pipeline.get(field) if isinstance(pipeline, MappingNode) else None
+        if isinstance(pipeline, MappingNode) and isinstance(functions, SequenceNode) and not functions.items:
+            shorter.remove(f"pipeline.{field}" if len(pipeline.entries) > 1 else "pipeline")
+            # A comment of the list is somebody's.
+            if shorter.text().count("#") == kptfile.text().count("#"):
+                changes[KPTFILE] = _kptfile_of(shorter, package)
+    if path in package:
+        changes[path] = None
+    return changes
+
+
+def _drop_function(kptfile: Resource, path: str) -> list[str]:
+    """Takes the functions with this functionConfig out of a pipeline; the lists that had one."""
+    fields = []
     for _, field in FUNCTION_LISTS:
         functions = kptfile.root.get("pipeline")
         functions = functions.get(field) if isinstance(functions, MappingNode) else None
@@ -247,11 +267,8 @@ def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
             config = node.get("configPath") if isinstance(node, MappingNode) else None
             if config is not None and config.canonical == path:
                 kptfile.editor.remove(functions, node)
-    if kptfile.is_changed:
-        changes[KPTFILE] = _kptfile_of(kptfile, package)
-    if path in package:
-        changes[path] = None
-    return changes
+                fields.append(field)
+    return list(dict.fromkeys(fields))
 
 
 def _config_text(package: Tree, side: str, results: Results) -> str:
