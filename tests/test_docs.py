@@ -422,6 +422,89 @@ def split_step(step: str) -> tuple[str, str]:
     return "".join(lines[:more]).rstrip("\n"), "".join(lines[more:])
 
 
+# ---- examples of --help ----------------------------------------------------------------------------------------------
+
+EXAMPLE = re.compile(r"^  Example:  (.*?(?:\\\n.*)?)$", re.MULTILINE)
+SETTING = re.compile(r"^    git config .*?(?:\\\n.*)?$", re.MULTILINE)
+TEAMS = (
+    "for team in a b; do mkdir -p teams/$team && cp -r web teams/$team/web; done; git add teams; git commit -qm teams"
+)
+BRANCHES = (
+    "echo '*.yaml merge=krm' > .gitattributes; git add .; git commit -qm before; git switch -qc other; "
+    "sed -i 's/: 5/: 6/' web/deployment.yaml; git commit -qam six; git switch -q main; "
+)
+BOTH_CHANGED = f"{BRANCHES}sed -i 's/: 5/: 7/' web/deployment.yaml; git commit -qam seven; git merge -q other"
+BEFORE = {
+    "check": "mkdir environments; cp -r web environments/web",
+    "names": "mkdir environments; cp -r web environments/web",
+    "status": "mkdir environments; cp -r web environments/web",
+    "resolve": "answers=l",
+    "patch": "krm-merge patch create v1/deployment.yaml v2/deployment.yaml > patch.yaml; "
+    "krm-merge patch create v1 v2 > patches.yaml",
+    "fleet": f"{TEAMS}; git init -q --bare origin.git; git remote add origin $PWD/origin.git; git push -q origin main; "
+    f"krm-merge fleet init web-v2 --to v2 --packages 'teams/*' --upstream {ADDRESS}/web",
+    "fleet init": "rm -r web-v2",
+    "fleet status": "krm-merge fleet run web-v2",
+    "fleet resolve": "answers=l",
+    "fleet publish": "krm-merge fleet run web-v2",
+    "fleet join": "mkdir shard-1 shard-2; cp -r web-v2 shard-1; cp -r web-v2 shard-2",
+    "components apply": "krm-merge components plan app",
+    "components pull-request open": "git -C work commit -q --allow-empty -m fix; git -C work push -q origin HEAD:fix",
+    "mergetool": BOTH_CHANGED + "; git config mergetool.krm.cmd "
+    """'krm-merge mergetool --terminal -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'; answers=u""",
+    "merge-driver": f"{BRANCHES}sed -i 's/1.25/1.26/' web/deployment.yaml; git commit -qam image; git switch -q other",
+    "completion": "mkdir -p ~/.local/share/bash-completion/completions",
+}
+"""What makes the scene that an example needs, in the repository of the sessions."""
+WITH_CONFLICTS = {"update", "fleet", "fleet run"}
+"""Commands whose example stops at the conflict of the package."""
+
+
+def help_texts(name: str) -> Iterator[tuple[str, str]]:
+    """The help of a command and of those in it, at 80 columns."""
+    from krm_merge.cli.app import app
+
+    pending = [(name, app.get_command(click.Context(app), name))]
+    for path, command in pending:
+        assert command is not None
+        yield path, command.get_help(click.Context(command, info_name=f"krm-merge {path}", terminal_width=80))
+        if isinstance(command, click.Group):
+            pending += [(f"{path} {inner}", part) for inner, part in command.commands.items()]
+
+
+def scene(name: str) -> list[str]:
+    """The commands before those of the examples of a command."""
+    if name not in ("components", "transform"):
+        return []
+    section = section_on(f"`krm-merge {name}`", COMMANDS)
+    steps = [split_step(step)[0] for block in CONSOLE_BLOCK.findall(section) for step in PROMPT.split(block)[1:]]
+    end = next(
+        number for number, step in enumerate(steps) if re.match("krm-merge (components plan|transform web)", step)
+    )
+    return [step.replace("\n> ", "\n") for step in steps[:end]]
+
+
+def commands_with_help() -> Iterator[Any]:
+    from krm_merge.cli.help_pages import COMMANDS as NAMES
+
+    return (pytest.param(name, marks=[pytest.mark.kpt] if name == "compare" else []) for name in NAMES)
+
+
+@pytest.mark.parametrize("name", list(commands_with_help()))
+def test_every_help_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
+    commands, examples_by_path = scene(name), {}
+    for path, text in help_texts(name):
+        assert max(map(len, text.splitlines())) <= 80
+        example, *_ = EXAMPLE.findall(text) or [""]
+        assert example, f"krm-merge {path} --help has no example"
+        commands += [*SETTING.findall(text), BEFORE.get(path, ""), f"printf '%s\\n' $answers | {example}; echo exit $?"]
+        examples_by_path[path] = len(commands) - 1
+    printed = Shell(tmp_path, WEB).outputs(commands)
+    for path, number in examples_by_path.items():
+        code = 1 if path in WITH_CONFLICTS else 0
+        assert printed[number].endswith(f"exit {code}\n"), f"$ {commands[number]}\n{printed[number]}"
+
+
 def command_options() -> Iterator[Any]:
     from krm_merge.cli.app import app
     from krm_merge.cli.help_pages import COMMANDS as NAMES

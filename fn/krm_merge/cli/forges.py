@@ -122,14 +122,20 @@ _number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))
 
 @click.group("pull-request")
 def pull_request_command() -> None:
-    """Pull requests of bare repositories on this machine, in place of a forge."""
+    """Pull requests of bare repositories on this machine, in place of a forge.
+
+    Example:  krm-merge components pull-request list child.git
+    """
 
 
 @pull_request_command.command("list")
 @_repository
 @options.form
 def list_command(repository: str, form: str) -> None:
-    """List the pull requests of REPOSITORY."""
+    """List the pull requests of REPOSITORY.
+
+    Example:  krm-merge components pull-request list child.git
+    """
     with _refusals():
         pulls = list(LocalForge().pull_requests(repository))
     if form == "json":
@@ -148,7 +154,10 @@ def list_command(repository: str, form: str) -> None:
 @click.option("--body", default="", help="Its description.")
 @click.option("--draft", is_flag=True, help="As a draft.")
 def open_command(repository: str, branch: str, into: str, title: str, body: str, draft: bool) -> None:
-    """Open a pull request of BRANCH, which is pushed to REPOSITORY."""
+    """Open a pull request of BRANCH, which is pushed to REPOSITORY.
+
+    Example:  krm-merge components pull-request open child.git fix
+    """
     with _refusals():
         pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
     click.echo(f"#{pull.number}")
@@ -162,7 +171,10 @@ def open_command(repository: str, branch: str, into: str, title: str, body: str,
 )
 @click.option("--force", is_flag=True, help="Also a draft.")
 def merge_command(repository: str, number: int, how: How, force: bool) -> None:
-    """Merge pull request NUMBER of REPOSITORY, and print the commit."""
+    """Merge pull request NUMBER of REPOSITORY, and print the commit.
+
+    Example:  krm-merge components pull-request merge child.git 2
+    """
     with _refusals():
         click.echo(LocalForge().merge(repository, number, how=how, force=force))
 
@@ -171,7 +183,10 @@ def merge_command(repository: str, number: int, how: How, force: bool) -> None:
 @_repository
 @_number
 def close_command(repository: str, number: int) -> None:
-    """Close pull request NUMBER of REPOSITORY without merging it."""
+    """Close pull request NUMBER of REPOSITORY without merging it.
+
+    Example:  krm-merge components pull-request close child.git 1
+    """
     with _refusals():
         LocalForge().close(repository, number)
 

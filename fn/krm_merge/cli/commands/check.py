@@ -142,6 +142,8 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
     Found are: fields that kpt refuses in a Kptfile, functions with one name, functionConfigs that are not there,
     conflicts between markers, rules and choices of a MergePolicy for what is not there. Nothing is fetched. The exit
     code is 1 where something is found.
+
+    Example:  krm-merge check environments
     """
     packages = packages_of(paths or (Path("."),))
     problems_by_package = [
@@ -173,6 +175,8 @@ def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str
 
     A name is the last part of the image or program, with a number where another function of the list has it. Updates
     recognise functions by their names, whatever becomes of images and order. Comments and layout stay.
+
+    Example:  krm-merge names environments --dry-run
     """
     packages = packages_of(paths or (Path("."),))
     named = {package: _name_functions(package) for package in packages}

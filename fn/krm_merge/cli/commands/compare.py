@@ -64,8 +64,11 @@ Reordered fields, quotes and indentation are not differences; moves and renames 
 compared with the resources in the files of a directory, wherever these are.
 
 \b
-For git:  git difftool -x 'krm-merge diff'
-          git config diff.krm.command 'krm-merge diff'   with *.yaml diff=krm in .gitattributes
+For git, with *.yaml diff=krm in .gitattributes, or once by difftool:
+  git config diff.krm.command 'krm-merge diff'
+  git difftool -x 'krm-merge diff'
+
+Example:  krm-merge diff v1 v2
 """
 
 
@@ -145,6 +148,8 @@ def compare_command(
     that kpt would lose, parts that it would bring back or leave, changes of upstream that it would not take, comments,
     order and layout; how many lines each program changes, and why; then the conflicts that both decide alike, and that
     only krm-merge reports. What nothing explains is listed as unexplained. The program kpt must be on the PATH.
+
+    Example:  krm-merge compare web@v2
     """
     place, ref = named_package(package)
     refuse_missing(place)

@@ -49,6 +49,8 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
     Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
+
+    Example:  krm-merge components apply app/plans
     """
     results = Results()
     recorded = [plan for place in plans for plan in _recorded_plans(place, results)]
@@ -89,7 +91,10 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
     help="For people, for programs, or as a page that unfolds.",
 )
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
-    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
+    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
+
+    Example:  krm-merge components summary app/plans --by wait
+    """
     results = Results()
     plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
     show_results(results, quiet=True)
@@ -107,7 +112,10 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
 @options.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
 @with_places
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places: Places) -> None:
-    """Read the pull requests of git repositories into PullRequest items."""
+    """Read the pull requests of git repositories into PullRequest items.
+
+    Example:  krm-merge components observe "$PWD/child.git" -o app/observed
+    """
     items: dict[str, str] = {}
     for address in urls:
         # Store the absolute path: the file may be read from another directory.
@@ -162,7 +170,10 @@ _config = click.option(
 
 @click.group("components")
 def components_command() -> None:
-    """Plan the updates of components that depend on each other, and carry plans out."""
+    """Plan the updates of components that depend on each other, and carry plans out.
+
+    Example:  krm-merge components plan app --dry-run
+    """
 
 
 components_command.add_command(apply_command)
@@ -177,7 +188,10 @@ components_command.add_command(local_pull_requests.pull_request_command)
 @options.quiet
 @options.form
 def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> None:
-    """Check the graph of the Components in DIR: cycles, edges that do not count, names that nothing has."""
+    """Check the graph of the Components in DIR: cycles, edges that do not count, names that nothing has.
+
+    Example:  krm-merge components validate app
+    """
     _run(directory, config, "validate", write=False, with_diff=False, quiet=quiet, form=form)
 
 
@@ -193,7 +207,8 @@ def _add_mode(mode: str, dry_run: str, description: str) -> None:
     def command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
         _run(directory, config, mode, write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
 
-    components_command.command(mode, help=description)(command)
+    example = f"Example:  krm-merge components {mode} app --dry-run"
+    components_command.command(mode, help=f"{description}\n\n{example}")(command)
 
 
 _add_mode(
@@ -224,7 +239,10 @@ _add_mode(
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --focus: at most so many edges far.")
 @options.output("The file to write, by default stdout.", default=STDOUT)
 def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
-    """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for."""
+    """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for.
+
+    Example:  krm-merge components graph app --format html -o graph.html
+    """
     options.refuse_missing(directory)
     if depth and not focus:
         raise click.UsageError("--depth: it counts from a Component; name one with --focus")

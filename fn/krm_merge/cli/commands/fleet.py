@@ -49,7 +49,10 @@ from krm_merge.resolve.interface import OF_FLEET, Saved
 @options.reports_in(FORMS, "it", "the form")
 @options.form
 def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
-    """Say how far the campaign in DIR is: waves, what became of its targets, and what failed."""
+    """Say how far the campaign in DIR is: waves, what became of its targets, and what failed.
+
+    Example:  krm-merge fleet status web-v2 --report status.html
+    """
     overview = _read_overview(directory)
     _write(overview, reports)
     if form == "json":
@@ -80,7 +83,10 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     callback=options.suffixes_in(FORMS, "the form"),
 )
 def report(directory: Path, files: tuple[Path, ...]) -> None:
-    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets."""
+    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
+
+    Example:  krm-merge fleet report web-v2 report.html report.md
+    """
     reports = files or (directory / "report.html",)
     _write(_read_overview(directory), reports)
     for file in reports:
@@ -112,7 +118,10 @@ _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 @options.form
 @options.reports
 def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Path, ...]) -> None:
-    """Show the conflicts of the campaign in DIR, equal ones of all packages as one, the most frequent first."""
+    """Show the conflicts of the campaign in DIR, equal ones of all packages as one, the most frequent first.
+
+    Example:  krm-merge fleet conflicts web-v2
+    """
     campaign, groups = _read_groups(CampaignDirectory(directory), with_decided=with_decided)
     write_reports(lambda: report_of(campaign.name, groups), reports)
     if form == "json":
@@ -137,6 +146,8 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
     apart. Saving writes the choices to policy.yaml in DIR; the next run merges the packages again that have such a
     conflict, and no others. A choice in a package's own MergePolicy comes first. What is chosen is kept at once: after
     an interruption, the same command continues where it was. The exit code is 1 where nothing was saved.
+
+    Example:  krm-merge fleet resolve web-v2 --terminal
     """
     place = CampaignDirectory(directory)
     campaign, groups = _read_groups(place, with_decided=False)
@@ -308,6 +319,8 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
 
     A branch that somebody else has committed to is not overwritten. The exit code is 1 where something could not be
     published.
+
+    Example:  krm-merge fleet publish web-v2 --dry-run
     """
     place = CampaignDirectory(directory)
     campaign = place.read()
@@ -422,6 +435,8 @@ def close(directory: Path, options: WithdrawalOptions) -> None:
 
     A branch that somebody else has committed to is kept. The version is not proposed again, the next one is. The exit
     code is 1 where something could not be closed.
+
+    Example:  krm-merge fleet close web-v2 --comment 'we wait for v3' --dry-run
     """
     _withdraw(directory, options, Withdrawal.close)
 
@@ -434,6 +449,8 @@ def rollback(directory: Path, options: WithdrawalOptions) -> None:
     Of each target its last pull request counts. Files that were changed since are not touched: such a pull request is
     reported. The version is not proposed again, the next one is. The exit code is 1 where something could not be taken
     back.
+
+    Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
     _withdraw(directory, options, Withdrawal.roll_back)
 
@@ -465,7 +482,10 @@ def _withdraw(
 
 @click.group("fleet")
 def fleet_command() -> None:
-    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves."""
+    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
+
+    Example:  krm-merge fleet run web-v2 --dry-run
+    """
 
 
 fleet_command.add_command(init)

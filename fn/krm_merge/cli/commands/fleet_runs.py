@@ -238,6 +238,8 @@ def run(directory: Path, options: FleetRunOptions) -> None:
     Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
     MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
     such a conflict, was refused, or failed.
+
+    Example:  krm-merge fleet run web-v2 --dry-run
     """
     if options.limit is not None and options.only:
         raise click.UsageError("give --limit or --only, not both")
@@ -333,7 +335,17 @@ class TargetSource:
     apis: tuple[str, ...]
 
 
-@click.command("init")
+_INIT_HELP = """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+
+Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+
+\b
+Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
+            --upstream https://git.example.com/packages/web
+"""
+
+
+@click.command("init", help=_INIT_HELP)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
@@ -368,10 +380,7 @@ def init(
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
-    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
-
-    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
-    """
+    """Runs the command."""
     if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
     if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
@@ -472,7 +481,10 @@ def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
 @DIRECTORY
 @click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 def join(directory: Path, others: tuple[Path, ...]) -> None:
-    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it."""
+    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it.
+
+    Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
+    """
     place = CampaignDirectory(directory)
     campaign = place.read()
     with place.lock(), Ledger.open(place.ledger) as ledger:

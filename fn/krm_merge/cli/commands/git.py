@@ -26,12 +26,16 @@ _DRIVER_HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A a
 
 The result is written to OURS.
 
-\b
-In .gitattributes:   *.yaml merge=krm
-                     Kptfile merge=krm
-Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
-
 What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
+
+\b
+In .gitattributes:  *.yaml merge=krm
+                    Kptfile merge=krm
+Once in each clone:
+  git config merge.krm.driver \\
+    'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
+
+Example:  git merge main
 """
 
 
@@ -90,14 +94,17 @@ def _under_name(results: Results, name: str) -> Results:
 
 _TOOL = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
 
-\b
-Once:             git config mergetool.krm.cmd 'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
-                  git config mergetool.krm.trustExitCode true
-At conflicts:     git mergetool --tool krm
-
 The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
 repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is 0
 where the file is saved without conflicts, else 1; then MERGED is as it was.
+
+\b
+Once in each clone:
+  git config mergetool.krm.cmd \\
+    'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
+  git config mergetool.krm.trustExitCode true
+
+Example:  git mergetool --tool krm
 """
 
 

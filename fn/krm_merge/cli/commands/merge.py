@@ -196,6 +196,8 @@ def merge_command(
 
     A conflict that neither --on-conflict nor LOCAL's MergePolicy settles stops the merge: nothing is written. The exit
     code is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read or written.
+
+    Example:  krm-merge merge v1 v2 web --on-conflict local -o merged
     """
     # An update does not pay for these imports.
     from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream

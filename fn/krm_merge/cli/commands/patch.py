@@ -75,7 +75,10 @@ _allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn o
 
 @click.group("patch")
 def patch_command() -> None:
-    """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902)."""
+    """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902).
+
+    Example:  krm-merge patch create v1/deployment.yaml v2/deployment.yaml
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
     The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
+
+    Example:  krm-merge patch apply web/deployment.yaml patch.yaml --diff
     """
     if (directory := next((place for place in (file, patch) if place.is_dir()), None)) is not None:
         raise PackageError(f"{directory} is a directory; {_RUN}")
@@ -208,6 +213,8 @@ def run_command(
     """Apply the patches of a PatchResources to the resources in DIR, as a pipeline does.
 
     The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
+
+    Example:  krm-merge patch run web --config patches.yaml --dry-run
     """
     common.refuse_missing(directory)
     with opened_journal(directory) as journal:
@@ -293,6 +300,8 @@ def create_command(
 
     With --live, OLD is the object as it was last applied: what OLD had and NEW lacks is deleted, what only the live
     object has stays.
+
+    Example:  krm-merge patch create v1/deployment.yaml v2/deployment.yaml
     """
     places = [place for place in (old, new, live) if place is not None]
     if any(place.is_dir() for place in places):

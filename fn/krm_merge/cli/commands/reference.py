@@ -28,6 +28,8 @@ def help_command(ctx: click.Context, topic: str) -> None:
     """Show the page of TOPIC: a topic, the number of a rule, or a command.
 
     On a terminal the page is formatted, and opens in the pager where it is long; elsewhere it is Markdown.
+
+    Example:  krm-merge help V4
     """
     root = ctx.find_root()
     if topic in TOPICS:
@@ -64,9 +66,14 @@ _VARIABLE = "_KRM_MERGE_COMPLETE"
 _COMPLETION_HELP = """Print the script that completes commands, options and files in SHELL.
 
 \b
-bash:  krm-merge completion bash > ~/.local/share/bash-completion/completions/krm-merge
-zsh:   krm-merge completion zsh > "${fpath[1]}/_krm-merge"
-fish:  krm-merge completion fish > ~/.config/fish/completions/krm-merge.fish
+Where the shells look for it:
+  bash  ~/.local/share/bash-completion/completions/krm-merge
+  zsh   "${fpath[1]}/_krm-merge"
+  fish  ~/.config/fish/completions/krm-merge.fish
+
+\b
+Example:  krm-merge completion bash \\
+            > ~/.local/share/bash-completion/completions/krm-merge
 """
 
 
@@ -86,8 +93,9 @@ _SCHEMA_HELP = """Print the JSON schema of KIND, or list the kinds that have one
 Save it, and name the file in the first line of your YAML, so that editors complete and check fields:
 
 \b
-    krm-merge schema Kptfile > kptfile.json
     # yaml-language-server: $schema=kptfile.json
+
+Example:  krm-merge schema Kptfile > kptfile.json
 """
 
 

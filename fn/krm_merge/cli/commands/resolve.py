@@ -53,14 +53,20 @@ _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Pa
 
 @click.group("policy")
 def policy_command() -> None:
-    """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled."""
+    """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled.
+
+    Example:  krm-merge policy check web
+    """
 
 
 @policy_command.command("show")
 @_PACKAGE
 @options.form
 def show(package: Path, form: str) -> None:
-    """Print the policy of the package PKG: who wins, the rules, what is hidden, and the choices on conflicts."""
+    """Print the policy of the package PKG: who wins, the rules, what is hidden, and the choices on conflicts.
+
+    Example:  krm-merge policy show web
+    """
     with errors_as_json(form, str(package)):
         policy = _policy(package)[1]
     if form == "json":
@@ -96,6 +102,8 @@ def check(package: Path, form: str) -> None:
     """Look for what is wrong in the policy of PKG: fields, rules that match nothing, choices for what is not there.
 
     The exit code is 1 where something is found.
+
+    Example:  krm-merge policy check web
     """
     try:
         with errors_as_json(form, str(package)):
@@ -125,6 +133,8 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
     """Drop the choices of PKG that fit nowhere when it takes the version REF of its upstream.
 
     REF defaults to the ref of its Kptfile. Two directories can replace the versions of upstream.
+
+    Example:  krm-merge policy prune web@v2 --dry-run
     """
     if (original is None) != (upstream is None):
         raise click.UsageError("give --original and --upstream, or neither")
@@ -199,6 +209,8 @@ def resolve_command(
     kept at once: after an interruption, the same command continues where it was.
 
     The exit code is 1 where it was closed without saving; then nothing has changed.
+
+    Example:  krm-merge resolve web@v2 --terminal
     """
     if "-" in (*places, str(rules_file)):
         raise click.UsageError("stdin is for answers here; name files")

@@ -66,6 +66,8 @@ def config_command(package: Path, after: str | None, before: str | None, target:
 
     Files that hold no resources are not in it, and upstreamLock stays as it is: a function sees neither. `krm-merge
     update` does both.
+
+    Example:  krm-merge config web --to v2 -o merge.yaml
     """
     if options.declare and options.undeclare:
         raise click.UsageError("give --declare or --undeclare, not both")

@@ -242,10 +242,18 @@ class _DirectoryOrCommand(click.Group):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        run = self.commands["run"]
+        run.format_options(click.Context(run, ctx), formatter)
+        self.format_commands(ctx, formatter)
 
-@click.group("transform", cls=_DirectoryOrCommand)
+
+@click.group("transform", cls=_DirectoryOrCommand, subcommand_metavar="DIR | COMMAND [ARGS]...")
 def transform_command() -> None:
-    """Run plugins over resources: `krm-merge transform DIR`; `krm-merge transform run --help` lists the options."""
+    """Run plugins over the resources in DIR, or say which plugins and options there are.
+
+    Example:  krm-merge transform web --plugin-dir plugins --dry-run
+    """
 
 
 _plugin_dir = click.option(
@@ -339,6 +347,8 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     is reported. The resources are changed in place, unless --transform-dir is given.
 
     The exit code is 1 where something is refused or a plugin fails; then nothing is written.
+
+    Example:  krm-merge transform web --plugin-dir plugins --dry-run
     """
     common.refuse_missing(directory)
     flags = [
@@ -392,7 +402,10 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
 @_skip_plugins
 @common.form
 def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
-    """List the plugins that `krm-merge transform` would run, with their versions."""
+    """List the plugins that `krm-merge transform` would run, with their versions.
+
+    Example:  krm-merge transform list-plugins --plugin-dir plugins
+    """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
         click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
@@ -406,7 +419,10 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 @_skip_plugins
 @common.form
 def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
-    """List the options that plugins know, for --optional-flags."""
+    """List the options that plugins know, for --optional-flags.
+
+    Example:  krm-merge transform optionals --plugin-dir plugins
+    """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
         click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
