@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_merge.report import DecisionRecord
     from krm_merge.usecases import MergedPackage, merge_packages
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = ["DecisionRecord", "KrmMergeError", "MergedPackage", "merge_packages"]
 
