@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives mutants demo lint format image plugins-image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives mutants demo lint format image plugins-image function-images zipapp archives check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +133,9 @@ zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they nee
 	mkdir -p dist
 	$(BIN)/shiv --site-packages $(ZIPAPP) --console-script krm-merge --python '/usr/bin/env python3' \
 	  --preamble tools/zipapp_preamble.py --reproducible --output-file dist/krm-merge.pyz
+
+archives: $(DEMO_STAMP) ## Build dist/krm_merge-VERSION-py3-none-any.whl and the source archive
+	@$(DEMO)/bin/python -m hatchling build --directory dist
 
 check-packages: $(STAMP) zipapp ## Check the wheel, the source archive and the zipapp, installed as users install them
 	$(BIN)/python tools/check_packages.py
