@@ -129,14 +129,14 @@ def console_text(message: "ConsoleMessage") -> str:
 
 
 @pytest.fixture
-def said(context: "BrowserContext") -> Iterator[list[str]]:
+def messages(context: "BrowserContext") -> Iterator[list[str]]:
     """Errors in the console, and requests to anybody else: there must be none."""
-    found: list[str] = []
-    context.on("console", lambda message: found.append(console_text(message)) if message.type != "log" else None)
-    context.on("weberror", lambda error: found.append(str(error.error)))
-    context.on("request", lambda request: found.append(request.url) if "//127.0.0.1:" not in request.url else None)
-    yield found
-    assert [text for text in found if not SHOWN_BY_THE_PAGE.search(text)] == []
+    texts: list[str] = []
+    context.on("console", lambda message: texts.append(console_text(message)) if message.type != "log" else None)
+    context.on("weberror", lambda error: texts.append(str(error.error)))
+    context.on("request", lambda request: texts.append(request.url) if "//127.0.0.1:" not in request.url else None)
+    yield texts
+    assert [text for text in texts if not SHOWN_BY_THE_PAGE.search(text)] == []
 
 
 def missing_shells() -> str | None:

@@ -29,7 +29,7 @@ def test_a_lock_is_waited_for_until_its_holder_should_be_gone(
 ) -> None:
     world = World.at(tmp_path)
     world.working_tree(1)
-    world.planned()
+    world.plan()
     before = snapshot(world.tree)
     place, command = LOCKED[of](world)
     holder = os.open(place, os.O_RDONLY | (0 if place.is_dir() else os.O_CREAT))

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 NUMBER = re.compile(r"(?:[VLFKRWPTMCIS]|CR)[0-9]{1,2}")
 
 
-def called(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+def call(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """The program as a shell starts it, without a terminal; `code` runs before it."""
     start = f"import runpy, sys\n{code}\nsys.argv[0] = 'krm-merge'\nrunpy.run_module('krm_merge', run_name='__main__')"
     command = [sys.executable, "-c", start, *arguments]
@@ -59,18 +59,18 @@ def test_help_lists_every_command_and_function_within_the_terminal(width: int) -
 
 
 def test_help_is_the_same_wherever_it_is_asked_for() -> None:
-    screens = [called(flag, COLUMNS="80") for flag in ("--help", "help")]
+    screens = [call(flag, COLUMNS="80") for flag in ("--help", "help")]
     assert {(done.returncode, done.stdout, done.stderr) for done in screens} == {(0, overview(80), "")}
 
 
 def test_help_needs_no_extra() -> None:
-    done = called("help", code="sys.modules['click'] = sys.modules['rich'] = None")
+    done = call("help", code="sys.modules['click'] = sys.modules['rich'] = None")
     assert (done.returncode, done.stderr) == (0, "")
     assert "update" in done.stdout
 
 
 def test_a_command_says_what_to_install() -> None:
-    done = called("update", "web", code="sys.modules['click'] = None")
+    done = call("update", "web", code="sys.modules['click'] = None")
     assert (done.returncode, done.stdout) == (2, "")
     install = "in a checkout, install them with: pip install '.[cli]'"
     assert done.stderr == f"krm-merge update needs the command line tools; {install}\n"
@@ -100,7 +100,7 @@ def test_a_wheel_carries_every_page() -> None:
 
 
 def test_a_page_is_markdown_where_no_terminal_is() -> None:
-    done = called("help", "exit-codes")
+    done = call("help", "exit-codes")
     assert done.returncode == 0
     assert done.stdout.startswith("## Exit codes and output\n\n| exit code | means |\n")
     assert "\n## " not in done.stdout.removeprefix("## ")
@@ -247,7 +247,7 @@ def test_an_option_has_one_form_everywhere() -> None:
     for _, option in every_option():
         form = (type(option.type), option.is_flag, option.multiple, option.metavar, *option.opts)
         forms.setdefault(max(option.opts, key=len), set()).add(form)
-    assert {name for name, found in forms.items() if len(found) > 1} <= WITH_OTHER_CHOICES
+    assert {name for name, choices in forms.items() if len(choices) > 1} <= WITH_OTHER_CHOICES
 
 
 def test_who_wins_a_conflict_is_asked_for_in_the_same_words_everywhere() -> None:
@@ -261,9 +261,9 @@ def test_who_wins_a_conflict_is_asked_for_in_the_same_words_everywhere() -> None
 
 @pytest.mark.parametrize("flag", ["--dry-run", "--diff", "--quiet", "--in-place"])
 def test_a_flag_takes_no_value_anywhere(flag: str) -> None:
-    found = [option for _, option in every_option() if flag in option.opts]
-    assert found
-    assert all(option.is_flag for option in found)
+    options = [option for _, option in every_option() if flag in option.opts]
+    assert options
+    assert all(option.is_flag for option in options)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -317,6 +317,6 @@ def test_the_shell_completes(
     (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
     words = line.split()
     code = SCRIPTS[shell].format(script=tmp_path / "script", words=line, last=len(words) - 1, line=line)
-    asked = [shell, "-c", code]
-    answer = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    command = [shell, "-c", code]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert expected in answer.stdout.replace("\t", "\n").replace(":", "\n").splitlines(), answer.stderr

@@ -47,7 +47,7 @@ def command(*arguments: str | Path, **environment: str) -> tuple[list[str], dict
     return [sys.executable, "-m", "krm_merge", *map(str, arguments)], {**os.environ, **GIT_ENVIRONMENT, **environment}
 
 
-def called(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def call(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     argv, env = command(*arguments, **environment)
     return subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
 
@@ -61,7 +61,7 @@ def harmless(text: str) -> bool:
 
 @pytest.mark.parametrize("options", [["--in-place"], ["--in-place", "--format", "json"], ["--in-place", "--diff"], []])
 def test_a_name_that_is_no_utf_8_is_printed_escaped(sides: list[Path], options: list[str]) -> None:
-    done = called("merge", *sides, *options)
+    done = call("merge", *sides, *options)
     assert done.returncode == 0, done.stderr
     assert harmless(done.stdout + done.stderr)
     if options:
@@ -69,21 +69,21 @@ def test_a_name_that_is_no_utf_8_is_printed_escaped(sides: list[Path], options: 
 
 
 def test_errors_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
-    done = called("merge", tmp_path, tmp_path, f"{tmp_path}/{ESCAPES}\nerror forged\u2028\u202e")
+    done = call("merge", tmp_path, tmp_path, f"{tmp_path}/{ESCAPES}\nerror forged\u2028\u202e")
     assert done.returncode == 3
     assert "\\x1b]0;owned\\x07\\nerror forged\\u2028\\u202e" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     for wrong in (f"no{ESCAPES}", f"--no{ESCAPES}"):
-        assert harmless(called("merge", "a", "b", "c", wrong).stderr)
+        assert harmless(call("merge", "a", "b", "c", wrong).stderr)
 
 
 def test_results_and_differences_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
     texts = [config_map("a", x=f'"{value}"') for value in ("one", "two\\e[2J\\nerror forged", "three\\u2028")]
     files = [write(tmp_path / str(at), {"a.yaml": text}) for at, text in enumerate(texts)]
-    done = called("merge", *files, "--on-conflict", "upstream", "--in-place")
+    done = call("merge", *files, "--on-conflict", "upstream", "--in-place")
     assert "\\x1b[2J\\nerror forged" in done.stderr
     assert harmless(done.stderr)
-    assert "error forged" not in [found.strip() for found in done.stderr.splitlines()]
+    assert "error forged" not in [line.strip() for line in done.stderr.splitlines()]
 
 
 def test_a_difference_on_a_terminal_is_escaped(tmp_path: Path) -> None:
@@ -92,15 +92,15 @@ def test_a_difference_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     subprocess.run(argv, env=env, stdout=theirs, stderr=subprocess.DEVNULL, timeout=SECONDS, check=True)
     os.close(theirs)
-    shown = b""
+    output = b""
     try:
         while part := os.read(ours, 65536):
-            shown += part
+            output += part
     except OSError:  # all was read
         pass
     os.close(ours)
-    assert b"+\\x1b]0;owned\\x07" in shown
-    assert b"\x1b]" not in shown
+    assert b"+\\x1b]0;owned\\x07" in output
+    assert b"\x1b]" not in output
 
 
 # ---- stdout ------------------------------------------------------------------------------------------------------
@@ -111,12 +111,12 @@ def test_a_full_stdout_is_one_line_and_exit_code_3(sides: list[Path], options: l
     argv, env = command("merge", *sides, *options)
     with open("/dev/full", "wb") as full:
         done = subprocess.run(argv, env=env, stdout=full, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
-    said = done.stderr.decode()
-    assert (done.returncode, said.count("\n")) == (3, 1), said
+    message = done.stderr.decode()
+    assert (done.returncode, message.count("\n")) == (3, 1), message
     is_changed = snapshot(sides[2]) == snapshot(sides[1])
     assert is_changed == ("--in-place" in options)
     what = f"{sides[2]} was changed as a whole" if is_changed else "nothing was changed"
-    assert said == f"stdout: No space left on device; {what}\n"
+    assert message == f"stdout: No space left on device; {what}\n"
 
 
 def run_without_reader(*arguments: str | Path, stream: str) -> subprocess.CompletedProcess[bytes]:
@@ -167,13 +167,13 @@ def test_what_nobody_reads_to_its_end_is_no_error(arguments: list[str]) -> None:
 def test_an_interrupted_command_says_what_it_changed(
     sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_done: bool
 ) -> None:
-    def interrupted(journal: Journal, *arguments: object) -> None:
+    def interrupt(journal: Journal, *arguments: object) -> None:
         if is_done:
             commit(journal, *arguments)  # type: ignore[arg-type]
         raise interrupts.Interrupted
 
     commit = Journal.commit
-    monkeypatch.setattr(Journal, "commit", interrupted)
+    monkeypatch.setattr(Journal, "commit", interrupt)
     assert main(["merge", *map(str, sides), "--in-place"]) == 130
     what = f"{sides[2]} was changed as a whole" if is_done else "nothing was changed"
     assert capsys.readouterr().err == f"interrupted; {what}\n"
@@ -187,12 +187,12 @@ def test_an_internal_error_of_a_command_is_one_line(
 
     monkeypatch.setattr(Journal, "commit", fail)
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
-    said = capsys.readouterr().err
-    assert said.startswith("internal error, nothing was changed: RuntimeError: xxx")
-    assert "x" * 201 not in said
-    assert said.count("\n") == 1
-    assert "KRM_MERGE_DEBUG=1" in said
-    assert said.endswith("https://github.com/krm-merge/krm-merge/issues\n")
+    message = capsys.readouterr().err
+    assert message.startswith("internal error, nothing was changed: RuntimeError: xxx")
+    assert "x" * 201 not in message
+    assert message.count("\n") == 1
+    assert "KRM_MERGE_DEBUG=1" in message
+    assert message.endswith("https://github.com/krm-merge/krm-merge/issues\n")
     monkeypatch.setenv("KRM_MERGE_DEBUG", "1")
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
     assert "Traceback" in capsys.readouterr().err
@@ -216,12 +216,12 @@ def test_memory_that_runs_out_is_told_with_the_size_of_the_input(
 def test_an_edit_that_comes_between_is_exit_code_3(
     sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def edited(journal: Journal, *arguments: object) -> None:
+    def edit(journal: Journal, *arguments: object) -> None:
         (sides[2] / "a.yaml").write_text("edited\n")
         commit(journal, *arguments)  # type: ignore[arg-type]
 
     commit = Journal.commit
-    monkeypatch.setattr(Journal, "commit", edited)
+    monkeypatch.setattr(Journal, "commit", edit)
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
     assert f"{sides[2] / 'a.yaml'} was changed meanwhile" in capsys.readouterr().err
     assert (sides[2] / "a.yaml").read_text() == "edited\n"
@@ -244,14 +244,14 @@ def test_an_edit_of_a_single_file_that_comes_between_is_kept(
         "patch": ["patch", "apply", str(place), str(places["u"]), "--in-place"],
     }
 
-    def edited(one: Path, other: Path) -> None:
+    def edit(file: Path, other: Path) -> None:
         if is_edited and not edits:
             edits.append(place.write_text("edited\n"))
-        exchange(one, other)
+        exchange(file, other)
 
     edits: list[int] = []
     exchange = disk.exchange
-    monkeypatch.setattr(disk, "exchange", edited)
+    monkeypatch.setattr(disk, "exchange", edit)
     assert main(arguments[program]) == (3 if is_edited else 0)
     assert place.read_text() == ("edited\n" if is_edited else config_map("a", x="two", y="own"))
     assert [entry.name for entry in place.parent.iterdir()] == ["a.yaml"]
@@ -265,8 +265,8 @@ def test_an_update_that_is_waiting_for_a_server_ends_with_its_git(tmp_path: Path
     with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as update:
         wait_until(lambda: asking(silent))
         update.send_signal(signal.SIGTERM)
-        _, said = update.communicate(timeout=SECONDS)
-    assert (update.returncode, said) == (130, "interrupted; nothing was changed\n")
+        _, message = update.communicate(timeout=SECONDS)
+    assert (update.returncode, message) == (130, "interrupted; nothing was changed\n")
     wait_until(lambda: not asking(silent))
     assert snapshot(package) == before
 
@@ -298,11 +298,11 @@ def test_what_was_interrupted_in_the_directory_of_patches_is_ended_first(
     assert main(["transform", str(package), "--transform-dir", str(out)]) == 0
     expected = snapshot(out)
 
-    def killed(*_: object, **__: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise SystemExit
 
     with monkeypatch.context() as patch, Journal.open(out) as journal:
-        patch.setattr(Journal, "_carry_out", killed)
+        patch.setattr(Journal, "_carry_out", die)
         with pytest.raises(SystemExit):
             journal.commit(dict.fromkeys(Directory(out)), Directory(out))
     assert (tmp_path / ".out.krm-merge").is_dir()
@@ -343,15 +343,15 @@ def test_a_silent_server_is_named_and_no_git_is_left(
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("KRM_MERGE_GIT_TIMEOUT", f"{SECONDS - 0.5}")
     assert main(["update", f"{package}@v2"]) == 3
-    said = capsys.readouterr().err
-    assert said.startswith(f"error {url}: git ls-remote made no progress for 599.5 s and was stopped; set KRM_")
-    assert said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"error {url}: git ls-remote made no progress for 599.5 s and was stopped; set KRM_")
+    assert message.count("\n") == 1
     wait_until(lambda: not asking(silent))
 
 
 def test_a_time_limit_of_git_that_is_no_number(tmp_path: Path) -> None:
     package = write(tmp_path / "pkg", {"Kptfile": kptfile("git://127.0.0.1:1/x.git", "v1", "0" * 40)})
-    done = called("update", f"{package}@v2", KRM_MERGE_GIT_TIMEOUT="soon")
+    done = call("update", f"{package}@v2", KRM_MERGE_GIT_TIMEOUT="soon")
     assert "KRM_MERGE_GIT_TIMEOUT is soon; a number of seconds is expected" in done.stderr
 
 
@@ -361,14 +361,14 @@ def test_credentials_in_addresses_are_not_printed(tmp_path: Path, program: str, 
     url = f"http://{user}@127.0.0.1:1/owner/x.git"
     package = write(tmp_path / "pkg", {"Kptfile": kptfile(url, "v1", "0" * 40)})
     arguments = ["update", f"{package}@v2"] if program == "update" else ["components", "observe", url]
-    done = called(*arguments, no_proxy="*", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
+    done = call(*arguments, no_proxy="*", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 3
     assert "http://***@127.0.0.1:1/owner/x.git" in done.stderr
     assert TOKEN not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
-    ("url", "shown", "bare"),
+    ("url", "masked", "bare"),
     [
         ("https://me:pa@ss@h/x", "https://***@h/x", "https://h/x"),
         ("https://me:pa/s?s@h/x", "https://***@h/x", "https://h/x"),
@@ -384,9 +384,9 @@ def test_credentials_in_addresses_are_not_printed(tmp_path: Path, program: str, 
         ("/srv/x.git", "/srv/x.git", "/srv/x.git"),
     ],
 )
-def test_addresses_without_credentials(url: str, shown: str, bare: str) -> None:
-    assert without_credentials(f"cannot read {url}: no") == f"cannot read {shown}: no"
-    assert line(f"({url})\n") == f"({shown})\\n"
+def test_addresses_without_credentials(url: str, masked: str, bare: str) -> None:
+    assert without_credentials(f"cannot read {url}: no") == f"cannot read {masked}: no"
+    assert line(f"({url})\n") == f"({masked})\\n"
     assert bare_address(url) == bare
 
 
@@ -411,20 +411,22 @@ def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Pat
     commit = subprocess.run([git, "rev-parse", "v1"], cwd=origin, env=env, check=True, capture_output=True, text=True)
     cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
     package = write(tmp_path / "pkg", {"Kptfile": kptfile(origin, "v1", commit.stdout.strip())})
-    assert called("update", package, **cache).returncode == 0
+    assert call("update", package, **cache).returncode == 0
     [store] = (tmp_path / "cache" / "git").iterdir()
     (origin / "n.txt").write_text("n\n")
     for arguments in (["add", "-A"], ["commit", "-qm2"], ["tag", "v2"]):
         subprocess.run([git, *arguments], cwd=origin, env=env, check=True)
     (store / "shallow.lock").write_text("")
-    done = called("update", f"{package}@v2", **cache)
+    done = call("update", f"{package}@v2", **cache)
     assert done.returncode == 0, done.stderr
     assert File((package / "n.txt").read_bytes()) == File(b"n\n")
 
 
 def test_what_plugins_tell_of_themselves_is_escaped(tmp_path: Path) -> None:
-    told = '{"name": "a\\u001b]0;owned\\u0007", "version": "v1", "requestVersion": ["v1"], "responseVersion": ["v1"]}'
-    write(tmp_path / "plugins", {"a": File(f"#!/bin/sh\necho '{told}'\n".encode(), "executable")})
-    done = called("transform", "list-plugins", "--plugin-dir", tmp_path / "plugins")
+    metadata = (
+        '{"name": "a\\u001b]0;owned\\u0007", "version": "v1", "requestVersion": ["v1"], "responseVersion": ["v1"]}'
+    )
+    write(tmp_path / "plugins", {"a": File(f"#!/bin/sh\necho '{metadata}'\n".encode(), "executable")})
+    done = call("transform", "list-plugins", "--plugin-dir", tmp_path / "plugins")
     assert "a\\x1b]0;owned\\x07 v1" in done.stdout
     assert harmless(done.stdout + done.stderr)

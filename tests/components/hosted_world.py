@@ -12,7 +12,7 @@ import pytest
 from components.world import World, branches_of, digest
 from e2e.hosts import git
 from forges.connected import Time as Clock
-from forges.connected import connected
+from forges.connected import connect
 from forges.fake_forge import FakeForge, FakeRepository, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.interface import ForgePullRequest
@@ -64,13 +64,13 @@ class HostedWorld(World):
         self.server.repositories[f"acme/{name}"] = GitRepository(bare=Path(self.url(name)))
 
     def open(self, name: str, branch: str, base: str = "main") -> int:
-        return self.on_server(name).opened(branch, base, branch, "by a person", draft=False).number
+        return self.on_server(name).open_pull(branch, base, branch, "by a person", draft=False).number
 
     def open_from_fork(self, name: str, owner: str, branch: str, body: str = "") -> Pull:
         """As on GitHub: the repository has the commit, below refs/pull, and no branch for it."""
         commit = self.commit(name, "of-fork", {"README": f"by {owner}\n"})
         git(Path(self.url(name)), "update-ref", "-d", "refs/heads/of-fork")
-        pull = self.on_server(name).opened(branch, "main", branch, body, draft=False, fork=owner)
+        pull = self.on_server(name).open_pull(branch, "main", branch, body, draft=False, fork=owner)
         folder = "merge-requests" if self.kind == "gitlab" else "pull"
         git(Path(self.url(name)), "update-ref", f"refs/{folder}/{pull.number}/head", commit)
         pull.head = commit
@@ -87,7 +87,7 @@ class HostedWorld(World):
         return pull.merged
 
     def pulls(self, name: str) -> list[ForgePullRequest]:
-        client = connected(self.server, Clock(), kind=self.kind, host="127.0.0.1")
+        client = connect(self.server, Clock(), kind=self.kind, host="127.0.0.1")
         found: list[ForgePullRequest] = client.pull_requests(self.address(name))
         return found
 

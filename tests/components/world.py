@@ -83,7 +83,7 @@ class World:
         start = f"from {parent}\n" if parent else ""
         stream = f"{head}{data(f'change of {branch}')}{start}{changes}get-mark :1\n"
         fast_import = ("fast-import", "--quiet", "--force", "--date-format=now")
-        commit = self.git("--git-dir", self.url(name), *fast_import, given=stream)
+        commit = self.git("--git-dir", self.url(name), *fast_import, stdin=stream)
         if (self.root / name).exists():
             self.in_clone(name, "fetch", "--quiet", "origin")
             self.in_clone(name, "checkout", "--quiet", "-B", branch, commit)
@@ -97,10 +97,10 @@ class World:
             self.git("clone", "--quiet", "--branch", self.last_branches[name], self.url(name), str(clone))
         return self.git("-C", str(clone), *arguments)
 
-    def git(self, *arguments: str, given: str = "") -> str:
+    def git(self, *arguments: str, stdin: str = "") -> str:
         name, email = self.person
         identity = ("-c", f"user.name={name}", "-c", f"user.email={email}", "-c", "commit.gpgsign=false")
-        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, input=given)
+        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, input=stdin)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

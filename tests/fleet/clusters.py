@@ -43,18 +43,20 @@ def cluster(place: Path, workers: int, certificate: Path | None = None) -> Itera
         for name in ("CA_FILE", "CLIENT__CERT", "SCHEDULER__CERT", "WORKER__CERT"):
             environment[f"DASK_DISTRIBUTED__COMM__TLS__{name}"] = str(certificate)
     scheme = "tcp" if certificate is None else "tls"
-    found = place / "scheduler.json"
+    scheduler_file = place / "scheduler.json"
     listen = ["--host", f"{scheme}://{_LOOPBACK}", "--port", "0", "--dashboard-address", f"{_LOOPBACK}:0"]
-    scheduler = _dask(["scheduler", *listen, "--no-dashboard", "--scheduler-file", str(found)], environment, place)
-    made = Cluster("", environment, place)
+    scheduler = _dask(
+        ["scheduler", *listen, "--no-dashboard", "--scheduler-file", str(scheduler_file)], environment, place
+    )
+    running = Cluster("", environment, place)
     try:
-        wait_until(lambda: scheduler.poll() is not None or (found.is_file() and _address(found)))
-        made.address = _address(found)
+        wait_until(lambda: scheduler.poll() is not None or (scheduler_file.is_file() and _address(scheduler_file)))
+        running.address = _address(scheduler_file)
         for _ in range(workers):
-            made.add_worker()
-        yield made
+            running.add_worker()
+        yield running
     finally:
-        for process in [*made.workers, scheduler]:
+        for process in [*running.workers, scheduler]:
             process.kill()
             process.wait()
 

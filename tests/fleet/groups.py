@@ -49,7 +49,7 @@ def conflict(
 
 def groups(*conflicts: tuple[TargetConflict, Iterable[str]]) -> list[Group]:
     """Groups of conflicts, each with the packages that have it."""
-    return groups_of((name, one) for one, names in conflicts for name in names)
+    return groups_of((name, conflict) for conflict, names in conflicts for name in names)
 
 
 def teams(*numbers: int) -> list[str]:

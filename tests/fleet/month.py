@@ -76,7 +76,7 @@ class Team:
     commits: list[str] = field(default_factory=list)
     """Their own commits, on main and on our branch."""
     commits_on_branch: list[str] = field(default_factory=list)
-    own: str = ""
+    own_line: str = ""
     changes: int = 0
 
     @property
@@ -128,9 +128,9 @@ class Team:
 
     def change_main(self) -> None:
         self._checkout("main")
-        self.own = f"own-{self._next()}"
+        self.own_line = f"own-{self._next()}"
         lines = (self.work / PACKAGE).read_text().splitlines()
-        lines = [*(line for line in lines if not line.startswith("  own:")), f"  own: {self.own}"]
+        lines = [*(line for line in lines if not line.startswith("  own:")), f"  own: {self.own_line}"]
         write(self.work, {PACKAGE: "\n".join(lines) + "\n", "README.md": f"{self._next()}\n"})
         self._push("main")
 
@@ -214,8 +214,8 @@ class Team:
         assert set(self.commits) <= set(on_main), f"{self.name} has lost commits on main"
         for commit in set(self.commits_on_branch).difference(on_main):
             git(self.bare, "merge-base", "--is-ancestor", commit, BRANCH)
-        if self.own:
-            assert self.line("own") == f"own: {self.own}"
+        if self.own_line:
+            assert self.line("own") == f"own: {self.own_line}"
 
 
 @dataclass

@@ -13,7 +13,7 @@ def test_a_campaign_on_one_page(world: World) -> None:
     tree = world.working_tree(5, conflicts=2)
     write(tree / "team-4/pkg-004", {"Kptfile": kptfile(world.upstream, "v1", "0" * 40, "/shop")})
     git(tree, "commit", "--quiet", "--all", "--message=broken")
-    world.planned()
+    world.plan()
     place = world.place / "campaign/campaign.yaml"
     place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, rest: rest}"))
     world.fleet("run", "campaign")
@@ -36,13 +36,13 @@ def test_a_campaign_on_one_page(world: World) -> None:
 
 def test_before_the_first_run_everything_is_pending(world: World) -> None:
     world.working_tree(2)
-    world.planned()
+    world.plan()
     assert world.states() == {"pending": 2}
 
 
 def test_an_unknown_form_is_refused(world: World) -> None:
     world.working_tree(1)
-    world.planned()
+    world.plan()
     assert world.fleet("status", "campaign", "--report", "status.pdf").returncode == 2
 
 

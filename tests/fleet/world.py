@@ -72,20 +72,20 @@ class World:
 
     def repositories(self, count: int, *, conflicts: int = 0) -> list[Path]:
         """So many bare repositories with one package each."""
-        made = []
+        places = []
         for number in range(count):
             a = "three" if number < conflicts else "one"
             work = Repository.at(self.place / "work" / f"{number:03}")
             files = self.package(a=a, b=f"own-{number}")
             work.commit({f"deploy/shop/{name}": text for name, text in files.items()} | {"README.md": f"{number}\n"})
-            made.append(work.bare(self.place / "forge" / f"{number:03}.git").path)
-        return made
+            places.append(work.bare(self.place / "forge" / f"{number:03}.git").path)
+        return places
 
     def fleet(self, *arguments: str | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of `krm-merge fleet`."""
         return krm_merge("fleet", *arguments, cwd=self.place, stdin=stdin, **environment)
 
-    def planned(self, *arguments: str | Path, directory: str = "campaign") -> str:
+    def plan(self, *arguments: str | Path, directory: str = "campaign") -> str:
         """A campaign for the packages of the working tree, or for what the arguments name."""
         where = arguments or ("--packages", "tree")
         done = self.fleet("init", directory, "--upstream", f"{self.upstream}/shop", "--to", "v2", *where)

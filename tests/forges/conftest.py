@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forges.connected import HOSTED, Time, connected
+from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository
 from krm_merge.forges.interface import Forge
 
@@ -46,5 +46,5 @@ def app(server: FakeForge) -> FakeRepository:
 
 @pytest.fixture
 def forge(server: FakeForge, time: Time, kind: str) -> Forge:
-    found: Forge = connected(server, time, kind=kind)
-    return found
+    client: Forge = connect(server, time, kind=kind)
+    return client

@@ -59,7 +59,7 @@ HOSTED = {
 NO_PACE = Pace(0.0, 10_000)
 
 
-def connected(
+def connect(
     server: FakeForge,
     time: Time,
     token: str = TOKEN,
@@ -80,5 +80,5 @@ def connected(
 URL = "https://github.com/acme/app.git"
 
 
-def opened(forge: Forge, branch: str = "x", url: str = URL) -> ForgePullRequest:
+def open_pull(forge: Forge, branch: str = "x", url: str = URL) -> ForgePullRequest:
     return forge.create(url, branch, "main", "Title", "Body", draft=True)

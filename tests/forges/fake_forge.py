@@ -92,7 +92,7 @@ class FakeRepository:
         self.branches[branch] = (commit, list(files))
         return commit
 
-    def opened(self, source: str, target: str, title: str, body: str | None, *, draft: bool, **more: Any) -> Pull:
+    def open_pull(self, source: str, target: str, title: str, body: str | None, *, draft: bool, **more: Any) -> Pull:
         commit, files = self.branches.get(source, ("f" * 40, []))
         renames = [(file, "") for file in files]
         pull = Pull(len(self.pulls) + 1, source, target, title, body, draft, commit, renames, **more)
@@ -101,8 +101,10 @@ class FakeRepository:
 
     def existing(self, source: str, target: str) -> Pull | None:
         """The open one that is in the way of another one for the same branches."""
-        wanted = (source, target, "open", None)
-        return next((one for one in self.pulls if (one.source, one.target, one.state, one.fork) == wanted), None)
+        properties = (source, target, "open", None)
+        return next(
+            (pull for pull in self.pulls if (pull.source, pull.target, pull.state, pull.fork) == properties), None
+        )
 
 
 class Refusal(Exception):
@@ -156,7 +158,7 @@ class FakeForge:
     def api(self) -> str:
         return self.origin + self.prefix
 
-    def asked(self, method: str, path: str = "") -> list[Seen]:
+    def requests(self, method: str, path: str = "") -> list[Seen]:
         return [each for each in self.seen if each.method == method and path in each.path]
 
     def fault_of(self, seen: Seen) -> Fault | None:
@@ -184,17 +186,17 @@ class FakeForge:
     def _answer(self, seen: Seen) -> Answer:
         raise NotImplementedError
 
-    def _redirected(self, seen: Seen, path: str) -> Answer:
+    def _redirect(self, seen: Seen, path: str) -> Answer:
         base = f"{self.elsewhere or self.api}{path}"
         where = f"{base}?{urlencode(seen.query)}" if seen.query else base
         return 301 if seen.method == "GET" else 307, {"Location": where}, {"message": "Moved Permanently"}
 
-    def _owned(self, seen: Seen, path: str, address: str) -> Answer | None:
+    def _repositories_of(self, seen: Seen, path: str, address: str) -> Answer | None:
         """The repositories of the owner that a path is about, where it is about one."""
-        found = re.fullmatch(re.escape(self.prefix) + path, seen.path)
-        if found is None:
+        match = re.fullmatch(re.escape(self.prefix) + path, seen.path)
+        if match is None:
             return None
-        names = [name for name in self.repositories if name.startswith(f"{found[1]}/")]
+        names = [name for name in self.repositories if name.startswith(f"{match[1]}/")]
         if not names:
             raise NOT_FOUND
         listed = [
@@ -205,9 +207,9 @@ class FakeForge:
             }
             for name in names
         ]
-        return self._paged(seen, listed)
+        return self._page(seen, listed)
 
-    def _paged(self, seen: Seen, entries: list[Json]) -> Answer:
+    def _page(self, seen: Seen, entries: list[Json]) -> Answer:
         size = min(int(seen.query.get(self.page_parameter, 30)), self.page)
         number = int(seen.query.get("page", 1))
         headers = {}
@@ -256,8 +258,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PATCH = do_PUT = _handle
 
-    def _send(self, status: int, headers: Mapping[str, str], said: Any) -> None:
-        self._send_bytes(status, {"Content-Type": "application/json", **headers}, json.dumps(said).encode())
+    def _send(self, status: int, headers: Mapping[str, str], body: Any) -> None:
+        self._send_bytes(status, {"Content-Type": "application/json", **headers}, json.dumps(body).encode())
 
     def _send_bytes(self, status: int, headers: Mapping[str, str], body: bytes, missing: int = 0) -> None:
         self.send_response(status)

@@ -12,16 +12,16 @@ class FakeGitHub(FakeForge):
     """`prefix` is /api/v3 for one that is an Enterprise."""
 
     def _answer(self, seen: Seen) -> Answer:
-        if (owned := self._owned(seen, r"/users/([^/]+)/repos", "clone_url")) is not None:
+        if (owned := self._repositories_of(seen, r"/users/([^/]+)/repos", "clone_url")) is not None:
             return owned
         if seen.path == f"{self.prefix.removesuffix('/v3')}/graphql":
             return 200, {}, self._graphql(seen.body)
-        found = re.fullmatch(re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(.*)", seen.path)
-        if found is None:
+        match = re.fullmatch(re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(.*)", seen.path)
+        if match is None:
             raise NOT_FOUND
-        name, rest = found.groups()
+        name, rest = match.groups()
         if name in self.moved or self.elsewhere:
-            return self._redirected(seen, f"/repos/{self.moved.get(name, name)}/{rest}")
+            return self._redirect(seen, f"/repos/{self.moved.get(name, name)}/{rest}")
         if name not in self.repositories:
             raise NOT_FOUND
         self.repositories[name].refresh()
@@ -29,27 +29,27 @@ class FakeGitHub(FakeForge):
 
     def _on(self, name: str, repository: FakeRepository, rest: str, seen: Seen) -> Answer:
         if rest == "pulls" and seen.method == "POST":
-            return 201, {}, self._shown(name, self._create(name, repository, seen.body))
+            return 201, {}, self._json_of(name, self._create(name, repository, seen.body))
         if rest == "pulls":
             owner = name.partition("/")[0]
-            wanted = [pull for pull in repository.pulls if _is_wanted(pull, owner, seen.query)]
+            pulls = [pull for pull in repository.pulls if _is_wanted(pull, owner, seen.query)]
             newest_first = seen.query.get("direction", "desc") == "desc"
-            shown = [self._shown(name, pull) for pull in (reversed(wanted) if newest_first else wanted)]
-            return self._paged(seen, shown)
-        found = re.fullmatch(r"(pulls|issues)/(\d+)(/\w+)?", rest)
-        pull = next((each for each in repository.pulls if found and each.number == int(found[2])), None)
-        if found is None or pull is None:
+            entries = [self._json_of(name, pull) for pull in (reversed(pulls) if newest_first else pulls)]
+            return self._page(seen, entries)
+        match = re.fullmatch(r"(pulls|issues)/(\d+)(/\w+)?", rest)
+        pull = next((each for each in repository.pulls if match and each.number == int(match[2])), None)
+        if match is None or pull is None:
             raise NOT_FOUND
-        match seen.method, found[1], found[3]:
+        match seen.method, match[1], match[3]:
             case "GET", "pulls", None:
-                return 200, {}, self._shown(name, pull)
+                return 200, {}, self._json_of(name, pull)
             case "PATCH", "pulls", None:
                 for field_name in seen.body.keys() & {"title", "body", "state"}:
                     setattr(pull, field_name, seen.body[field_name])
-                return 200, {}, self._shown(name, pull)
+                return 200, {}, self._json_of(name, pull)
             case "GET", "pulls", "/files":
                 listed = [{"filename": new, **({"previous_filename": old} if old else {})} for new, old in pull.files]
-                return self._paged(seen, listed)
+                return self._page(seen, listed)
             case "GET", "issues", None:
                 return 200, {}, {"number": pull.number, "url": f"{self.api}/repos/{name}/issues/{pull.number}"}
             case "POST", "issues", "/labels":
@@ -60,18 +60,18 @@ class FakeGitHub(FakeForge):
                 return 201, {}, {"number": pull.number}
             case "POST", "pulls", "/requested_reviewers":
                 pull.reviewers += [*seen.body["reviewers"], *seen.body["team_reviewers"]]
-                return 201, {}, self._shown(name, pull)
+                return 201, {}, self._json_of(name, pull)
             case "GET", "issues", "/comments":
-                return self._paged(seen, [{"body": text} for text in pull.comments])
+                return self._page(seen, [{"body": text} for text in pull.comments])
             case "POST", "issues", "/comments":
                 pull.comments.append(seen.body["body"])
                 return 201, {}, {"body": seen.body["body"]}
         raise NOT_FOUND
 
-    def _create(self, name: str, repository: FakeRepository, asked: Json) -> Pull:
-        if asked["draft"] and not repository.drafts:
+    def _create(self, name: str, repository: FakeRepository, body: Json) -> Pull:
+        if body["draft"] and not repository.drafts:
             raise Refusal(422, {"message": "Draft pull requests are not supported in this repository."})
-        source, target = asked["head"], asked["base"]
+        source, target = body["head"], body["base"]
         for place, branch in (("head", source), ("base", target)):
             if branch not in repository.branches:
                 flaw = {"resource": "PullRequest", "field": place, "code": "invalid"}
@@ -82,20 +82,20 @@ class FakeGitHub(FakeForge):
         elif repository.existing(source, target):
             problem = f"A pull request already exists for {name.partition('/')[0]}:{source}."
         if problem:
-            said = {"resource": "PullRequest", "code": "custom", "message": problem}
-            raise Refusal(422, {"message": "Validation Failed", "errors": [said]})
-        return repository.opened(source, target, asked["title"], asked["body"], draft=asked["draft"])
+            error = {"resource": "PullRequest", "code": "custom", "message": problem}
+            raise Refusal(422, {"message": "Validation Failed", "errors": [error]})
+        return repository.open_pull(source, target, body["title"], body["body"], draft=body["draft"])
 
-    def _graphql(self, asked: Json) -> Json:
-        if "statusCheckRollup" in asked["query"]:
-            return self._rollup(**asked["variables"])
-        if asked["query"].startswith("query("):
-            return self._latest(asked)
-        name, _, number = asked["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
+    def _graphql(self, body: Json) -> Json:
+        if "statusCheckRollup" in body["query"]:
+            return self._rollup(**body["variables"])
+        if body["query"].startswith("query("):
+            return self._latest(body)
+        name, _, number = body["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
         pull = self.repositories[name].pulls[int(number) - 1]
-        to_draft = "convertPullRequestToDraft" in asked["query"]
+        to_draft = "convertPullRequestToDraft" in body["query"]
         operation = "convertPullRequestToDraft" if to_draft else "markPullRequestReadyForReview"
-        if operation not in asked["query"]:
+        if operation not in body["query"]:
             return {"errors": [{"message": "Field does not exist on type 'Mutation'"}]}
         if pull.state != "open":
             return {"data": None, "errors": [{"type": "UNPROCESSABLE", "message": "Pull request is closed"}]}
@@ -107,23 +107,23 @@ class FakeGitHub(FakeForge):
         commit = {"statusCheckRollup": {"state": pull.checks} if pull.checks else None}
         return {"data": {"repository": {"pullRequest": {"commits": {"nodes": [{"commit": commit}]}}}}}
 
-    def _latest(self, asked: Json) -> Json:
+    def _latest(self, body: Json) -> Json:
         """Asked for many repositories, each with an alias; one that is hidden is null, and an error."""
         data: Json = {}
         errors: list[Json] = []
-        for alias, name in re.findall(r'(r\d+): repository\(owner: "([^)]*)"\)', asked["query"]):
+        for alias, name in re.findall(r'(r\d+): repository\(owner: "([^)]*)"\)', body["query"]):
             name = self.moved.get(name.replace('", name: "', "/"), name.replace('", name: "', "/"))
             if name not in self.repositories:
                 data[alias] = None
                 errors.append({"type": "NOT_FOUND", "path": [alias], "message": f"Could not resolve {name}."})
                 continue
             self.repositories[name].refresh()
-            pulls = [one for one in self.repositories[name].pulls if one.source == asked["variables"]["branch"]]
+            pulls = [pull for pull in self.repositories[name].pulls if pull.source == body["variables"]["branch"]]
             data[alias] = {"pullRequests": {"nodes": [self._node(name, pull) for pull in pulls[:-6:-1]]}}
         return {"data": data, **({"errors": errors} if errors else {})}
 
     def _node(self, name: str, pull: Pull) -> Json:
-        rest = self._shown(name, pull)
+        rest = self._json_of(name, pull)
         return {
             **{key: rest[key] for key in ("number", "title", "body")},
             "isDraft": pull.draft,
@@ -137,7 +137,7 @@ class FakeGitHub(FakeForge):
             "author": rest["user"],
         }
 
-    def _shown(self, name: str, pull: Pull) -> Json:
+    def _json_of(self, name: str, pull: Pull) -> Json:
         of_fork = None if pull.fork == "" else {"full_name": f"{pull.fork}/fork"}
         head_repository = {"full_name": name} if pull.fork is None else of_fork
         return {

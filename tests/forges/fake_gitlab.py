@@ -16,23 +16,23 @@ class FakeGitLab(FakeForge):
         super().__init__(token, prefix, page)
 
     def _answer(self, seen: Seen) -> Answer:
-        if (owned := self._owned(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
+        if (owned := self._repositories_of(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
             return owned
         if seen.path == f"{self.prefix}/users":
             name = seen.query["username"]
             return 200, {}, [] if name == "nobody" else [{"id": _id_of(name), "username": name}]
         if seen.path == f"{self.prefix}/merge_requests":
             return self._everywhere(seen)
-        found = re.fullmatch(
+        match = re.fullmatch(
             re.escape(self.prefix) + r"/projects/([^/]+)/merge_requests(?:/(\d+)(?:/(\w+))?)?", seen.path
         )
-        if found is None:
+        if match is None:
             raise NOT_FOUND
-        name, number, what = unquote(found[1]), found[2], found[3] or ""
+        name, number, what = unquote(match[1]), match[2], match[3] or ""
         if name in self.moved or self.elsewhere:
             rest = seen.path.partition("/merge_requests")[2]
             project = self.moved.get(name, name).replace("/", "%2F")
-            return self._redirected(seen, f"/projects/{project}/merge_requests{rest}")
+            return self._redirect(seen, f"/projects/{project}/merge_requests{rest}")
         if name not in self.repositories:
             raise Refusal(404, {"message": "404 Project Not Found"})
         repository = self.repositories[name]
@@ -42,28 +42,28 @@ class FakeGitLab(FakeForge):
         pull = next((each for each in repository.pulls if each.number == int(number)), None)
         if pull is None:
             raise NOT_FOUND
-        return self._one(pull, what, seen)
+        return self._answer_on(pull, what, seen)
 
     def _everywhere(self, seen: Seen) -> Answer:
         """The merge requests of all projects that the token may see."""
-        shown: list[Json] = []
+        entries: list[Json] = []
         for name, repository in self.repositories.items():
             repository.refresh()
-            wanted = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
-            shown += [{**_shown(pull), "references": {"full": f"{name}!{pull.number}"}} for pull in wanted]
-        return self._paged(seen, shown)
+            pulls = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
+            entries += [{**_json_of(pull), "references": {"full": f"{name}!{pull.number}"}} for pull in pulls]
+        return self._page(seen, entries)
 
     def _all(self, repository: FakeRepository, seen: Seen) -> Answer:
         if seen.method == "POST":
-            return 201, {}, _shown(_created(repository, seen.body))
-        wanted = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
+            return 201, {}, _json_of(_create(repository, seen.body))
+        pulls = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
         newest_first = seen.query.get("sort", "desc") == "desc"
-        return self._paged(seen, [_shown(pull) for pull in (reversed(wanted) if newest_first else wanted)])
+        return self._page(seen, [_json_of(pull) for pull in (reversed(pulls) if newest_first else pulls)])
 
-    def _one(self, pull: Pull, what: str, seen: Seen) -> Answer:
+    def _answer_on(self, pull: Pull, what: str, seen: Seen) -> Answer:
         match seen.method, what:
             case "GET", "":
-                return 200, {}, _shown(pull)
+                return 200, {}, _json_of(pull)
             case "PUT", "":
                 if "title" in seen.body:
                     pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
@@ -74,14 +74,14 @@ class FakeGitLab(FakeForge):
                 pull.assignees = [names[number] for number in seen.body.get("assignee_ids", [])] or pull.assignees
                 if seen.body.get("state_event") == "close":
                     pull.state = "closed"
-                return 200, {}, _shown(pull)
+                return 200, {}, _json_of(pull)
             case "GET", "diffs":
-                return self._paged(seen, [{"new_path": new, "old_path": old or new} for new, old in pull.files])
+                return self._page(seen, [{"new_path": new, "old_path": old or new} for new, old in pull.files])
             case "GET", "notes":
                 notes = [{"body": text, "system": False} for text in pull.comments]
                 # GitLab itself says there what was done.
                 notes.append({"body": "marked this merge request as draft", "system": True})
-                return self._paged(seen, list(reversed(notes)))
+                return self._page(seen, list(reversed(notes)))
             case "POST", "notes":
                 pull.comments.append(seen.body["body"])
                 return 201, {}, {"id": 1, "body": seen.body["body"], "system": False}
@@ -92,8 +92,8 @@ def _id_of(name: str) -> int:
     return int.from_bytes(name.encode())
 
 
-def _created(repository: FakeRepository, asked: Json) -> Pull:
-    source, target, title = asked["source_branch"], asked["target_branch"], asked["title"]
+def _create(repository: FakeRepository, body: Json) -> Pull:
+    source, target, title = body["source_branch"], body["target_branch"], body["title"]
     if source == target:
         raise Refusal(422, {"message": ["You can't use same project/branch for source and target"]})
     for place, branch in (("source_branch", source), ("target_branch", target)):
@@ -102,7 +102,7 @@ def _created(repository: FakeRepository, asked: Json) -> Pull:
     if existing := repository.existing(source, target):
         problem = f"Another open merge request already exists for this source branch: !{existing.number}"
         raise Refusal(409, {"message": [problem]})
-    return repository.opened(source, target, title.removeprefix(_MARK), asked["description"], draft=_is_draft(title))
+    return repository.open_pull(source, target, title.removeprefix(_MARK), body["description"], draft=_is_draft(title))
 
 
 def _is_draft(title: str) -> bool:
@@ -115,7 +115,7 @@ def _is_wanted(pull: Pull, query: dict[str, str]) -> bool:
     return state in ("all", pull.state) and branches == (pull.source, pull.target)
 
 
-def _shown(pull: Pull) -> Json:
+def _json_of(pull: Pull) -> Json:
     fork = None if pull.fork == "" else 7
     return {
         "id": 1000 + pull.number,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from forges.connected import HOSTED, Time, connected
+from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeRepository
 from forges.origins import Origin
 from krm_merge.forges.interface import Attention, Forge, ForgeError, ForgePullRequest
@@ -61,7 +61,7 @@ class HostedWorld:
 def hosted_world(kind: str, time: Time) -> Iterator[HostedWorld]:
     with HOSTED[kind].server(TOKEN) as server:
         server.repositories["acme/app"] = app = FakeRepository()
-        yield HostedWorld(kind, app, connected(server, time, kind=kind))
+        yield HostedWorld(kind, app, connect(server, time, kind=kind))
 
 
 @contextmanager
@@ -149,7 +149,7 @@ class TestAllForges:
 
     def test_refuse_what_is_not_there(self, world: World) -> None:
         world.push("x", "a.yaml")
-        asked: list[Callable[[], object]] = [
+        calls: list[Callable[[], object]] = [
             lambda: world.forge.create(world.url, "y", "main", "", "", draft=False),
             lambda: world.forge.create(world.url, "x", "y", "", "", draft=False),
             lambda: world.forge.create(world.url, "main", "main", "", "", draft=False),
@@ -159,7 +159,7 @@ class TestAllForges:
             lambda: world.forge.comment(world.url, 7, ""),
             lambda: world.forge.changed_files(world.url, 7),
         ]
-        for ask in asked:
+        for ask in calls:
             with pytest.raises(ForgeError, match=r"app.*; |no pull request #7"):
                 ask()
         assert world.forge.pull_requests(world.url) == []
@@ -171,14 +171,14 @@ class TestAllForges:
             world.forge.create(world.url, branch, "main", "Title", "Body", draft=False)
         world.forge.close(world.url, 1)
         world.forge.create(world.url, "x", "main", "Title", "Body", draft=False)
-        found = world.forge.pull_requests_from(world.url, "x")
-        assert [(pull.number, pull.state) for pull in found] == [(1, "closed"), (3, "open")]
+        pulls = world.forge.pull_requests_from(world.url, "x")
+        assert [(pull.number, pull.state) for pull in pulls] == [(1, "closed"), (3, "open")]
         assert [pull.number for pull in world.forge.open_pull_requests(world.url)] == [2, 3]
 
     def test_find_one_by_its_number(self, world: World) -> None:
         world.push("x", "a.yaml")
-        made = world.forge.create(world.url, "x", "main", "Title", "Body", draft=True)
-        assert world.forge.pull_request(world.url, 1) == made
+        pull = world.forge.create(world.url, "x", "main", "Title", "Body", draft=True)
+        assert world.forge.pull_request(world.url, 1) == pull
         assert world.forge.pull_request(world.url, 2) is None
 
     def test_a_draft_stays_one_whatever_its_title(self, world: World) -> None:

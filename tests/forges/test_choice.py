@@ -145,14 +145,14 @@ class TestTokens:
         assert self.token(forges(), "https://gitlab.com/a/b") == "secret"
 
     def test_are_asked_of_nobody(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked = tmp_path / "asked"
+        marker = tmp_path / "asked"
         program = tmp_path / "askpass"
-        program.write_text(f"#!/bin/sh\ntouch {asked}\necho hidden\n")
+        program.write_text(f"#!/bin/sh\ntouch {marker}\necho hidden\n")
         program.chmod(0o755)
         for name in ("GIT_ASKPASS", "SSH_ASKPASS"):
             monkeypatch.setenv(name, str(program))
         assert self.token(forges(), "https://github.com/a/b") == ""
-        assert not asked.exists()
+        assert not marker.exists()
 
     def test_of_continuous_integration(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_TOKEN", "secret")

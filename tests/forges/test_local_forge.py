@@ -39,7 +39,7 @@ def forge() -> LocalForge:
     return LocalForge(Person("robot", "robot@example.com"))
 
 
-def opened(forge: LocalForge, origin: Origin, branch: str = "x", *, draft: bool = False) -> ForgePullRequest:
+def open_pull(forge: LocalForge, origin: Origin, branch: str = "x", *, draft: bool = False) -> ForgePullRequest:
     return forge.create(origin.url, branch, "main", "Title", "Body", draft=draft)
 
 
@@ -74,7 +74,7 @@ class TestRecords:
     def test_are_one_for_all_spellings_of_the_address(self, forge: LocalForge, tmp_path: Path) -> None:
         origin = Origin(tmp_path / "with space")
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         quoted = origin.url.replace(" ", "%20")
         for url in (origin.url.removesuffix(".git"), f"file://{quoted}", f"file://localhost{quoted}"):
             assert [pull.number for pull in forge.pull_requests(url)] == [1]
@@ -100,13 +100,13 @@ class TestRecords:
         origin.push("x", {"a.yaml": "a: 2\n"})
         origin.records.write_text(text, encoding="latin-1")
         with pytest.raises(ForgeError, match=r"app\.pulls\.json holds no pull requests .*; correct it or remove it"):
-            opened(forge, origin)
+            open_pull(forge, origin)
         assert origin.records.read_text(encoding="latin-1") == text
 
     @pytest.mark.parametrize(("field", "value"), [("state", "gone"), ("number", "1"), ("draft", "no"), ("title", 7)])
     def test_with_a_wrong_field_are_refused(self, forge: LocalForge, origin: Origin, field: str, value: object) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         written = json.loads(origin.records.read_text())
         written["pullRequests"][0][field] = value
         origin.records.write_text(json.dumps(written))
@@ -132,7 +132,7 @@ class TestRecords:
 class TestObserving:
     def test_the_head_follows_the_branch_while_open(self, forge: LocalForge, origin: Origin) -> None:
         first = origin.push("x", {"a.yaml": "a: 2\n"})
-        assert opened(forge, origin).head == first
+        assert open_pull(forge, origin).head == first
         second = origin.push("x", {"a.yaml": "a: 3\n"})
         assert forge.pull_requests(origin.url)[0].head == second
         forge.close(origin.url, 1)
@@ -141,14 +141,14 @@ class TestObserving:
 
     def test_changes_are_those_since_the_branching(self, forge: LocalForge, origin: Origin) -> None:
         origin.push("x", {"a.yaml": None, "ä/c d.yaml": "a: 1\n", "b.yaml": "b: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         origin.push("main", {"later.yaml": "new: 1\n"})
         assert forge.changed_files(origin.url, 1) == ["a.yaml", "b.yaml", "ä/c d.yaml"]
 
     @pytest.mark.parametrize("end", ["close", "merge"])
     def test_changes_are_remembered_at_the_end(self, forge: LocalForge, origin: Origin, end: str) -> None:
         origin.push("x", {"b.yaml": "b: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         getattr(forge, end)(origin.url, 1)
         origin.git("branch", "--quiet", "-D", "x")
         assert forge.changed_files(origin.url, 1) == ["b.yaml"]
@@ -157,7 +157,7 @@ class TestObserving:
         self, forge: LocalForge, origin: Origin
     ) -> None:
         head = origin.push("x", {"b.yaml": "b: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         origin.git("branch", "--quiet", "-D", "x")
         assert forge.pull_requests(origin.url)[0].head == head
         assert forge.changed_files(origin.url, 1) == ["b.yaml"]
@@ -178,14 +178,14 @@ class TestMerging:
         self, forge: LocalForge, origin: Origin, how: How, parents: int, subjects: list[str]
     ) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"}, {"c.yaml": "c: 1\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         before = origin.push("main", {"b.yaml": "b: 2\n"})
         commit = forge.merge(origin.url, 1, how=how, at=AT)
         assert origin.git("rev-parse", "main") == commit
         assert [origin.git("show", f"main:{name}.yaml") for name in "abc"] == ["a: 2", "b: 2", "c: 1"]
         assert len(origin.git("show", "--no-patch", "--format=%P", commit).split()) == parents
-        shown = origin.git("log", "--format=%s", "--topo-order", f"{before}..main").splitlines()
-        assert shown == subjects
+        subjects_after = origin.git("log", "--format=%s", "--topo-order", f"{before}..main").splitlines()
+        assert subjects_after == subjects
         assert origin.git("show", "--no-patch", "--format=%cn %ce %cI", commit) == (
             "robot robot@example.com 2026-01-02T03:04:05+00:00"
         )
@@ -195,18 +195,18 @@ class TestMerging:
 
     def test_squashes_with_title_and_body(self, forge: LocalForge, origin: Origin) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         commit = forge.merge(origin.url, 1, how="squash")
         assert origin.git("show", "--no-patch", "--format=%B", commit) == "Title (#1)\n\nBody"
 
     def test_rebases_with_the_authors_and_without_what_is_there(self, forge: LocalForge, origin: Origin) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"}, {"c.yaml": "c: 1\n"})
         origin.push("main", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         commit = forge.merge(origin.url, 1, how="rebase", at=AT)
         assert origin.git("rev-list", "--count", "main") == "3"
-        shown = origin.git("show", "--format=%an %cn", "--name-only", commit).split()
-        assert shown == ["test", "robot", "c.yaml"]
+        words = origin.git("show", "--format=%an %cn", "--name-only", commit).split()
+        assert words == ["test", "robot", "c.yaml"]
 
     @pytest.mark.parametrize("how", ALL_HOW)
     def test_is_the_same_at_the_same_time(self, forge: LocalForge, tmp_path: Path, how: How) -> None:
@@ -218,14 +218,14 @@ class TestMerging:
             git(second.bare, "update-ref", f"refs/heads/{branch}", f"refs/fetched/{branch}")
         commits = []
         for origin in (first, second):
-            opened(forge, origin)
+            open_pull(forge, origin)
             commits.append(forge.merge(origin.url, 1, how=how, at=AT))
         assert commits[0] == commits[1]
 
     @pytest.mark.parametrize("how", ALL_HOW)
     def test_with_a_conflict_changes_nothing(self, forge: LocalForge, origin: Origin, how: How) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         before = origin.push("main", {"a.yaml": "a: 3\n"})
         records = origin.records.read_bytes()
         with pytest.raises(ForgeError, match=r"app\.git: the merge conflicts in a\.yaml; rebase"):
@@ -235,7 +235,7 @@ class TestMerging:
 
     def test_of_a_draft_needs_force(self, forge: LocalForge, origin: Origin) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin, draft=True)
+        open_pull(forge, origin, draft=True)
         with pytest.raises(ForgeError, match="#1 is a draft; take it out of draft first"):
             forge.merge(origin.url, 1)
         forge.merge(origin.url, 1, force=True)
@@ -253,7 +253,7 @@ class TestMerging:
         monkeypatch.setenv("GIT_AUTHOR_NAME", "me")
         origin.push("x", {"a.yaml": "a: 2\n"})
         monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
-        opened(forge, origin)
+        open_pull(forge, origin)
         commit = forge.merge(origin.url, 1)
         monkeypatch.delenv("GIT_DIR")
         assert origin.git("show", "--no-patch", "--format=%an", commit) == "robot"
@@ -264,7 +264,7 @@ class TestMergedByGit:
     @pytest.mark.parametrize("forward", [False, True], ids=["a merge", "a fast-forward"])
     def test_by_git_alone_is_seen(self, forge: LocalForge, origin: Origin, forward: bool) -> None:
         head = origin.push("x", {"a.yaml": "a: 2\n"}, {"a.yaml": "a: 3\n"})
-        opened(forge, origin, draft=True)
+        open_pull(forge, origin, draft=True)
         if not forward:
             origin.push("main", {"b.yaml": "b: 2\n"})
         git(origin.work.path, "checkout", "--quiet", "main")
@@ -309,7 +309,7 @@ class TestRefusals:
     @pytest.mark.parametrize("end", ["close", "merge"])
     def test_what_has_ended_stays_so(self, forge: LocalForge, origin: Origin, end: str) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         getattr(forge, end)(origin.url, 1)
         before = origin.records.read_bytes()
         state = forge.pull_requests(origin.url)[0].state
@@ -322,7 +322,7 @@ class TestRefusals:
 
     def test_nothing_to_merge(self, forge: LocalForge, origin: Origin) -> None:
         origin.push("x", {"a.yaml": "a: 2\n"})
-        opened(forge, origin)
+        open_pull(forge, origin)
         origin.git("update-ref", "refs/heads/x", "main")
         with pytest.raises(ForgeError, match="#1 has nothing that main does not have"):
             forge.merge(origin.url, 1)

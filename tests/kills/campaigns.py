@@ -43,7 +43,7 @@ def fleet_run(root: Path) -> CampaignScene:
     """Packages of one working tree are merged; some have a conflict."""
     world = World.at(root)
     world.working_tree(PACKAGES, conflicts=3)
-    world.planned()
+    world.plan()
     return CampaignScene("fleet-run", ("fleet", "run", "campaign"), 1)
 
 
@@ -69,7 +69,7 @@ def fleet_publish_tree(root: Path) -> CampaignScene:
     git(tree, "remote", "add", "origin", f"file://{root}/forge/origin.git")
     git(tree, "fetch", "--quiet")
     git(tree, "branch", "--quiet", "--set-upstream-to=origin/main")
-    world.planned()
+    world.plan()
     assert world.fleet("run", "campaign").returncode == 0
     return CampaignScene("fleet-publish-tree", ("fleet", "publish", "campaign", "--direct"))
 
@@ -77,7 +77,7 @@ def fleet_publish_tree(root: Path) -> CampaignScene:
 def _with_repositories(world: World) -> None:
     places = world.repositories(REPOSITORIES)
     (world.place / "repositories.txt").write_text("".join(f"file://{place}\n" for place in places))
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
 
 
 CAMPAIGNS: tuple[Callable[[Path], CampaignScene], ...] = (

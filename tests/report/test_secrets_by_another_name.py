@@ -138,7 +138,7 @@ def test_no_ledger_of_a_campaign_has_them(tmp_path: Path) -> None:
 def test_a_campaign_carries_out_choices_on_them(world: World) -> None:
     tree = world.working_tree(2, conflicts=2)
     policy = world.place / "campaign" / "policy.yaml"
-    world.planned()
+    world.plan()
     policy.write_text(f"{POLICY.partition('redact:')[0]}redact:\n- path: data.a\n")
     world.fleet("run", "campaign")
     shown = world.fleet("conflicts", "campaign")
@@ -152,7 +152,7 @@ def test_a_campaign_carries_out_choices_on_them(world: World) -> None:
 
 def test_a_campaign_reports_again_where_more_is_hidden(world: World) -> None:
     world.working_tree(1, conflicts=1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     assert "three" in world.fleet("conflicts", "campaign").stdout
     policy = world.place / "campaign" / "policy.yaml"

@@ -64,7 +64,7 @@ def test_a_package_that_is_right(package: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kptfile", "said"),
+    ("kptfile", "message"),
     [
         (HEAD + "infos: {}\n", "web/Kptfile:5: infos is an unknown field; known are apiVersion, kind, "),
         (HEAD + "  name: b\n", "web/Kptfile:5: the key name is there twice; keep one"),
@@ -95,13 +95,13 @@ def test_a_package_that_is_right(package: Path) -> None:
         (pipeline("{image: a, configRef: {kind: A, name: b}}"), "configRef: the package has no A b"),
     ],
 )
-def test_a_kptfile_with_a_mistake(package: Path, kptfile: str, said: str) -> None:
+def test_a_kptfile_with_a_mistake(package: Path, kptfile: str, message: str) -> None:
     (package / "Kptfile").write_text(kptfile, encoding="utf-8")
     (package / "two.yaml").write_text("a: 1\n---\nb: 2\n", encoding="utf-8")
     (package / "values.yaml").write_text("a: 1\n", encoding="utf-8")
     done = run("check", "web")
     assert done.exit_code == 1
-    assert said in done.stdout
+    assert message in done.stdout
     assert len(done.stdout.splitlines()) <= 2, done.stdout
 
 

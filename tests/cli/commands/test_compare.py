@@ -53,9 +53,11 @@ class Scene:
 
     def findings(self) -> list[tuple[str, str, str]]:
         """What was found, by file and path; layout and notes are those of kpt and no matter here."""
-        found = self.document()["differences"]
+        differences = self.document()["differences"]
         return [
-            (one["finding"], one["file"], one["path"]) for one in found if one["finding"] not in ("layout", "notes")
+            (difference["finding"], difference["file"], difference["path"])
+            for difference in differences
+            if difference["finding"] not in ("layout", "notes")
         ]
 
 
@@ -67,13 +69,15 @@ def scene(
     repository.version("v2", dict(upstream))
     bare = repository.bare(place / "upstream.git")
     mine = Repository.at(place / "mine")
-    own = KPTFILE + kptfile(f"file://{bare.path}", "v1", commit).partition("name: pkg\n")[2]
+    kptfile_of_mine = KPTFILE + kptfile(f"file://{bare.path}", "v1", commit).partition("name: pkg\n")[2]
     if "Kptfile" in original:
-        own = own + original["Kptfile"].removeprefix(KPTFILE)
-    mine.commit({f"web/{path}": text for path, text in ({**original, "Kptfile": own}).items()})
+        kptfile_of_mine = kptfile_of_mine + original["Kptfile"].removeprefix(KPTFILE)
+    mine.commit({f"web/{path}": text for path, text in ({**original, "Kptfile": kptfile_of_mine}).items()})
     changed = dict(local)
     if (text := changed.get("Kptfile")) is not None:
-        changed["Kptfile"] = own.removesuffix(original["Kptfile"].removeprefix(KPTFILE)) + text.removeprefix(KPTFILE)
+        changed["Kptfile"] = kptfile_of_mine.removesuffix(
+            original["Kptfile"].removeprefix(KPTFILE)
+        ) + text.removeprefix(KPTFILE)
     mine.commit({f"web/{path}": text for path, text in changed.items()})
     return Scene(mine.path / "web")
 
@@ -209,19 +213,21 @@ def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) ->
 
 
 def test_a_conflict_that_the_package_has_its_own_way_in_is_a_loss_with_kpt(tmp_path: Path) -> None:
-    made = conflicting(tmp_path)
+    case = conflicting(tmp_path)
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules:\n- {kind: Deployment, path: spec.replicas, onConflict: fail}\n")
-    differences = made.document("--rules", str(rules))["differences"]
-    (replicas,) = (one for one in differences if one["path"] == "spec.replicas")
+    differences = case.document("--rules", str(rules))["differences"]
+    (replicas,) = (difference for difference in differences if difference["path"] == "spec.replicas")
     assert (replicas["finding"], replicas["reported"], replicas["rule"]) == ("local-change-lost", True, "V4")
     assert replicas["values"] == {"original": 1, "upstream": 2, "local": 5, "kpt": 2, "krm-merge": 5}
 
 
 @pytest.mark.parametrize("policy", ["local", "fail"])
 def test_the_policy_of_the_command_is_the_one_that_is_compared(tmp_path: Path, policy: str) -> None:
-    found = conflicting(tmp_path).document("--on-conflict", policy)["differences"]
-    assert {one["path"]: one["finding"] for one in found}["spec.replicas"] == "local-change-lost"
+    differences = conflicting(tmp_path).document("--on-conflict", policy)["differences"]
+    assert {difference["path"]: difference["finding"] for difference in differences}[
+        "spec.replicas"
+    ] == "local-change-lost"
 
 
 BUCKET = """\
@@ -235,7 +241,7 @@ spec:
 """
 
 
-def fetched(place: Path) -> Scene:
+def fetch_scene(place: Path) -> Scene:
     """A package as kpt fetches it, in a repository where nothing is committed; upstream changes two lines."""
     repository = Repository.at(place / "upstream")
     files = {"web/Kptfile": KPTFILE, "web/b.yaml": BUCKET, "web/c.yaml": config_map("c", "a: b")}
@@ -249,55 +255,55 @@ def fetched(place: Path) -> Scene:
 
 
 def test_a_package_that_nobody_changed_or_committed_lost_nothing(tmp_path: Path) -> None:
-    made = fetched(tmp_path)
-    document = made.document()
+    case = fetch_scene(tmp_path)
+    document = case.document()
     assert document["lines"]["kpt"] == {"notes": 6, "upstream": 4}
-    assert {one["finding"] for one in document["differences"]} <= {"layout"}
+    assert {difference["finding"] for difference in document["differences"]} <= {"layout"}
     assert document["same"] == (document["differences"] == [])
 
 
 def test_what_kpt_itself_wrote_is_no_change_of_local(tmp_path: Path) -> None:
-    made = fetched(tmp_path)
-    (made.package / "c.yaml").write_text((made.package / "c.yaml").read_text().replace("a: b", "a: ours"))
-    assert [one[0] for one in made.findings()] == ["conflict-unreported"]
+    case = fetch_scene(tmp_path)
+    (case.package / "c.yaml").write_text((case.package / "c.yaml").read_text().replace("a: b", "a: ours"))
+    assert [finding[0] for finding in case.findings()] == ["conflict-unreported"]
 
 
 def test_a_file_without_resources_is_compared_as_a_whole(tmp_path: Path) -> None:
-    made = scene(tmp_path, {"a.txt": "a\nb\nc\n"}, {"a.txt": "a2\nb\nc\n"}, {"a.txt": "a\nb\nc2\n"})
-    assert made.findings() == [("upstream-change-missed", "a.txt", "")]
+    case = scene(tmp_path, {"a.txt": "a\nb\nc\n"}, {"a.txt": "a2\nb\nc\n"}, {"a.txt": "a\nb\nc2\n"})
+    assert case.findings() == [("upstream-change-missed", "a.txt", "")]
 
 
 def test_an_update_that_kpt_refuses_is_what_is_reported(tmp_path: Path) -> None:
-    made = scene(
+    case = scene(
         tmp_path,
         {"c.yaml": config_map("c", "a: b")},
         {"c.yaml": config_map("c", "a: {b: c}")},
         {"c.yaml": config_map("c", "a: b", "c: d")},
     )
-    document = made.document()
+    document = case.document()
     assert "wrong node kind" in document["refusal"].lower() or "MappingNode" in document["refusal"]
     assert "/tmp" not in document["refusal"]
     assert document["files"]["changed"] == ["Kptfile", "c.yaml"]
-    assert made.compare().stdout.startswith("kpt stops with an error, and krm-merge updates the package; kpt says: ")
+    assert case.compare().stdout.startswith("kpt stops with an error, and krm-merge updates the package; kpt says: ")
 
 
 def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
-    made = conflicting(tmp_path)
+    case = conflicting(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
-    before = snapshot(made.package.parent)
-    made.compare(HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
-    assert snapshot(made.package.parent) == before
-    assert git(made.package, "status", "--porcelain", "--ignored") == ""
+    before = snapshot(case.package.parent)
+    case.compare(HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
+    assert snapshot(case.package.parent) == before
+    assert git(case.package, "status", "--porcelain", "--ignored") == ""
     assert [entry.name for entry in home.iterdir()] == ["cache"]
 
 
 def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
-    made = scene(tmp_path, *LOSSES["a secret"][:3])
+    case = scene(tmp_path, *LOSSES["a secret"][:3])
     names = ["c.html", "c.md", "c.json", "c.sarif"]
     reports = [word for name in names for word in ("--report", str(tmp_path / name))]
-    said = made.compare(*reports)
-    texts = [said.stdout, said.stderr, *((tmp_path / name).read_text() for name in names)]
+    done = case.compare(*reports)
+    texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]
     assert all(
         "Secret s" in text or name == "c.json" for name, text in zip(["", "", *names], texts, strict=True) if name
     )
@@ -305,12 +311,12 @@ def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
 
 
 def test_the_reports_say_the_same(tmp_path: Path) -> None:
-    made = conflicting(tmp_path)
+    case = conflicting(tmp_path)
     names = ["c.html", "c.md", "c.json", "c.sarif"]
     reports = [word for name in names for word in ("--report", str(tmp_path / name))]
-    said = made.compare("--format", "json", *reports)
+    done = case.compare("--format", "json", *reports)
     html, markdown, document, sarif = ((tmp_path / name).read_text() for name in names)
-    assert document == said.stdout
+    assert document == done.stdout
     assert "<script" not in html
     assert all("kpt would lose 1 of your changes" in text for text in (html, markdown))
     assert [result["ruleId"] for result in json.loads(sarif)["runs"][0]["results"]] == [
@@ -321,22 +327,22 @@ def test_the_reports_say_the_same(tmp_path: Path) -> None:
 
 
 def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
-    made = conflicting(tmp_path)
+    case = conflicting(tmp_path)
     path = tmp_path / "bin"
     path.mkdir()
     for name in ("git", "env"):
-        found = shutil.which(name)
-        assert found is not None
-        (path / name).symlink_to(found)
-    said = made.compare(code=3, PATH=str(path))
-    assert said.stderr == (
+        program = shutil.which(name)
+        assert program is not None
+        (path / name).symlink_to(program)
+    done = case.compare(code=3, PATH=str(path))
+    assert done.stderr == (
         "error the program kpt is not on PATH, and it is what is compared with; install it: "
         "https://kpt.dev/installation\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("package", "code", "said"),
+    ("package", "code", "message"),
     [
         ("nowhere", 3, "nowhere: there is no such directory"),
         ("web@v9", 3, "v9"),
@@ -344,14 +350,16 @@ def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
         ("dirty", 3, "dirty has no Kptfile"),
     ],
 )
-def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path, package: str, code: int, said: str) -> None:
-    made = conflicting(tmp_path)
-    mine = made.package.parent
+def test_what_cannot_be_compared_is_an_error_in_both_forms(
+    tmp_path: Path, package: str, code: int, message: str
+) -> None:
+    case = conflicting(tmp_path)
+    mine = case.package.parent
     write(mine, {"plain/c.yaml": config_map("c")})
     git(mine, "add", "--all")
     git(mine, "commit", "--quiet", "--message=plain")
     write(mine, {"dirty/c.yaml": config_map("c")})
-    assert said in made.compare(package=package, code=code).stderr
-    document = json.loads(made.compare("--format", "json", package=package, code=code).stdout)
+    assert message in case.compare(package=package, code=code).stderr
+    document = json.loads(case.compare("--format", "json", package=package, code=code).stdout)
     (result,) = document["results"]
-    assert (result["severity"], said in result["message"]) == ("error", True)
+    assert (result["severity"], message in result["message"]) == ("error", True)

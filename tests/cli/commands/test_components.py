@@ -14,12 +14,12 @@ from krm_merge.cli.app import main
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    made = World(tmp_path)
-    made.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    made.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
-    made.component("parent", "parent")
-    made.component("child", "child", "parent", at="c")
-    return made
+    setting = World(tmp_path)
+    setting.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    setting.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
+    setting.component("parent", "parent")
+    setting.component("child", "child", "parent", at="c")
+    return setting
 
 
 def run(*arguments: str) -> int:
@@ -48,12 +48,12 @@ def test_one_broken_plan_of_several(world: World, capsys: pytest.CaptureFixture[
     about = "apiVersion: components.krm-merge.dev/v1alpha1\nkind: PullRequestPlan\nmetadata: {name: b}\n"
     (world.package / "plans" / "b.yaml").write_text(f"{about}spec: {{state: open}}\n")
     assert run("apply", "package") == 1
-    told = capsys.readouterr().err
-    assert "plans/a.yaml: " in told
-    assert "plans/b.yaml: " in told
-    assert "spec.repository" in told
-    assert "opened #1 as a draft" in told
-    assert [one.state for one in world.pulls("child")] == ["open"]
+    errors = capsys.readouterr().err
+    assert "plans/a.yaml: " in errors
+    assert "plans/b.yaml: " in errors
+    assert "spec.repository" in errors
+    assert "opened #1 as a draft" in errors
+    assert [pull.state for pull in world.pulls("child")] == ["open"]
 
 
 CONFIG_MAP = (
@@ -116,9 +116,9 @@ def test_circles_are_drawn_and_reported(world: World, capsys: pytest.CaptureFixt
     """C6, CR3."""
     world.component("parent", "parent", "child")
     assert run("graph", "package") == 1
-    shown = capsys.readouterr()
-    assert "team/child -> team/parent -> team/child" in shown.err
-    assert {"  c_parent --> c_child", "  c_child --> c_parent"} <= set(shown.out.splitlines())
+    output = capsys.readouterr()
+    assert "team/child -> team/parent -> team/child" in output.err
+    assert {"  c_parent --> c_child", "  c_child --> c_parent"} <= set(output.out.splitlines())
 
 
 def test_graphviz_draws_svg(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,5 +172,5 @@ def test_what_is_no_repository(world: World, url: str, capsys: pytest.CaptureFix
     before = sorted(world.root.iterdir())
     assert run("observe", url) == 3
     assert f"{url}: " in capsys.readouterr().err
-    assert sorted(one for one in world.root.iterdir() if one.name != "cache") == before
+    assert sorted(entry for entry in world.root.iterdir() if entry.name != "cache") == before
     assert not (world.root / "HEAD").exists()

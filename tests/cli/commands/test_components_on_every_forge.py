@@ -40,14 +40,14 @@ def merge_and_build(world: HostedWorld, letter: str) -> None:
 def test_from_draft_to_merge(world: HostedWorld) -> None:
     """C13, CR21 to CR23, CR30: doing it again asks for no change."""
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert (own.source_branch, own.draft, own.title) == ("update/child", True, "Update parent in child (update)")
+    (pull,) = world.pulls("child")
+    assert (pull.source_branch, pull.draft, pull.title) == ("update/child", True, "Update parent in child (update)")
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("1")}
     merge_and_build(world, "9")
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert (own.number, own.draft, own.title) == (1, False, "Update parent in child (update)")
-    assert "It can be merged." in own.body
+    (pull,) = world.pulls("child")
+    assert (pull.number, pull.draft, pull.title) == (1, False, "Update parent in child (update)")
+    assert "It can be merged." in pull.body
     world.merge("child", 1)
     assert world.plan("parent", "child") == []
 
@@ -58,8 +58,8 @@ def test_a_fork_triggers(world: HostedWorld) -> None:
     world.build("parent", "parent", "2", 2, branch="feature")
     plans = world.go_on("parent", "child")
     assert {str(plan["group"]) for plan in plans} == {"update", "feature"}
-    own = next(pull for pull in world.pulls("child") if pull.source_branch == "feature/child")
-    assert f"- acme/parent#2 (open): not merged yet, at {head}" in own.body
+    pull_request = next(pull for pull in world.pulls("child") if pull.source_branch == "feature/child")
+    assert f"- acme/parent#2 (open): not merged yet, at {head}" in pull_request.body
 
 
 def test_nothing_to_do_costs_one_request(world: HostedWorld) -> None:
@@ -89,16 +89,16 @@ def test_killed_at_any_step_the_next_run_ends_the_same(
     world.plan("parent", "child")
     killed = is_killed(world, monkeypatch, owner, step, after)
     assert world.apply() == 0
-    (own,) = world.pulls("child")
-    assert (own.draft, own.state, own.source_branch) == (True, "open", "update/child")
+    (pull,) = world.pulls("child")
+    assert (pull.draft, pull.state, pull.source_branch) == (True, "open", "update/child")
     world.build("parent", "parent", "2", 1)
     merge_and_build(world, "9")
     world.plan("parent", "child")
     killed |= is_killed(world, monkeypatch, owner, step, after)
     assert killed
     assert world.apply() == 0
-    (own,) = world.pulls("child")
-    assert (own.draft, own.state, own.source_branch) == (False, "open", "update/child")
+    (pull,) = world.pulls("child")
+    assert (pull.draft, pull.state, pull.source_branch) == (False, "open", "update/child")
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("9")}
     assert all(not plan.get("actions") for plan in world.plan("parent", "child"))
 
@@ -107,13 +107,13 @@ def is_killed(world: HostedWorld, monkeypatch: pytest.MonkeyPatch, owner: type, 
     """Applies until the step; whether it came to that."""
     original = getattr(owner, step)
 
-    def killed(*arguments: object, **named: object) -> object:
+    def die(*arguments: object, **named: object) -> object:
         if after:
             original(*arguments, **named)
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(owner, step, killed)
+        patched.setattr(owner, step, die)
         try:
             world.apply()
         except Killed:
@@ -131,6 +131,6 @@ def test_killed_while_closing(world: HostedWorld, monkeypatch: pytest.MonkeyPatc
     assert isinstance(client, type)
     assert is_killed(world, monkeypatch, client, "close" if between == "closed" else "comment", after=True)
     assert world.apply() == 0
-    (own,) = world.pulls("child")
-    assert own.state == "closed"
+    (pull,) = world.pulls("child")
+    assert pull.state == "closed"
     assert world.plan("parent", "child") == []

@@ -13,7 +13,7 @@ from components.hosted_world import HostedWorld, change_parent, common_parent, d
 from components.world import digest
 from e2e.hosts import git
 from forges.connected import Time as Clock
-from forges.connected import connected
+from forges.connected import connect
 from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.cli.app import main
@@ -55,12 +55,12 @@ def test_s1_common_parent_image(parent: HostedWorld) -> None:
     world.go_on("parent", "child")
     assert world.branches("child") == {"main", "update/child"}
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("1")}
-    (own,) = world.pulls("child")
-    assert (own.number, own.source_branch, own.target_branch) == (1, "update/child", "main")
-    assert (own.state, own.draft, own.title) == ("open", True, "Update parent in child (update)")
-    assert f"- `parent` is `quay.io/o/parent@{digest('1')}`" in own.body
-    assert f"- acme/parent#1 (open): not merged yet, at {head}" in own.body
-    assert "Merge it after acme/parent#1" in own.body
+    (pull,) = world.pulls("child")
+    assert (pull.number, pull.source_branch, pull.target_branch) == (1, "update/child", "main")
+    assert (pull.state, pull.draft, pull.title) == ("open", True, "Update parent in child (update)")
+    assert f"- `parent` is `quay.io/o/parent@{digest('1')}`" in pull.body
+    assert f"- acme/parent#1 (open): not merged yet, at {head}" in pull.body
+    assert "Merge it after acme/parent#1" in pull.body
     assert len(world.writes()) == 1
 
     # The same again.
@@ -76,27 +76,27 @@ def test_s1_common_parent_image(parent: HostedWorld) -> None:
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("2")}
     subjects = [f"Update parent to {digest(letter)[:19]}" for letter in "12"]
     assert world.subjects("child", "update/child") == subjects
-    (own,) = world.pulls("child")
-    assert own.draft
-    assert digest("2") in own.body
-    assert digest("1") not in own.body
-    assert head not in own.body
+    (pull,) = world.pulls("child")
+    assert pull.draft
+    assert digest("2") in pull.body
+    assert digest("1") not in pull.body
+    assert head not in pull.body
     assert len(world.writes()) == 2
 
     # Merged, but not built yet.
     commit = world.merge("parent", 1)
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert own.draft
-    assert "- acme/parent#1 (waiting): merged, its build is not finished" in own.body
-    assert not world.server.asked("POST", "/graphql")
+    (pull,) = world.pulls("child")
+    assert pull.draft
+    assert "- acme/parent#1 (waiting): merged, its build is not finished" in pull.body
+    assert not world.server.requests("POST", "/graphql")
 
     world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert (own.number, own.draft, own.state) == (1, False, "open")
-    assert "It can be merged." in own.body
-    (ready,) = world.server.asked("POST", "/graphql")
+    (pull,) = world.pulls("child")
+    assert (pull.number, pull.draft, pull.state) == (1, False, "open")
+    assert "It can be merged." in pull.body
+    (ready,) = world.server.requests("POST", "/graphql")
     assert "markPullRequestReadyForReview" in ready.body["query"]
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("9")}
     assert world.subjects("child", "update/child") == [f"Update parent to {digest('9')[:19]}"]
@@ -114,9 +114,9 @@ def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.Mon
     world.go_on("parent", "child")
     world.on_server("parent").pulls[0].state = "closed"
     world.go_on("parent", "child")
-    (own,) = world.on_server("child").pulls
-    assert own.state == "closed"
-    (comment,) = own.comments
+    (pull,) = world.on_server("child").pulls
+    assert pull.state == "closed"
+    (comment,) = pull.comments
     assert comment.startswith("Closed: ")
     assert world.plan("parent", "child") == []
 
@@ -128,9 +128,9 @@ def test_a_fork_triggers(components: HostedWorld) -> None:
     world.build("parent", "parent", "1", 1, branch="feature")
     (plan,) = world.go_on("parent", "child")
     assert (plan["group"], plan["sourceBranch"]) == ("feature", "feature/child")
-    (own,) = world.pulls("child")
-    assert (own.source_branch, own.draft) == ("feature/child", True)
-    assert f"- acme/parent#1 (open): not merged yet, at {head}" in own.body
+    (pull,) = world.pulls("child")
+    assert (pull.source_branch, pull.draft) == ("feature/child", True)
+    assert f"- acme/parent#1 (open): not merged yet, at {head}" in pull.body
     assert world.files("child", "feature/child") == {"Dockerfile": dockerfile("1")}
     assert world.branches("parent") == {"main"}
 
@@ -164,13 +164,13 @@ def test_without_a_token(
     capsys.readouterr()
     observed = world.root / "observed"
     assert main(["components", "observe", world.address("child"), "-o", str(observed), *world.forge_options]) == 3
-    told = capsys.readouterr().err
-    assert f"acme/child: listing the pull requests: GitHub says: Bad credentials (401); {remedy}" in told
+    errors = capsys.readouterr().err
+    assert f"acme/child: listing the pull requests: GitHub says: Bad credentials (401); {remedy}" in errors
     assert not observed.exists()
     assert world.apply() == 1
-    told += capsys.readouterr().err
-    assert told.count(remedy) == 2
-    assert "wr0ng" not in told
+    errors += capsys.readouterr().err
+    assert errors.count(remedy) == 2
+    assert "wr0ng" not in errors
     assert world.branches("child") == {"main"}
     assert world.writes() == []
 
@@ -220,8 +220,8 @@ def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     world = parent
     world.on_server("child").drafts = False
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert (own.draft, own.title) == (False, "[waits] Update parent in child (update)")
+    (pull,) = world.pulls("child")
+    assert (pull.draft, pull.title) == (False, "[waits] Update parent in child (update)")
     before = world.heads()
     (plan,) = world.plan("parent", "child")
     assert "actions" not in plan
@@ -233,9 +233,9 @@ def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     commit = world.merge("parent", 1)
     world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
     world.go_on("parent", "child")
-    (own,) = world.pulls("child")
-    assert (own.draft, own.title) == (False, "Update parent in child (update)")
-    assert not world.server.asked("POST", "/graphql")
+    (pull,) = world.pulls("child")
+    assert (pull.draft, pull.title) == (False, "Update parent in child (update)")
+    assert not world.server.requests("POST", "/graphql")
 
 
 def test_builds_are_asked_for(parent: HostedWorld) -> None:
@@ -247,25 +247,25 @@ def test_builds_are_asked_for(parent: HostedWorld) -> None:
     assert world.on_server("child").pulls[0].comments == ["/ok-to-test"]
 
 
-def filled(url: str, credentials: Credentials) -> str:
+def fill(url: str, credentials: Credentials) -> str:
     """What git finds for a repository."""
     address = urlsplit(url)
-    asked = f"protocol={address.scheme}\nhost={address.netloc}\n\n".encode()
+    request = f"protocol={address.scheme}\nhost={address.netloc}\n\n".encode()
     alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ASKPASS": "/bin/false"}
-    found = run(
-        [*credentials.options, "credential", "fill"], data=asked, environment={**credentials.environment, **alone}
+    answer = run(
+        [*credentials.options, "credential", "fill"], data=request, environment={**credentials.environment, **alone}
     )
-    return found.stdout.decode()
+    return answer.stdout.decode()
 
 
 def test_git_gets_the_token_of_the_forge(server: FakeForge) -> None:
     """C13: of the forge's host alone, and over https alone; never as an argument."""
-    forge = connected(server, Clock())
+    forge = connect(server, Clock())
     url = "https://github.com/acme/app.git"
     credentials = credentials_for(url, forge.git_token(url))
-    assert f"username=x-access-token\npassword={TOKEN}\n" in filled(url, credentials)
+    assert f"username=x-access-token\npassword={TOKEN}\n" in fill(url, credentials)
     assert TOKEN not in "".join(credentials.options)
-    assert TOKEN not in filled("https://evil.example.com/acme/app", credentials)
+    assert TOKEN not in fill("https://evil.example.com/acme/app", credentials)
     assert forge.git_token("https://evil.example.com/acme/app") == ""
     for other in ("http://github.com/acme/app", "git@github.com:acme/app.git", "https://me@github.com/acme/app"):
         assert credentials_for(other, TOKEN) == NO_CREDENTIALS

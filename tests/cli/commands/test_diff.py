@@ -124,9 +124,9 @@ def test_git_shows_differences_with_it(place: Path) -> None:
     (repository / "web.yaml").write_text(NEW)
     (repository / "new.yaml").write_text(SERVICE)
     git(repository, "add", "--intent-to-add", "new.yaml")
-    shown = git(repository, "diff")
-    assert "    spec.replicas: 1 -> 3" in shown
-    assert "  Service s\n    added, as upstream has it" in shown
+    output = git(repository, "diff")
+    assert "    spec.replicas: 1 -> 3" in output
+    assert "  Service s\n    added, as upstream has it" in output
     assert "    spec.replicas: 1 -> 3" in git(repository, "difftool", "-y", "-x", program, "--", "web.yaml")
 
 
@@ -141,10 +141,10 @@ def test_status_says_what_needs_attention(tmp_path: Path) -> None:
     git(upstream, "add", ".")
     git(upstream, "commit", "-m", "one")
     first = git(upstream, "rev-parse", "HEAD").strip()
-    own = tmp_path / "own" / "pkg"
-    own.mkdir(parents=True)
+    package = tmp_path / "own" / "pkg"
+    package.mkdir(parents=True)
     about = f"  git: {{repo: '{upstream}', directory: /, ref: main"
-    (own / "Kptfile").write_text(
+    (package / "Kptfile").write_text(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
         f"upstream:\n  type: git\n{about}}}\nupstreamLock:\n  type: git\n{about}, commit: {first}}}\n"
     )
@@ -156,13 +156,13 @@ def test_status_says_what_needs_attention(tmp_path: Path) -> None:
     git(upstream, "add", ".")
     git(upstream, "commit", "-m", "two")
     second = git(upstream, "rev-parse", "HEAD").strip()
-    (own / "c.yaml").write_text("<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n")
-    said = run(tmp_path, "status", "own", code=1)
-    assert said.strip() == (
+    (package / "c.yaml").write_text("<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n")
+    output = run(tmp_path, "status", "own", code=1)
+    assert output.strip() == (
         f"own/pkg: main ({first[:7]}); behind: main is {second[:7]} now; 1 uncommitted; open conflicts in c.yaml"
     )
-    (package,) = json.loads(run(tmp_path, "status", "own", "--format", "json", code=1))["packages"]
-    assert (package["behind"], package["dirty"], package["conflicts"]) == (True, ["pkg/c.yaml"], ["c.yaml"])
+    (entry,) = json.loads(run(tmp_path, "status", "own", "--format", "json", code=1))["packages"]
+    assert (entry["behind"], entry["dirty"], entry["conflicts"]) == (True, ["pkg/c.yaml"], ["c.yaml"])
     assert "behind" not in run(tmp_path, "status", "own", "--offline", code=1)
 
 

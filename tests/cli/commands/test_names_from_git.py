@@ -53,7 +53,7 @@ def commit(work: Path, files: dict[str, str]) -> None:
     git(work, "commit", "--quiet", "--message", "all")
 
 
-def unmerged(work: Path) -> set[str]:
+def conflicts_in(work: Path) -> set[str]:
     return set(git(work, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")) - {""}
 
 
@@ -69,7 +69,7 @@ def test_a_name_settles_no_conflict(tmp_path: Path, command: str, driver: str) -
     done = run("git", command, "ours" if command == "rebase" else "theirs", cwd=work)
     assert done.returncode == 1, done.stderr
     assert "Usage" not in done.stdout + done.stderr
-    assert unmerged(work) == conflicts
+    assert conflicts_in(work) == conflicts
     for name in names:
         merged = text("ours", "theirs")
         expected = merged.replace("  a: ours\n", MARKED) if name in conflicts else merged
@@ -91,7 +91,7 @@ def test_the_mergetool_takes_any_name(tmp_path: Path, name: str, options: list[s
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["o", "l", "u", "-h"], 1, "-h: conflicts in one place"),
         (["--", "o", "l", "u"], 1, "l: conflicts in one place"),
@@ -104,12 +104,12 @@ def test_the_mergetool_takes_any_name(tmp_path: Path, name: str, options: list[s
         (["o", "l"], 2, "Missing argument 'THEIRS'"),
     ],
 )
-def test_what_follows_the_names(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
+def test_what_follows_the_names(tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     for name, value in (("o", 1), ("l", 2), ("u", 3)):
         (tmp_path / name).write_text(f"a: {value}\n")
     done = krm_merge("merge-driver", *arguments, cwd=tmp_path)
     assert done.returncode == code
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 def test_help_has_the_documented_lines() -> None:

@@ -36,8 +36,8 @@ KEYS = {
 BY_DOCUMENT = ["--function-identity", "document"]
 
 
-def run(place: Path, *arguments: str, given: str = "", code: int = 0) -> Run:
-    done = krm_merge(*arguments, cwd=place, stdin=given)
+def run(place: Path, *arguments: str, stdin: str = "", code: int = 0) -> Run:
+    done = krm_merge(*arguments, cwd=place, stdin=stdin)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -48,7 +48,7 @@ def put(place: Path, files: Mapping[str, bytes]) -> None:
         (place / path).write_bytes(data)
 
 
-def held(place: Path) -> dict[str, bytes]:
+def contents(place: Path) -> dict[str, bytes]:
     return {str(file.relative_to(place)): file.read_bytes() for file in sorted(place.rglob("*")) if file.is_file()}
 
 
@@ -127,60 +127,60 @@ def page(place: Path, *arguments: str, command: str = "resolve") -> Iterator[Ser
 
 def test_a_package_is_settled_on_the_page_in_the_terminal_and_by_a_file_with_equal_bytes(natures: Path) -> None:
     for name in ("by-page", "by-terminal", "by-file"):
-        put(natures / name, held(natures / "l"))
+        put(natures / name, contents(natures / "l"))
     with page(natures, "o", "u", "by-page", *BY_DOCUMENT) as served:
         while left := served.open():
             choice = PER_NATURE[left[0]["nature"]]
             served.choose(left[0], choice, **({"value": OWN_VALUE} if choice == "value" else {}))
         assert served.ask("/api/save", {})["saved"]
-        code, said = served.end()
-        assert (code, said.startswith("saved by-page: files:")) == (0, True)
+        code, output = served.end()
+        assert (code, output.startswith("saved by-page: files:")) == (0, True)
     answers = "".join(f"{KEYS[PER_NATURE[nature]]}\n" for nature in natures_in_order(natures))
-    run(natures, "resolve", "o", "u", "by-terminal", "--terminal", *BY_DOCUMENT, given=answers)
+    run(natures, "resolve", "o", "u", "by-terminal", "--terminal", *BY_DOCUMENT, stdin=answers)
     put(natures / "by-file", {"merge-policy.yaml": (natures / "by-page" / "merge-policy.yaml").read_bytes()})
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "fail", *BY_DOCUMENT)
-    assert held(natures / "by-page") == held(natures / "by-terminal") == held(natures / "by-file")
+    assert contents(natures / "by-page") == contents(natures / "by-terminal") == contents(natures / "by-file")
     # Another merge asks nothing, and changes nothing (law D).
-    before = held(natures / "by-file")
+    before = contents(natures / "by-file")
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "local", *BY_DOCUMENT)
-    assert held(natures / "by-file") == before
+    assert contents(natures / "by-file") == before
 
 
 def natures_in_order(place: Path) -> list[Nature]:
     """The natures of the conflicts in the order in which they are asked about, which choices may change."""
-    found = []
+    natures = []
     with page(place, "o", "u", "l", *BY_DOCUMENT) as served:
         while left := served.open():
-            found.append(left[0]["nature"])
+            natures.append(left[0]["nature"])
             choice = PER_NATURE[left[0]["nature"]]
             served.choose(left[0], choice, **({"value": OWN_VALUE} if choice == "value" else {}))
     (place / ".l.choices.krm-merge").unlink()
-    return found
+    return natures
 
 
 def test_closing_without_saving_changes_nothing(three: Path) -> None:
-    before = held(three / "l")
+    before = contents(three / "l")
     with page(three, "o", "u", "l") as served:
         served.choose(served.open()[0], "local")
         assert served.ask("/api/close", {}) == {"closed": True, "saved": False}
-        code, said = served.end()
+        code, output = served.end()
     assert code == 1
-    assert said.strip() == (
+    assert output.strip() == (
         "not saved: 2 still open; nothing was changed; what was chosen is kept: run the command again to go on"
     )
-    assert held(three / "l") == before
+    assert contents(three / "l") == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_killed_server_loses_no_choice(three: Path, number: signal.Signals) -> None:
-    before = held(three / "l")
+    before = contents(three / "l")
     with page(three, "o", "u", "l") as served:
         first, second, _ = served.open()
         served.choose(first, "local")
         served.choose(second, "value", value="mine")
         served.process.send_signal(number)
         assert served.end()[0] in (-number, 130)
-    assert held(three / "l") == before
+    assert contents(three / "l") == before
     with page(three, "o", "u", "l") as served:
         (third,) = served.open()
         served.choose(third, "upstream")
@@ -248,8 +248,8 @@ def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three
         text=True,
     )
     assert process.stderr is not None
-    said = process.stderr.readline()
-    address = re.search(r"http://127\.0\.0\.1:\d+/#[\w-]{43}", said)
+    line = process.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+/#[\w-]{43}", line)
     assert address is not None
     wait_until((three / "opened").exists)
     process.terminate()
@@ -263,7 +263,7 @@ def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three
 
 
 def test_the_terminal_asks_one_by_one(three: Path) -> None:
-    done = run(three, "resolve", "o", "u", "l", "--terminal", given="u\nl\ne own value\n")
+    done = run(three, "resolve", "o", "u", "l", "--terminal", stdin="u\nl\ne own value\n")
     assert done.stdout.startswith(
         "\n0.yaml ConfigMap c0  (3 open, 3 like this)\n"
         "data.a: Upstream and you changed the same value. (V4)\n"
@@ -279,14 +279,14 @@ def test_the_terminal_asks_one_by_one(three: Path) -> None:
 
 @pytest.mark.parametrize(("answers", "left"), [("", 3), ("u\n", 2), ("u\ns\nl\n", 1), ("l\nz\nq\n", 3), ("q\n", 3)])
 def test_what_is_left_open_is_not_saved(three: Path, answers: str, left: int) -> None:
-    before = held(three / "l")
-    done = run(three, "resolve", "o", "u", "l", "--terminal", given=answers, code=1)
+    before = contents(three / "l")
+    done = run(three, "resolve", "o", "u", "l", "--terminal", stdin=answers, code=1)
     assert f"not saved: {left} still open; nothing was changed" in done.stderr
-    assert held(three / "l") == before
+    assert contents(three / "l") == before
 
 
 def test_one_answer_for_all_alike_and_one_for_good(three: Path) -> None:
-    run(three, "resolve", "o", "u", "l", "--terminal", given="!l\nau\n")
+    run(three, "resolve", "o", "u", "l", "--terminal", stdin="!l\nau\n")
     text = (three / "l" / "merge-policy.yaml").read_text()
     assert "onConflict: local" in text
     assert text.count("choice: upstream") == 1
@@ -295,7 +295,7 @@ def test_one_answer_for_all_alike_and_one_for_good(three: Path) -> None:
 
 def test_the_terminal_says_what_it_does_not_understand(three: Path) -> None:
     answers = "x\n?\nb\ne [1\ne\n2\nq\n"
-    done = run(three, "resolve", "o", "u", "l", "--terminal", given=answers, code=1)
+    done = run(three, "resolve", "o", "u", "l", "--terminal", stdin=answers, code=1)
     assert "u - Take upstream" in done.stdout
     assert "b - " not in done.stdout
     assert "write it in quotes to have it as a text" in done.stdout
@@ -308,9 +308,9 @@ def test_values_of_secrets_are_neither_shown_nor_kept(tmp_path: Path) -> None:
         place = tmp_path / name.replace(" ", "-")
         for side, value in zip("oul", values, strict=True):
             put(place / side, {"s.yaml": text.replace("VALUE", value).encode()})
-        done = run(place, "resolve", "o", "u", "l", "--terminal", given="s\n", code=1)
+        done = run(place, "resolve", "o", "u", "l", "--terminal", stdin="s\n", code=1)
         assert "hidden value" in done.stdout
-        done = run(place, "resolve", "o", "u", "l", "--terminal", given="u\nu\n")
+        done = run(place, "resolve", "o", "u", "l", "--terminal", stdin="u\nu\n")
         policy = place / "l" / "merge-policy.yaml"
         texts = [done.stdout, done.stderr, policy.read_text() if policy.exists() else ""]
         assert not any(value in text for text in texts for value in values)
@@ -327,7 +327,7 @@ def many(tmp_path: Path) -> Path:
 def test_many_conflicts_are_settled_together_in_the_terminal(many: Path) -> None:
     # A group that the list shows; the nearest one, twice; the deletions; what a search finds.
     answers = ["g", "g2", "u", "g1", "l", "g1", "o", "u", "/kind:ConfigMap level", "l"]
-    done = run(many, "resolve", "o", "u", "l", "--terminal", given="\n".join(answers) + "\n")
+    done = run(many, "resolve", "o", "u", "l", "--terminal", stdin="\n".join(answers) + "\n")
     assert (
         "Settle this [u,l,o,e,a,!,g,/,s,z,q,?]? g\ng1 - 4 with the same values\ng2 - 10 of spec.replicas\n"
         in done.stdout
@@ -346,7 +346,7 @@ def test_many_conflicts_are_settled_together_in_the_terminal(many: Path) -> None
 
 def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
     answers = ["/network", "x", "?", "1", "l", "z", "u", "/network", "s", "/nowhere", "g9", "q"]
-    done = run(many, "resolve", "o", "u", "l", "--terminal", given="\n".join(answers) + "\n", code=1)
+    done = run(many, "resolve", "o", "u", "l", "--terminal", stdin="\n".join(answers) + "\n", code=1)
     assert done.stdout.count("u - Delete all 10\n") == 2
     assert "network/web-0.yaml Service web0  (50 open" in done.stdout
     assert "\n9 found by 'network'  (49 open)\n" in done.stdout
@@ -358,8 +358,8 @@ def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
 
 
 def test_a_package_follows_its_upstream(tmp_path: Path) -> None:
-    repository, package = fetched(tmp_path)
-    run(tmp_path, "resolve", "work/web@v2", "--terminal", given="l\n")
+    repository, package = fetch(tmp_path)
+    run(tmp_path, "resolve", "work/web@v2", "--terminal", stdin="l\n")
     assert "replicas: 5" in (package / "deployment.yaml").read_text()
     assert "ref: v2" in (package / "Kptfile").read_text()
     assert "choice: local" in (package / "merge-policy.yaml").read_text()
@@ -371,17 +371,17 @@ def test_a_package_follows_its_upstream(tmp_path: Path) -> None:
 
 
 def test_a_package_with_changes_that_are_not_committed_is_refused(tmp_path: Path) -> None:
-    _, package = fetched(tmp_path)
+    _, package = fetch(tmp_path)
     (package / "new.txt").write_text("")
     done = run(tmp_path, "resolve", "work/web@v2", "--terminal", code=1)
     assert "uncommitted changes: web/new.txt; commit them first, or use --allow-dirty" in done.stderr
-    run(tmp_path, "resolve", "work/web@v2", "--terminal", "--allow-dirty", given="l\n")
+    run(tmp_path, "resolve", "work/web@v2", "--terminal", "--allow-dirty", stdin="l\n")
 
 
 def test_three_files(tmp_path: Path) -> None:
     for name, side in zip("oul", config_maps(1), strict=True):
         (tmp_path / f"{name}.yaml").write_bytes(side["0.yaml"])
-    run(tmp_path, "resolve", "o.yaml", "u.yaml", "l.yaml", "--terminal", given="u\n")
+    run(tmp_path, "resolve", "o.yaml", "u.yaml", "l.yaml", "--terminal", stdin="u\n")
     assert (tmp_path / "l.yaml").read_bytes() == (tmp_path / "u.yaml").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["l.yaml", "o.yaml", "u.yaml"]
 
@@ -393,11 +393,11 @@ def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path, place: str) -
         put(tmp_path / name, files)
     done = run(tmp_path, "resolve", "o", "u", "l", place)
     assert done.stderr.splitlines()[0] == "no conflicts to settle"
-    assert held(tmp_path / "l") == held(tmp_path / "u")
+    assert contents(tmp_path / "l") == contents(tmp_path / "u")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["o", "u"], 3, "u has no Vendorfile that says which version of upstream it comes from"),
         (["o", "u", "l", "x"], 2, "give one package, or three versions"),
@@ -407,8 +407,8 @@ def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path, place: str) -
         (["l"], 3, "has no Kptfile"),
     ],
 )
-def test_what_cannot_be_resolved(three: Path, arguments: list[str], code: int, said: str) -> None:
-    assert said in run(three, "resolve", *arguments, "--terminal", code=code).stderr
+def test_what_cannot_be_resolved(three: Path, arguments: list[str], code: int, message: str) -> None:
+    assert message in run(three, "resolve", *arguments, "--terminal", code=code).stderr
 
 
 def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
@@ -421,9 +421,9 @@ def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
 # ---- git -----------------------------------------------------------------------------------------------------------
 
 
-def git(place: Path, *arguments: str, code: int | None = 0, given: str = "") -> str:
+def git(place: Path, *arguments: str, code: int | None = 0, stdin: str = "") -> str:
     done = subprocess.run(
-        ["git", *arguments], cwd=place, input=given, capture_output=True, text=True, check=False, env=environment()
+        ["git", *arguments], cwd=place, input=stdin, capture_output=True, text=True, check=False, env=environment()
     )
     if code is not None:
         assert done.returncode == code, done.stdout + done.stderr
@@ -442,16 +442,16 @@ def deployment(name: str, replicas: int) -> str:
 
 def repository(place: Path, name: str) -> Path:
     """A repository with our merge driver and mergetool."""
-    found = place / name
-    found.mkdir(parents=True)
-    git(found, "init", "--quiet", "--initial-branch", "main")
+    work = place / name
+    work.mkdir(parents=True)
+    git(work, "init", "--quiet", "--initial-branch", "main")
     program = f"{sys.executable} -m krm_merge"
-    git(found, "config", "merge.krm.driver", f"{program} merge-driver --marker-size %L -- %O %A %B %P")
-    git(found, "config", "mergetool.krm.cmd", f'{program} mergetool --terminal -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"')
-    git(found, "config", "mergetool.krm.trustExitCode", "true")
-    git(found, "config", "mergetool.keepBackup", "false")
-    (found / ".gitattributes").write_text("*.yaml merge=krm\n")
-    return found
+    git(work, "config", "merge.krm.driver", f"{program} merge-driver --marker-size %L -- %O %A %B %P")
+    git(work, "config", "mergetool.krm.cmd", f'{program} mergetool --terminal -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"')
+    git(work, "config", "mergetool.krm.trustExitCode", "true")
+    git(work, "config", "mergetool.keepBackup", "false")
+    (work / ".gitattributes").write_text("*.yaml merge=krm\n")
+    return work
 
 
 def commit(place: Path, message: str, **files: str) -> None:
@@ -461,7 +461,7 @@ def commit(place: Path, message: str, **files: str) -> None:
     git(place, "commit", "--quiet", "--message", message)
 
 
-def fetched(place: Path) -> tuple[Path, Path]:
+def fetch(place: Path) -> tuple[Path, Path]:
     """A repository with two versions of a package, and the first one of it in another repository, changed."""
     kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
     upstream = repository(place, "upstream")
@@ -494,15 +494,15 @@ def test_a_rebase_of_three_commits_with_one_conflict_is_settled_once(tmp_path: P
     git(work, "checkout", "--quiet", "main")
     commit(work, "two of each", **{name: deployment(name, 2) for name in names})
     git(work, "checkout", "--quiet", "topic")
-    said = git(work, "rebase", "main", code=1)
-    assert "web.yaml" in said
+    output = git(work, "rebase", "main", code=1)
+    assert "web.yaml" in output
     assert "<<<<<<<" in (work / "web.yaml").read_text()
     # One answer: the commit that is rebased is theirs.
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="u\n")
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="u\n")
     assert (work / "web.yaml").read_text() == deployment("web", 5)
     assert git(work, "diff", "--name-only", "--diff-filter", "U") == ""
-    said = git(work, "rebase", "--continue")
-    assert "CONFLICT" not in said
+    output = git(work, "rebase", "--continue")
+    assert "CONFLICT" not in output
     assert [(work / f"{name}.yaml").read_text() for name in names] == [deployment(name, 5) for name in names]
     assert len(git(work, "log", "--format=%s", "main..topic").splitlines()) == 3
     assert git(work, "status", "--porcelain") == ""
@@ -517,11 +517,11 @@ def test_a_mergetool_that_is_left_leaves_the_conflict(tmp_path: Path) -> None:
     commit(work, "two", web=deployment("web", 2))
     git(work, "merge", "topic", code=1)
     before = (work / "web.yaml").read_text()
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="q\n", code=1)
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="q\n", code=1)
     assert (work / "web.yaml").read_text() == before
     assert git(work, "diff", "--name-only", "--diff-filter", "U") == "web.yaml\n"
     assert not (work / ".git" / "krm-merge").exists()
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="l\n")
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="l\n")
     assert (work / "web.yaml").read_text() == deployment("web", 2)
     # The same merge, begun again, is settled by what was chosen.
     git(work, "merge", "--abort")
@@ -535,7 +535,7 @@ def test_a_file_that_both_added_has_no_base(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("")
     (tmp_path / "merged.yaml").write_text("<<<<<<< markers\n")
     files = ["base.yaml", "local.yaml", "remote.yaml", "merged.yaml"]
-    done = run(tmp_path, "mergetool", *files, "--terminal", given="u\n")
+    done = run(tmp_path, "mergetool", *files, "--terminal", stdin="u\n")
     assert (tmp_path / "merged.yaml").read_text() == deployment("web", 5)
     assert "Their side and our side added this with different values. (V4)" in done.stdout
     assert "  theirs  5\n  ours    2\n" in done.stdout
@@ -563,8 +563,8 @@ def test_choices_on_secrets_are_remembered_without_values(tmp_path: Path) -> Non
     git(work, "checkout", "--quiet", "main")
     commit(work, "ours", s=text.replace("VALUE", "hush-ours"))
     git(work, "merge", "topic", code=1)
-    said = git(work, "mergetool", "--tool", "krm", "--no-prompt", given="u\n")
-    known = (work / ".git" / "krm-merge" / "choices.yaml").read_text()
-    assert "hush" not in said + known
-    assert "name: s" in known
+    output = git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="u\n")
+    choices = (work / ".git" / "krm-merge" / "choices.yaml").read_text()
+    assert "hush" not in output + choices
+    assert "name: s" in choices
     assert "hush-theirs" in (work / "s.yaml").read_text()

@@ -64,17 +64,17 @@ def test_without_a_kind_lists_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("query", "message"),
     [
         ("kptfile", "there is no schema of kptfile; did you mean Kptfile?"),
         ("MergePackages", "there is no schema of MergePackages; did you mean MergePackage?"),
         ("Deployment", "there is no schema of Deployment; known are MergePackage, PatchResources, "),
     ],
 )
-def test_an_unknown_kind_names_the_nearest(given: str, said: str) -> None:
-    done = run(given)
+def test_an_unknown_kind_names_the_nearest(query: str, message: str) -> None:
+    done = run(query)
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 # ---- the Kptfile ---------------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ def test_examples_name_their_schema_and_keep_to_it(file: Path) -> None:
     schema = (file.parent / line[1]).resolve()
     assert schema == ROOT / "docs" / "schemas" / KINDS[kind[1]].file
     validator = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
-    found = [error.message for document in yaml.safe_load_all(text) for error in validator.iter_errors(document)]
-    assert found == []
+    errors = [error.message for document in yaml.safe_load_all(text) for error in validator.iter_errors(document)]
+    assert errors == []
 
 
 def test_there_are_examples_of_most_kinds() -> None:

@@ -12,35 +12,35 @@ from krm_merge.cli.app import main
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    made = World(tmp_path)
-    made.repository("app", {"a": "1\n"})
-    made.commit("app", "x", {"a": "2\n"})
-    return made
+    setting = World(tmp_path)
+    setting.repository("app", {"a": "1\n"})
+    setting.commit("app", "x", {"a": "2\n"})
+    return setting
 
 
-def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["components", "pull-request", *arguments]) == 0
     return capsys.readouterr().out
 
 
 def test_from_open_to_merged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     url = world.url("app")
-    assert called(capsys, "list", url) == ""
-    assert called(capsys, "open", url, "x", "--title", "A change", "--draft") == "#1\n"
-    assert called(capsys, "list", url) == "#1 x -> main (open, draft): A change\n"
+    assert output_of(capsys, "list", url) == ""
+    assert output_of(capsys, "open", url, "x", "--title", "A change", "--draft") == "#1\n"
+    assert output_of(capsys, "list", url) == "#1 x -> main (open, draft): A change\n"
     assert main(["components", "pull-request", "merge", url, "1"]) == 3
     assert "#1 is a draft; take it out of draft first" in capsys.readouterr().err
-    commit = called(capsys, "merge", url, "1", "--how", "squash", "--force").strip()
+    commit = output_of(capsys, "merge", url, "1", "--how", "squash", "--force").strip()
     assert world.git("--git-dir", url, "rev-parse", "main") == commit
     assert world.subjects("app", "main", f"{commit}^") == ["A change (#1)"]
-    assert called(capsys, "list", url) == "#1 x -> main (merged): A change\n"
+    assert output_of(capsys, "list", url) == "#1 x -> main (merged): A change\n"
 
 
 def test_closed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     url = world.url("app")
-    called(capsys, "open", url, "x")
-    called(capsys, "close", url, "1")
-    assert called(capsys, "list", url) == "#1 x -> main (closed): x\n"
+    output_of(capsys, "open", url, "x")
+    output_of(capsys, "close", url, "1")
+    assert output_of(capsys, "list", url) == "#1 x -> main (closed): x\n"
 
 
 @pytest.mark.parametrize(

@@ -48,17 +48,17 @@ def in_terminal(place: Path, columns: int, *arguments: str, code: int = 0, **env
     """What a terminal of this width shows of a command."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    variables = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
     process = subprocess.Popen(
         [installed_program(), *arguments],
         cwd=place,
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={**own, "TERM": "xterm", **environment},
+        env={**variables, "TERM": "xterm", **environment},
     )
     os.close(theirs)
-    shown = b""
+    output = b""
     while True:
         try:
             part = os.read(ours, 65536)
@@ -66,10 +66,10 @@ def in_terminal(place: Path, columns: int, *arguments: str, code: int = 0, **env
             break
         if not part:
             break
-        shown += part
+        output += part
     os.close(ours)
     assert process.wait() == code
-    return shown.decode()
+    return output.decode()
 
 
 def test_conflicts_come_first_and_again_at_the_end(package: Path) -> None:
@@ -123,8 +123,8 @@ def test_each_way_on_can_be_copied(package: Path, way: int, code: int, value: in
 def test_ways_on_keep_what_was_asked_for(package: Path) -> None:
     (package / "web" / "notes.txt").write_text("mine\n")
     (package / "my rules.yaml").write_text("rules:\n- {kind: Secret, onConflict: local}\n")
-    asked = ["--allow-dirty", "--rules", "my rules.yaml"]
-    _, stderr = run(package, "update", "web@v2", *asked, code=1)
+    options = ["--allow-dirty", "--rules", "my rules.yaml"]
+    _, stderr = run(package, "update", "web@v2", *options, code=1)
     assert ways(stderr)[:2] == [
         "krm-merge resolve --rules 'my rules.yaml' --allow-dirty web@v2",
         "krm-merge update web@v2 --allow-dirty --rules 'my rules.yaml' --on-conflict local",
@@ -204,10 +204,10 @@ def test_conflicts_of_several_resources_in_a_file_name_theirs(tmp_path: Path) ->
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("winner", ["upstream", None])
 def test_lines_fit_the_terminal(package: Path, columns: int, winner: str | None) -> None:
-    asked = [] if winner is None else ["--on-conflict", winner]
-    printed = in_terminal(package, columns, "update", "web@v2", "--dry-run", *asked, code=winner is None)
-    shown = ESCAPES.sub("\r", printed)
-    lines = [part for text in shown.split("\n") for part in text.split("\r") if part]
+    options = [] if winner is None else ["--on-conflict", winner]
+    printed = in_terminal(package, columns, "update", "web@v2", "--dry-run", *options, code=winner is None)
+    text = ESCAPES.sub("\r", printed)
+    lines = [part for text in text.split("\n") for part in text.split("\r") if part]
     assert max(map(len, lines)) <= columns
     # The values of all sides are there, however they are cut.
     assert all(LONG.format(side)[:55] in "".join("".join(lines).split()) for side in (1, 2, 3))

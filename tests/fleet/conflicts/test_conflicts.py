@@ -28,22 +28,22 @@ def test_equal_conflicts_are_one_group(world: World) -> None:
     tree = world.working_tree(6, conflicts=3)
     write(tree / "team-3/pkg-003", world.package(a="four"))
     git(tree, "commit", "--quiet", "--all", "--message=four")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     done = world.fleet("conflicts", "campaign", "--format", "json", "--report", "conflicts.md")
     groups = json.loads(done.stdout)["groups"]
     assert [(group["count"], group["values"]["local"]) for group in groups] == [(3, "three"), (1, "four")]
     assert groups[0]["packages"] == ["team-0/pkg-000", "team-1/pkg-001", "team-2/pkg-002"]
     assert "3 packages: team-0/pkg-000" in (world.place / "conflicts.md").read_text()
-    shown = world.fleet("conflicts", "campaign").stdout
-    assert shown.startswith("3 x ConfigMap data.a\n")
+    output = world.fleet("conflicts", "campaign").stdout
+    assert output.startswith("3 x ConfigMap data.a\n")
 
 
 def test_a_choice_for_a_group_touches_its_packages_alone(world: World) -> None:
     tree = world.working_tree(6, conflicts=3)
     write(tree / "team-3/pkg-003", world.package(a="four"))
     git(tree, "commit", "--quiet", "--all", "--message=four")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     assert values(tree) == ["three", "three", "three", "four", "two", "two"]
     done = world.fleet("resolve", "campaign", "--terminal", stdin="u\nq\n")
@@ -53,13 +53,13 @@ def test_a_choice_for_a_group_touches_its_packages_alone(world: World) -> None:
     assert values(tree) == ["two", "two", "two", "four", "two", "two"]
     assert world.states() == {"clean": 5, "conflicts": 1}
     assert world.fleet("run", "campaign").stdout.startswith("0 merged")
-    shown = world.fleet("conflicts", "campaign", "--all").stdout
-    assert "[settled by resolution policy.yaml resolutions[0]]" in shown
+    output = world.fleet("conflicts", "campaign", "--all").stdout
+    assert "[settled by resolution policy.yaml resolutions[0]]" in output
 
 
 def test_always_is_a_rule(world: World) -> None:
     tree = world.working_tree(3, conflicts=2)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
     assert world.fleet("run", "campaign").stdout.startswith("2 merged")
@@ -77,17 +77,17 @@ def test_a_choice_of_the_package_comes_first(world: World) -> None:
     write(tree / "team-0/pkg-000", {"merge-policy.yaml": policy})
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message=policy")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
     world.fleet("run", "campaign")
     assert values(tree) == ["two", "three"]
 
 
-@pytest.mark.parametrize("asked", [[], ["--on-conflict", "fail"]])
-def test_what_nothing_settles_is_left_as_it_is_until_it_is_settled(world: World, asked: list[str]) -> None:
+@pytest.mark.parametrize("options", [[], ["--on-conflict", "fail"]])
+def test_what_nothing_settles_is_left_as_it_is_until_it_is_settled(world: World, options: list[str]) -> None:
     tree = world.working_tree(3, conflicts=1)
-    world.planned("--packages", "tree", *asked)
+    world.plan("--packages", "tree", *options)
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
     assert "1 x ConfigMap data.a: upstream changed it, local changed it" in done.stdout
@@ -102,7 +102,7 @@ def test_what_nothing_settles_is_left_as_it_is_until_it_is_settled(world: World,
 @pytest.mark.parametrize(("winner", "value"), [("upstream", "two"), ("local", "three")])
 def test_what_the_campaign_decides_is_merged_and_can_still_be_settled(world: World, winner: str, value: str) -> None:
     tree = world.working_tree(2, conflicts=1)
-    world.planned("--packages", "tree", "--on-conflict", winner)
+    world.plan("--packages", "tree", "--on-conflict", winner)
     done = world.fleet("run", "campaign")
     assert done.returncode == 0, done.stdout
     assert "look at the conflicts: krm-merge fleet conflicts campaign" in done.stdout
@@ -115,7 +115,7 @@ def test_what_the_campaign_decides_is_merged_and_can_still_be_settled(world: Wor
 
 def test_nothing_chosen_is_nothing_written(world: World) -> None:
     world.working_tree(1, conflicts=1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     assert world.fleet("resolve", "campaign", "--terminal", stdin="x\nn\n").returncode == 1
     assert not (world.place / "campaign/policy.yaml").exists()
@@ -123,7 +123,7 @@ def test_nothing_chosen_is_nothing_written(world: World) -> None:
 
 def test_the_page_settles_a_group_and_some_packages_apart(world: World) -> None:
     tree = world.working_tree(5, conflicts=4)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     with page_of(world) as ask:
         (record,) = ask("/api/report")["records"]
@@ -146,7 +146,7 @@ def test_the_page_settles_a_group_and_some_packages_apart(world: World) -> None:
 
 def test_a_policy_that_somebody_edits_meanwhile_is_not_overwritten(world: World) -> None:
     world.working_tree(1, conflicts=1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
     place = world.place / "campaign/policy.yaml"
@@ -163,7 +163,7 @@ def test_a_policy_that_somebody_edits_meanwhile_is_not_overwritten(world: World)
 
 def test_packages_in_policy_yaml_are_names_or_patterns(world: World) -> None:
     tree = world.working_tree(4, conflicts=4)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
     place = world.place / "campaign/policy.yaml"
@@ -187,7 +187,7 @@ def test_packages_are_refused_in_a_policy_of_a_package(world: World) -> None:
     write(tree / "team-0/pkg-000", {"merge-policy.yaml": policy})
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message=policy")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     (target,) = world.status()["targets"]
     assert "resolutions[0].packages is for the policy.yaml of a campaign" in target["message"]

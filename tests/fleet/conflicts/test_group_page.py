@@ -19,17 +19,17 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    found = groups(
+    records = groups(
         (conflict(), teams(*range(1, 61))),
         (conflict("spec.template.spec.containers[name=web].image", "nginx:1.26"), teams(1, 2, 3)),
         (conflict("spec.port", None, kind="Service"), teams(4, 5)),
     )
-    with served_session(GroupSession(campaign(), found), ChoiceJournal(None, GroupSteps()), OF_FLEET) as client:
+    with served_session(GroupSession(campaign(), records), ChoiceJournal(None, GroupSteps()), OF_FLEET) as client:
         yield client
 
 
 @pytest.fixture
-def page(context: BrowserContext, said: list[str], client: Client) -> Page:
+def page(context: BrowserContext, messages: list[str], client: Client) -> Page:
     return opened(context, client)
 
 

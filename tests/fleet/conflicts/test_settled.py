@@ -44,35 +44,35 @@ def tree_of(world: World, original: dict[str, str], upstream: dict[str, str], lo
     return world.tree
 
 
-def shown(world: World) -> list[dict[str, Any]]:
+def groups_of(world: World) -> list[dict[str, Any]]:
     done = world.fleet("conflicts", "campaign", "--format", "json")
-    found: list[dict[str, Any]] = json.loads(done.stdout)["groups"]
-    return found
+    groups: list[dict[str, Any]] = json.loads(done.stdout)["groups"]
+    return groups
 
 
 def resolve(world: World, answers: str) -> None:
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="".join(f"{one}\n" for one in answers))
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="".join(f"{answer}\n" for answer in answers))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("answer", "wanted"), [("l", ["own-0", "own-1"]), ("u", ["new", "new"])])
-def test_values_of_secrets_are_settled_to_the_end(world: World, answer: str, wanted: list[str]) -> None:
-    own = [{"secret.yaml": secret(f"own-{number}")} for number in range(2)]
-    tree = tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, own)
-    assert [group["count"] for group in shown(world)] == [2]
+@pytest.mark.parametrize(("answer", "passwords"), [("l", ["own-0", "own-1"]), ("u", ["new", "new"])])
+def test_values_of_secrets_are_settled_to_the_end(world: World, answer: str, passwords: list[str]) -> None:
+    locals_ = [{"secret.yaml": secret(f"own-{number}")} for number in range(2)]
+    tree = tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, locals_)
+    assert [group["count"] for group in groups_of(world)] == [2]
     resolve(world, answer)
     done = world.fleet("run", "campaign")
     assert done.returncode == 0, done.stdout
     texts = [(tree / f"pkg-{number}/secret.yaml").read_text() for number in range(2)]
-    assert [text.rpartition("password: ")[2].strip() for text in texts] == wanted
+    assert [text.rpartition("password: ")[2].strip() for text in texts] == passwords
     assert (world.place / "campaign/policy.yaml").read_text().count("own-") == 0
 
 
 @pytest.mark.parametrize(("answer", "is_kept"), [("l", True), ("u", False)])
 def test_whole_secrets_are_settled_to_the_end(world: World, answer: str, is_kept: bool) -> None:
-    own = [{"secret.yaml": secret(f"own-{number}"), "keep.yaml": secret("k", name="k")} for number in range(2)]
+    locals_ = [{"secret.yaml": secret(f"own-{number}"), "keep.yaml": secret("k", name="k")} for number in range(2)]
     first = {"secret.yaml": secret("old"), "keep.yaml": secret("k", name="k")}
-    tree = tree_of(world, first, {"keep.yaml": secret("k", name="k")}, own)
+    tree = tree_of(world, first, {"keep.yaml": secret("k", name="k")}, locals_)
     resolve(world, answer)
     done = world.fleet("run", "campaign")
     assert done.returncode == 0, done.stdout
@@ -91,7 +91,7 @@ def test_kinds_that_only_share_a_name_are_two_groups(world: World) -> None:
         return {"pg.yaml": cluster(CNPG, "pg", instances), "capi.yaml": cluster(CAPI, "capi", instances)}
 
     tree = tree_of(world, files(1), files(3), [files(5)])
-    groups = shown(world)
+    groups = groups_of(world)
     assert sorted(group["apiGroup"] for group in groups) == ["cluster.x-k8s.io", "postgresql.cnpg.io"]
     answers = ["u" if group["apiGroup"] == "postgresql.cnpg.io" else "l" for group in groups]
     resolve(world, "".join(answers))
@@ -108,7 +108,7 @@ def test_resources_of_one_package_are_settled_by_name(world: World) -> None:
         }
 
     tree = tree_of(world, files(1), files(3), [files(5), files(5)])
-    groups = shown(world)
+    groups = groups_of(world)
     assert [(group["names"], group["count"]) for group in groups] == [(["database"], 2), (["web"], 2)]
     resolve(world, "lu")
     assert world.fleet("run", "campaign").returncode == 0
@@ -118,10 +118,10 @@ def test_resources_of_one_package_are_settled_by_name(world: World) -> None:
 
 
 def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = [{"secret.yaml": secret("own")}]
-    tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, own)
+    locals_ = [{"secret.yaml": secret("own")}]
+    tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, locals_)
     # As if the choice were written for another resource.
     written = "krm_merge.fleet.conflicts.resource_value"
-    monkeypatch.setattr(written, lambda one: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
+    monkeypatch.setattr(written, lambda place: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
     assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout

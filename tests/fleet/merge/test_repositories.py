@@ -8,14 +8,14 @@ from e2e.hosts import git
 from fleet.world import World
 
 
-def listed(world: World, count: int, *, conflicts: int = 0) -> str:
+def plan(world: World, count: int, *, conflicts: int = 0) -> str:
     places = world.repositories(count, conflicts=conflicts)
     (world.place / "repositories.txt").write_text("# ours\n" + "".join(f"file://{place}\n" for place in places))
-    return world.planned("--repositories", "repositories.txt")
+    return world.plan("--repositories", "repositories.txt")
 
 
 def test_every_package_is_merged_in_a_commit_of_its_own(world: World) -> None:
-    listed(world, 3, conflicts=1)
+    plan(world, 3, conflicts=1)
     done = world.fleet("run", "campaign")
     assert done.returncode == 1, done.stderr
     assert world.states() == {"clean": 2, "conflicts": 1}
@@ -25,18 +25,18 @@ def test_every_package_is_merged_in_a_commit_of_its_own(world: World) -> None:
 
 
 def test_equal_inputs_give_equal_commits(world: World) -> None:
-    listed(world, 2)
+    plan(world, 2)
     world.fleet("run", "campaign")
     commits = [target["commit"] for target in world.status()["targets"]]
     shutil.rmtree(world.place / "campaign")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     assert [target["commit"] for target in world.status()["targets"]] == commits
     assert len(set(commits)) == 2
 
 
 def test_a_repository_that_moved_on_is_merged_again(world: World) -> None:
-    listed(world, 2)
+    plan(world, 2)
     world.fleet("run", "campaign")
     work = world.place / "work/000"
     (work / "README.md").write_text("more\n")
@@ -46,7 +46,7 @@ def test_a_repository_that_moved_on_is_merged_again(world: World) -> None:
 
 
 def test_a_repository_that_vanished_stops_nobody_else(world: World) -> None:
-    listed(world, 3)
+    plan(world, 3)
     shutil.rmtree(world.place / "forge/001.git")
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
@@ -56,7 +56,7 @@ def test_a_repository_that_vanished_stops_nobody_else(world: World) -> None:
 
 
 def test_a_repository_without_such_a_package_is_unchanged(world: World) -> None:
-    listed(world, 1)
+    plan(world, 1)
     work = world.place / "work/000"
     git(work, "rm", "-rq", "deploy")
     git(work, "commit", "--quiet", "--message=gone")
@@ -84,6 +84,6 @@ def test_addresses_come_from_stdin_too(world: World) -> None:
 
 def test_the_repositories_of_an_owner(world: World) -> None:
     world.repositories(2)
-    world.planned("--host", str(world.place), "--owner", "forge")
+    world.plan("--host", str(world.place), "--owner", "forge")
     assert world.fleet("run", "campaign").returncode == 0
     assert world.states() == {"clean": 2}

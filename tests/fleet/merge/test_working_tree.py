@@ -26,7 +26,7 @@ def text(place: Path, name: str = "a.yaml") -> str:
 
 def test_three_hundred_packages_take_the_new_version(world: World) -> None:
     tree = world.working_tree(300, conflicts=3)
-    world.planned()
+    world.plan()
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
     assert world.states() == {"clean": 297, "conflicts": 3}
@@ -44,7 +44,7 @@ def test_three_hundred_packages_take_the_new_version(world: World) -> None:
 def test_every_package_is_as_update_would_have_it(world: World) -> None:
     tree = world.working_tree(6, conflicts=3)
     shutil.copytree(tree, world.place / "other")
-    world.planned()
+    world.plan()
     # One worker: what it has read for one package, it takes for the next.
     world.fleet("run", "campaign", "--jobs", "1")
     for name in sorted(f"team-{number}/pkg-00{number}" for number in range(6)):
@@ -54,13 +54,13 @@ def test_every_package_is_as_update_would_have_it(world: World) -> None:
 
 def test_the_exit_code_is_0_where_all_is_done(world: World) -> None:
     world.working_tree(2)
-    world.planned()
+    world.plan()
     assert world.fleet("run", "campaign").returncode == 0
 
 
 def test_a_dry_run_changes_nothing(world: World) -> None:
     tree = world.working_tree(3, conflicts=1)
-    world.planned()
+    world.plan()
     before = snapshot(tree)
     done = world.fleet("run", "campaign", "--dry-run")
     assert done.returncode == 1
@@ -71,11 +71,11 @@ def test_a_dry_run_changes_nothing(world: World) -> None:
 
 def test_the_campaign_may_be_removed_at_any_time(world: World) -> None:
     tree = world.working_tree(4, conflicts=1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     before = snapshot(tree)
     shutil.rmtree(world.place / "campaign")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     assert world.states() == {"clean": 3, "conflicts": 1}
     assert snapshot(tree) == before
@@ -83,7 +83,7 @@ def test_the_campaign_may_be_removed_at_any_time(world: World) -> None:
 
 def test_what_is_committed_meanwhile_has_nothing_to_do(world: World) -> None:
     tree = world.working_tree(2)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message=updated")
@@ -94,7 +94,7 @@ def test_what_is_committed_meanwhile_has_nothing_to_do(world: World) -> None:
 def test_uncommitted_changes_of_somebody_else_are_kept(world: World) -> None:
     tree = world.working_tree(2)
     write(tree / "team-0/pkg-000", {"a.yaml": config_map("a", a="one", b="mine")})
-    world.planned()
+    world.plan()
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
     assert "refused: team-0/pkg-000: uncommitted changes: a.yaml; commit them first" in done.stdout
@@ -106,7 +106,7 @@ def test_uncommitted_changes_of_somebody_else_are_kept(world: World) -> None:
 
 def test_changes_made_after_a_run_are_kept(world: World) -> None:
     tree = world.working_tree(1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     write(tree / "team-0/pkg-000", {"a.yaml": config_map("a", a="mine")})
     assert world.fleet("run", "campaign").returncode == 1
@@ -119,7 +119,7 @@ def test_one_failure_stops_nobody_else(world: World) -> None:
     for number in (1, 3):
         write(tree / f"team-{number}/pkg-00{number}", {"Kptfile": gone})
     git(tree, "commit", "--quiet", "--all", "--message=broken")
-    world.planned()
+    world.plan()
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
     assert world.states() == {"clean": 3, "failed": 2}
@@ -129,7 +129,7 @@ def test_one_failure_stops_nobody_else(world: World) -> None:
 
 def test_only_what_failed_runs_again(world: World) -> None:
     tree = world.working_tree(3)
-    world.planned()
+    world.plan()
     (tree / "team-0/pkg-000").rename(tree / "aside")
     assert world.fleet("run", "campaign").returncode == 1
     (tree / "aside").rename(tree / "team-0/pkg-000")
@@ -140,7 +140,7 @@ def test_only_what_failed_runs_again(world: World) -> None:
 
 def test_some_targets_first(world: World) -> None:
     world.working_tree(10)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign", "--limit", "2")
     world.fleet("run", "campaign", "--limit", "3")
     assert world.states() == {"clean": 5, "pending": 5}
@@ -150,7 +150,7 @@ def test_some_targets_first(world: World) -> None:
 
 def test_shards_are_all_targets_and_none_twice(world: World) -> None:
     world.working_tree(20)
-    world.planned()
+    world.plan()
     merged = [world.fleet("run", "campaign", "--shard", f"{number}/3").stdout.split()[0] for number in (1, 2, 3)]
     assert sum(map(int, merged)) == 20
     assert world.states() == {"clean": 20}
@@ -162,7 +162,7 @@ def test_packages_inside_packages_count(world: World) -> None:
     write(tree / "outer/inner", world.package())
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message=more")
-    world.planned()
+    world.plan()
     assert world.fleet("run", "campaign").returncode == 0
     assert [target["target"] for target in world.status()["targets"]] == ["outer/inner", "team-0/pkg-000"]
     assert "a: two" in text(tree / "outer/inner")
@@ -171,13 +171,13 @@ def test_packages_inside_packages_count(world: World) -> None:
 def test_only_packages_that_are_at_a_version(world: World) -> None:
     tree = world.working_tree(2)
     write(tree / "newer", world.package(ref="v2", a="two"))
-    world.planned("--packages", "tree", "--from", "v1")
+    world.plan("--packages", "tree", "--from", "v1")
     assert "newer" not in (world.place / "campaign/targets.yaml").read_text()
 
 
 def test_events_as_lines_of_json(world: World) -> None:
     world.working_tree(3, conflicts=1)
-    world.planned()
+    world.plan()
     done = world.fleet("run", "campaign", "--format", "jsonl")
     *events, end = map(json.loads, done.stdout.splitlines())
     assert sorted((event["target"], event["state"], event["conflicts"]) for event in events) == [
@@ -190,7 +190,7 @@ def test_events_as_lines_of_json(world: World) -> None:
 
 def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> None:
     world.working_tree(1)
-    world.planned()
+    world.plan()
     with (world.place / "campaign/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         json.dump({"process": 4711, "host": socket.gethostname()}, lock)
@@ -205,7 +205,7 @@ def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> No
 def test_a_killed_run_goes_on(world: World, count: int) -> None:
     """Killed when so many packages are merged."""
     tree = world.working_tree(60, conflicts=2)
-    world.planned()
+    world.plan()
     command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
     begun = world.place / "campaign/tmp"
@@ -221,7 +221,7 @@ def test_a_killed_run_goes_on(world: World, count: int) -> None:
 @pytest.mark.usefixtures("patient")
 def test_an_interrupted_run_says_so(world: World) -> None:
     world.working_tree(40)
-    world.planned()
+    world.plan()
     command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--format", "jsonl"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdout is not None
@@ -257,7 +257,7 @@ def test_a_version_that_upstream_lacks_is_named(world: World) -> None:
 
 def test_wrong_fields_are_named(world: World) -> None:
     world.working_tree(1)
-    world.planned()
+    world.plan()
     place = world.place / "campaign/campaign.yaml"
     place.write_text(place.read_text().replace("waves: {}", "waves: {canary: lots}").replace("kind:", "kinds:"))
     done = world.fleet("run", "campaign")

@@ -27,7 +27,7 @@ class HostedFleet:
     places: list[Path] = field(default_factory=list)
 
     @classmethod
-    def merged(
+    def after_merge(
         cls, world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch, count: int, owner: str = OWNER
     ) -> HostedFleet:
         """One whose repositories have been merged, and none published."""
@@ -43,7 +43,7 @@ class HostedFleet:
         for place in fleet.places:
             server.repositories[f"acme/{place.stem}"] = GitRepository(bare=place)
         (world.place / "repositories.txt").write_text("".join(f"{owner}{place.name}\n" for place in fleet.places))
-        world.planned("--repositories", "repositories.txt")
+        world.plan("--repositories", "repositories.txt")
         done = fleet.run()
         assert done.returncode == 0, done.stdout + done.stderr
         return fleet
@@ -63,7 +63,7 @@ class HostedFleet:
         """Runs `close` or `rollback`."""
         return self.world.fleet(command, "campaign", *self.options, *options)
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
         """A publish in a group of processes of its own, which can be killed."""
         command = [installed_program(), "fleet", "publish", "campaign", *self.options]
         return subprocess.Popen(
@@ -78,5 +78,5 @@ class HostedFleet:
 
     def changes(self) -> list[str]:
         """What the server was asked for that changes something."""
-        found = [f"{seen.method} {seen.path}" for seen in self.server.seen if seen.method != "GET"]
-        return [one for one in found if not one.endswith("graphql")]
+        requests = [f"{seen.method} {seen.path}" for seen in self.server.seen if seen.method != "GET"]
+        return [request for request in requests if not request.endswith("graphql")]

@@ -27,8 +27,8 @@ def release(world: World, value: str) -> None:
 
 
 def pulls(place: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
-    return found
+    pull_requests: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
+    return pull_requests
 
 
 def end(world: World, place: Path, how: str) -> None:
@@ -36,7 +36,7 @@ def end(world: World, place: Path, how: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def edited(place: Path, **fields: Any) -> None:
+def edit(place: Path, **fields: Any) -> None:
     """What somebody does to the last pull request on the forge."""
     file = place.with_suffix(".pulls.json")
     value = json.loads(file.read_text())
@@ -98,7 +98,7 @@ def test_a_closed_one_is_a_no_for_its_version_without_the_directory_too(world: W
 def test_one_that_is_opened_again_is_open(world: World, places: list[Path]) -> None:
     end(world, places[0], "close")
     night(world)
-    edited(places[0], state="open")
+    edit(places[0], state="open")
     night(world)
     assert world.states() == {"open": 2}
     release(world, "three")
@@ -109,7 +109,7 @@ def test_one_that_is_opened_again_is_open(world: World, places: list[Path]) -> N
 
 def test_what_people_wrote_is_kept(world: World, places: list[Path]) -> None:
     body = pulls(places[0])[0]["body"]
-    edited(places[0], title="[JIRA-7] shop", body=f"Ask Kim first.\r\n\r\n{body}\n\ntested")
+    edit(places[0], title="[JIRA-7] shop", body=f"Ask Kim first.\r\n\r\n{body}\n\ntested")
     release(world, "three")
     night(world)
     (pull,) = pulls(places[0])
@@ -136,7 +136,7 @@ def test_a_branch_that_was_merged_with_commits_of_people_is_used_again(world: Wo
 
 
 def test_text_of_people_in_place_of_ours_is_kept(world: World, places: list[Path]) -> None:
-    edited(places[0], body="Ask Kim first.")
+    edit(places[0], body="Ask Kim first.")
     release(world, "three")
     night(world)
     assert pulls(places[0])[0]["body"].startswith("Ask Kim first.\n\n<!-- krm-merge {")

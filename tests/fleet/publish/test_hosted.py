@@ -22,8 +22,8 @@ on_every_forge = pytest.mark.parametrize("kind", [*HOSTED], indirect=True)
 @pytest.fixture
 def kind(request: pytest.FixtureRequest) -> str:
     """GitHub, unless a test is for others as well."""
-    found: str = getattr(request, "param", "github")
-    return found
+    name: str = getattr(request, "param", "github")
+    return name
 
 
 @pytest.fixture
@@ -34,36 +34,36 @@ def server(kind: str) -> Iterator[FakeForge]:
 
 @pytest.fixture
 def fleet(world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch) -> HostedFleet:
-    return HostedFleet.merged(world, server, kind, monkeypatch, COUNT)
+    return HostedFleet.after_merge(world, server, kind, monkeypatch, COUNT)
 
 
 @on_every_forge
 def test_pull_requests_are_opened_once(fleet: HostedFleet) -> None:
     for number in range(5):
         # More than a page has; each takes a number.
-        pull = fleet.server.repositories["acme/000"].opened(BRANCH, "main", f"old {number}", "", draft=False)
+        pull = fleet.server.repositories["acme/000"].open_pull(BRANCH, "main", f"old {number}", "", draft=False)
         pull.state = "closed"
     done = fleet.publish()
     assert (done.returncode, done.stdout.splitlines()[-2:]) == (
         0,
         ["3 open", "127.0.0.1: 397 changes left in this hour"],
     ), done.stderr
-    ours = [one for one in fleet.pulls() if one.state == "open"]
-    assert [(one.title, one.target, one.draft) for one in ours] == [("Update deploy/shop to v2", "main", False)]
+    ours = [pull for pull in fleet.pulls() if pull.state == "open"]
+    assert [(pull.title, pull.target, pull.draft) for pull in ours] == [("Update deploy/shop to v2", "main", False)]
     assert ours[0].head == fleet.head()
-    asked = fleet.changes()
+    changes = fleet.changes()
     assert fleet.publish().stdout == "nothing to publish\n"
-    assert fleet.changes() == asked
+    assert fleet.changes() == changes
     assert fleet.world.states() == {"open": COUNT}
 
 
 def test_without_the_ledger_open_ones_are_found(fleet: HostedFleet) -> None:
     fleet.publish()
-    asked = fleet.changes()
+    changes = fleet.changes()
     (fleet.world.place / "campaign/ledger.db").unlink()
     fleet.run()
     assert fleet.publish().returncode == 0
-    assert fleet.changes() == asked
+    assert fleet.changes() == changes
     assert fleet.world.states() == {"open": COUNT}
 
 
@@ -82,7 +82,7 @@ FAULTS = (
 def test_what_a_forge_fails_at_is_tried_again_and_not_done_twice(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fleet = HostedFleet.merged(world, server, kind, monkeypatch, len(FAULTS))
+    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, len(FAULTS))
     for number, fault in enumerate(FAULTS):
         for method in ("GET", "POST"):
             server.faults.append(Fault(**{**vars(fault), "method": method, "path": f"00{number}/"}))
@@ -99,7 +99,7 @@ def test_what_a_forge_fails_at_is_tried_again_and_not_done_twice(
 @pytest.mark.parametrize("done", [False, True], ids=["not-opened", "opened"])
 def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> None:
     fleet.server.faults.append(Fault(broken="hang", method="POST", path="000/", done=done))
-    process = fleet.started()
+    process = fleet.start()
     kill(process, when=lambda: not fleet.server.faults)
     fleet.server.released.set()
     pushed = fleet.head()
@@ -138,18 +138,18 @@ def test_a_commit_of_a_person_on_our_branch_is_kept(fleet: HostedFleet) -> None:
     git(work, "commit", "--quiet", "--all", "--message=more")
     git(work, "push", "--quiet", str(fleet.places[0]), "main")
     fleet.run()
-    asked = fleet.changes()
+    changes = fleet.changes()
     done = fleet.publish()
     assert done.returncode == 1
     assert f"{BRANCH} has the commit {theirs[:12]} of somebody else, which is kept" in done.stderr
-    assert (fleet.head(), fleet.changes()) == (theirs, asked)
+    assert (fleet.head(), fleet.changes()) == (theirs, changes)
 
 
 @on_every_forge
 def test_an_expired_token_names_its_remedy_and_is_not_tried_for_all(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fleet = HostedFleet.merged(world, server, kind, monkeypatch, 8)
+    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 8)
     server.token = "another"
     done = fleet.publish()
     assert done.returncode == 1
@@ -186,15 +186,15 @@ def test_credentials_in_addresses_stay_here(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KRM_MERGE_LOGIN_127_0_0_1", "")
-    fleet = HostedFleet.merged(world, server, kind, monkeypatch, 1, "https://bot:t0k3n-of-a-url@127.0.0.1/acme/")
+    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 1, "https://bot:t0k3n-of-a-url@127.0.0.1/acme/")
     done = fleet.publish()
     assert done.returncode == 0, done.stderr
     world.fleet("report", "campaign")
     status = world.fleet("status", "campaign", "--format", "json").stdout
     assert "https://127.0.0.1/acme/000.git" in status
-    said = [status, done.stdout, str(fleet.pulls()), str([vars(seen) for seen in server.seen])]
+    outputs = [status, done.stdout, str(fleet.pulls()), str([vars(seen) for seen in server.seen])]
     files = [file.read_bytes() for file in (world.place / "campaign").rglob("*") if file.is_file()]
-    assert not any("t0k3n" in text for text in said)
+    assert not any("t0k3n" in text for text in outputs)
     assert not any(b"t0k3n" in data for data in files)
 
 
@@ -228,16 +228,16 @@ def test_looks_leave_half_of_the_reads_to_publishing(
 ) -> None:
     """Forgejo is asked for each repository; those that were not looked at are looked at in the next hour."""
     monkeypatch.setattr(requests, "_AT_ONCE", 1)
-    fleet = HostedFleet.merged(world, server, kind, monkeypatch, 4)
+    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 4)
     assert fleet.publish().returncode == 0
     left = iter(range(8, 0, -1))
     answer = server.answer
 
-    def limited(seen: Seen) -> Answer:
+    def answer_with_fewer_reads(seen: Seen) -> Answer:
         server.limits = {"X-RateLimit-Remaining": str(next(left))}
         return answer(seen)
 
-    monkeypatch.setattr(server, "answer", limited)
+    monkeypatch.setattr(server, "answer", answer_with_fewer_reads)
     looked_at = []
     for _ in range(2):
         left = iter(range(8, 0, -1))

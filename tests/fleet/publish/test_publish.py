@@ -20,10 +20,10 @@ from packages.repositories import write
 BRANCH = "krm-merge/shop-v2"
 
 
-def listed(world: World, count: int, *, conflicts: int = 0) -> list[Path]:
+def merge_repositories(world: World, count: int, *, conflicts: int = 0) -> list[Path]:
     places = world.repositories(count, conflicts=conflicts)
     (world.place / "repositories.txt").write_text("".join(f"file://{place}\n" for place in places))
-    world.planned("--repositories", "repositories.txt", "--on-conflict", "upstream")
+    world.plan("--repositories", "repositories.txt", "--on-conflict", "upstream")
     world.fleet("run", "campaign")
     return places
 
@@ -33,8 +33,8 @@ def head(place: Path, branch: str = BRANCH) -> str:
 
 
 def pulls(place: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
-    return found
+    pull_requests: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
+    return pull_requests
 
 
 def merge(world: World, place: Path, number: int = 1) -> None:
@@ -43,14 +43,14 @@ def merge(world: World, place: Path, number: int = 1) -> None:
 
 
 def test_branches_are_pushed_with_a_commit_for_each_package(world: World) -> None:
-    places = listed(world, 2)
+    places = merge_repositories(world, 2)
     done = world.fleet("publish", "campaign", "--push-only")
     assert done.returncode == 0, done.stderr
     place = places[0]
-    said = git(place, "log", "--format=%an <%ae> %cI%n%B", f"main..{BRANCH}").splitlines()
+    lines = git(place, "log", "--format=%an <%ae> %cI%n%B", f"main..{BRANCH}").splitlines()
     date = git(world.place / "upstream", "log", "-1", "--format=%cI", "v2").strip()
-    assert said[0] == f"krm-merge <krm-merge@users.noreply.github.com> {date}"
-    assert said[1:4] == ["Update deploy/shop to v2", "", "Fleet-Campaign: shop-v2"]
+    assert lines[0] == f"krm-merge <krm-merge@users.noreply.github.com> {date}"
+    assert lines[1:4] == ["Update deploy/shop to v2", "", "Fleet-Campaign: shop-v2"]
     assert git(place, "show", f"{BRANCH}:deploy/shop/a.yaml").endswith("data:\n  a: two\n  b: own-0\n")
     changed = git(place, "diff", "--name-only", f"main..{BRANCH}").split()
     assert changed == ["deploy/shop/Kptfile", "deploy/shop/a.yaml", "deploy/shop/new.yaml"]
@@ -58,18 +58,18 @@ def test_branches_are_pushed_with_a_commit_for_each_package(world: World) -> Non
 
 
 def test_without_the_ledger_every_push_is_the_same(world: World) -> None:
-    places = listed(world, 2)
+    places = merge_repositories(world, 2)
     world.fleet("publish", "campaign", "--push-only")
     before = [head(place) for place in places]
     shutil.rmtree(world.place / "campaign")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     assert world.fleet("publish", "campaign", "--push-only").returncode == 0
     assert [head(place) for place in places] == before
 
 
 def test_the_commit_is_made_again_where_its_copy_is_gone(world: World) -> None:
-    places = listed(world, 1)
+    places = merge_repositories(world, 1)
     (commit,) = [target["commit"] for target in world.status()["targets"]]
     shutil.rmtree(world.place / "campaign/cache")
     assert world.fleet("publish", "campaign", "--push-only").returncode == 0
@@ -77,7 +77,7 @@ def test_the_commit_is_made_again_where_its_copy_is_gone(world: World) -> None:
 
 
 def test_a_commit_of_a_person_is_reported_and_kept(world: World) -> None:
-    places = listed(world, 2)
+    places = merge_repositories(world, 2)
     world.fleet("publish", "campaign", "--push-only")
     work = world.place / "person"
     git(world.place, "clone", "--quiet", "--branch", BRANCH, str(places[0]), str(work))
@@ -101,7 +101,7 @@ def test_a_commit_of_a_person_is_reported_and_kept(world: World) -> None:
 
 
 def test_pull_requests_are_opened_once_and_carry_the_report(world: World) -> None:
-    places = listed(world, 2, conflicts=1)
+    places = merge_repositories(world, 2, conflicts=1)
     done = world.fleet("publish", "campaign")
     assert done.returncode == 0, done.stderr
     (pull,) = pulls(places[0])
@@ -113,7 +113,7 @@ def test_pull_requests_are_opened_once_and_carry_the_report(world: World) -> Non
 
 
 def test_what_was_merged_or_closed_is_known(world: World) -> None:
-    places = listed(world, 2)
+    places = merge_repositories(world, 2)
     world.fleet("publish", "campaign")
     merge(world, places[0])
     command = ["components", "pull-request", "close", str(places[1]), "1"]
@@ -125,7 +125,7 @@ def test_what_was_merged_or_closed_is_known(world: World) -> None:
 
 
 def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
-    places = listed(world, 5)
+    places = merge_repositories(world, 5)
     place = world.place / "campaign/campaign.yaml"
     place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, early: 40%, rest: rest}"))
     done = world.fleet("publish", "campaign")
@@ -140,7 +140,7 @@ def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
 
 
 def test_no_more_than_so_many_are_open(world: World) -> None:
-    places = listed(world, 3)
+    places = merge_repositories(world, 3)
     done = world.fleet("publish", "campaign", "--max-open", "2")
     assert "2 pull requests are open, and no more may be" in done.stdout
     assert sum(bool(head(place)) for place in places) == 2
@@ -149,7 +149,7 @@ def test_no_more_than_so_many_are_open(world: World) -> None:
 def test_open_conflicts_have_no_branch_unless_drafts_are_asked_for(world: World) -> None:
     places = world.repositories(1, conflicts=1)
     (world.place / "repositories.txt").write_text(f"file://{places[0]}\n")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     assert world.fleet("publish", "campaign").stdout == "nothing to publish\n"
     assert not head(places[0])
@@ -161,7 +161,7 @@ def test_open_conflicts_have_no_branch_unless_drafts_are_asked_for(world: World)
 
 
 def test_a_dry_run_publishes_nothing(world: World) -> None:
-    places = listed(world, 1)
+    places = merge_repositories(world, 1)
     done = world.fleet("publish", "campaign", "--dry-run")
     assert done.stdout.endswith("dry run: 1 open\n")
     assert not head(places[0])
@@ -176,7 +176,7 @@ def tree(world: World) -> Path:
     git(tree, "remote", "add", "origin", f"file://{world.place}/origin.git")
     git(tree, "fetch", "--quiet")
     git(tree, "branch", "--quiet", "--set-upstream-to=origin/main")
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     return tree
 
@@ -214,7 +214,7 @@ def test_what_changed_since_is_not_published(world: World, tree: Path) -> None:
 
 
 def test_what_the_git_of_a_killed_publish_pushes_meanwhile_is_published(world: World) -> None:
-    (place,) = listed(world, 1)
+    (place,) = merge_repositories(world, 1)
     (commit,) = [target["commit"] for target in world.status()["targets"]]
     (result,) = world.place.glob("campaign/cache/**/refs/krm-merge/result")
     git(place, "fetch", "--quiet", str(result.parents[2]), "refs/krm-merge/result:refs/heads/other")
@@ -229,12 +229,12 @@ def test_what_the_git_of_a_killed_publish_pushes_meanwhile_is_published(world: W
 @pytest.mark.parametrize("count", [0, 1, 4, 8, 11])
 def test_a_killed_publish_goes_on(world: World, count: int) -> None:
     """Killed when so many branches and pull requests are there, of six each."""
-    places = listed(world, 6)
-    made = [file for place in places for file in (place / "refs/heads" / BRANCH, place.with_suffix(".pulls.json"))]
+    places = merge_repositories(world, 6)
+    files = [file for place in places for file in (place / "refs/heads" / BRANCH, place.with_suffix(".pulls.json"))]
     command = [sys.executable, "-m", "krm_merge", "fleet", "publish", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
     begun = world.place / "campaign/tmp"
-    kill(process, when=lambda: begun.exists() and sum(file.exists() for file in made) >= count)
+    kill(process, when=lambda: begun.exists() and sum(file.exists() for file in files) >= count)
     done = world.fleet("publish", "campaign")
     assert done.returncode == 0, done.stderr
     assert world.states() == {"open": 6}

@@ -42,26 +42,26 @@ def signs(world: World, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commits_of_repositories_are_signed_once(world: World, signs: Path) -> None:
     (place,) = world.repositories(1)
     (world.place / "repositories.txt").write_text(f"file://{place}\n")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     done = world.fleet("publish", "campaign", "--push-only", "--sign")
     assert done.returncode == 0, done.stderr
     assert git(place, "log", "-1", "--format=%G? %s", BRANCH) == "G Update deploy/shop to v2\n"
     pushed = git(place, "rev-parse", BRANCH)
-    made = signs.read_text()
-    assert made.count("\n") == 1
+    signatures = signs.read_text()
+    assert signatures.count("\n") == 1
     # Nothing is known any more but what is in git.
     shutil.rmtree(world.place / "campaign")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     for options in (["--sign"], []):
         assert world.fleet("publish", "campaign", "--push-only", *options).returncode == 0
-    assert (git(place, "rev-parse", BRANCH), signs.read_text()) == (pushed, made)
+    assert (git(place, "rev-parse", BRANCH), signs.read_text()) == (pushed, signatures)
 
 
 def test_commits_of_a_working_tree_are_signed(world: World, signs: Path) -> None:
     tree = world.working_tree(3)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     done = world.fleet("publish", "campaign", "--direct", "--sign")
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_commits_of_a_working_tree_are_signed(world: World, signs: Path) -> None
 
 def test_without_a_key_nothing_is_pushed(world: World) -> None:
     world.working_tree(1)
-    world.planned()
+    world.plan()
     world.fleet("run", "campaign")
     done = world.fleet("publish", "campaign", "--direct", "--sign")
     assert done.returncode != 0

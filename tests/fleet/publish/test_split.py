@@ -23,7 +23,7 @@ def origin(world: World) -> Path:
     origin = world.place / "forge/origin.git"
     git(tree, "clone", "--quiet", "--bare", str(tree), str(origin))
     git(tree, "remote", "add", "origin", f"file://{origin}")
-    world.planned()
+    world.plan()
     assert world.fleet("run", "campaign").returncode == 1
     return origin
 

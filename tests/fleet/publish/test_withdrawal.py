@@ -20,7 +20,7 @@ COUNT = 3
 @pytest.fixture(params=["github"])
 def fleet(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostedFleet]:
     with HOSTED[request.param].server(TOKEN, page=2) as server:
-        yield HostedFleet.merged(world, server, request.param, monkeypatch, COUNT)
+        yield HostedFleet.after_merge(world, server, request.param, monkeypatch, COUNT)
 
 
 on_every_forge = pytest.mark.parametrize("fleet", [*HOSTED], indirect=True)

@@ -22,26 +22,26 @@ VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
     """A working tree of packages, and what one process makes of a copy of it."""
     world = World.at(tmp_path_factory.mktemp("world"))
     world.working_tree(COUNT, conflicts=3)
     shutil.copytree(world.tree, world.place / "copy")
-    world.planned("--packages", "copy", directory="one")
+    world.plan("--packages", "copy", directory="one")
     world.fleet("run", "one", "--jobs", "1")
     return world, world.place / "copy"
 
 
 @pytest.fixture
-def world(expected: tuple[World, Path]) -> Iterator[World]:
+def world(reference: tuple[World, Path]) -> Iterator[World]:
     """The world with a campaign that has not begun."""
-    made = expected[0]
-    shutil.copytree(made.tree, made.place / "before")
-    made.planned()
-    yield made
-    shutil.rmtree(made.place / "campaign")
-    shutil.rmtree(made.tree)
-    (made.place / "before").rename(made.tree)
+    before = reference[0]
+    shutil.copytree(before.tree, before.place / "before")
+    before.plan()
+    yield before
+    shutil.rmtree(before.place / "campaign")
+    shutil.rmtree(before.tree)
+    (before.place / "before").rename(before.tree)
 
 
 def check(world: World, expected: tuple[World, Path]) -> None:
@@ -49,46 +49,46 @@ def check(world: World, expected: tuple[World, Path]) -> None:
     assert snapshot(world.tree) == snapshot(expected[1])
 
 
-def test_processes(world: World, expected: tuple[World, Path]) -> None:
+def test_processes(world: World, reference: tuple[World, Path]) -> None:
     assert world.fleet("run", "campaign", "--jobs", "2").returncode == 1
-    check(world, expected)
+    check(world, reference)
 
 
-def test_shards_that_are_joined(world: World, expected: tuple[World, Path]) -> None:
+def test_shards_that_are_joined(world: World, reference: tuple[World, Path]) -> None:
     for number in range(3):
         shutil.copytree(world.place / "campaign", world.place / f"shard-{number}")
         assert world.fleet("run", f"shard-{number}", "--shard", f"{number}/3").returncode in (0, 1)
     done = world.fleet("join", "campaign", "shard-0", "shard-1", "shard-2")
     assert done.returncode == 0, done.stderr
-    check(world, expected)
+    check(world, reference)
     assert world.fleet("run", "campaign").stdout.startswith("0 merged")
 
 
-def test_dask(world: World, expected: tuple[World, Path], tmp_path: Path) -> None:
-    with cluster(tmp_path / "dask", 2) as made:
-        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", made.address)
+def test_dask(world: World, reference: tuple[World, Path], tmp_path: Path) -> None:
+    with cluster(tmp_path / "dask", 2) as workers:
+        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", workers.address)
     assert done.returncode == 1, done.stderr
-    check(world, expected)
+    check(world, reference)
 
 
 def test_dask_with_tls_and_a_worker_killed(
-    world: World, expected: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, reference: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate = certificate_at(tmp_path)
-    with cluster(tmp_path / "dask", 2, certificate) as made:
-        assert made.address.startswith("tls://")
-        for name, value in made.environment.items():
+    with cluster(tmp_path / "dask", 2, certificate) as workers:
+        assert workers.address.startswith("tls://")
+        for name, value in workers.environment.items():
             monkeypatch.setenv(name, value)
         command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--format", "jsonl"]
-        command += ["--engine", "dask", "--scheduler", made.address]
+        command += ["--engine", "dask", "--scheduler", workers.address]
         run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE)
         assert run.stdout is not None
         run.stdout.readline()
-        made.kill_worker()
-        made.add_worker()
+        workers.kill_worker()
+        workers.add_worker()
         run.communicate()
         assert run.returncode == 1
-    check(world, expected)
+    check(world, reference)
 
 
 @pytest.mark.parametrize(

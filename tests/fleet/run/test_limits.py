@@ -15,7 +15,7 @@ LARGEST_FILE = 200_000
 """Bytes. A limit of the process is a full disk for whatever it writes."""
 
 
-def limited(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_limited(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a command of a process that cannot write larger files."""
     program = (
         "import resource, sys, runpy\n"
@@ -31,14 +31,14 @@ def test_packages_that_cannot_be_written_are_as_they_were_and_run_again(world: W
     tree = world.working_tree(4)
     upstream = Repository(world.place / "upstream")
     upstream.version("v3", {"shop/large.yaml": config_map("large", a="x" * (2 * LARGEST_FILE))})
-    world.planned()
+    world.plan()
     campaign = world.place / "campaign/campaign.yaml"
     campaign.write_text(campaign.read_text().replace("ref: v2", "ref: v3"))
-    done = limited(world, "run", "campaign")
+    done = run_limited(world, "run", "campaign")
     assert done.returncode == 1
-    (said,) = [line for line in done.stdout.splitlines() if line.startswith("failed")]
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("failed")]
     assert re.fullmatch(
-        r"failed \(permanent\): team-0/pkg-000 and 3 more: .*: File too large; nothing was changed", said
+        r"failed \(permanent\): team-0/pkg-000 and 3 more: .*: File too large; nothing was changed", line
     )
     assert git(tree, "status", "--porcelain") == ""
     assert [str(place) for place in world.place.rglob("*.krm-merge")] == []
@@ -48,7 +48,7 @@ def test_packages_that_cannot_be_written_are_as_they_were_and_run_again(world: W
 
 def test_a_ledger_that_cannot_be_written_is_named_and_the_next_run_goes_on(world: World, tmp_path: Path) -> None:
     world.working_tree(3)
-    world.planned()
+    world.plan()
     campaign = world.place / "campaign"
     (campaign / "ledger.db").symlink_to("/dev/full")
     done = world.fleet("run", "campaign")

@@ -46,9 +46,9 @@ def outcomes(
     crashes: Counter[str] | None = None,
 ) -> dict[str, TargetOutcome]:
     supervisor = Supervisor(engine or Threads(), NO_SETTINGS, lambda name: host, pauses=NO_PAUSES, work=work)
-    found = list(supervisor.outcomes([Job(name) for name in names], crashes))
-    assert len({one.target for one in found}) == len(found)
-    return {one.target: one for one in found}
+    results = list(supervisor.outcomes([Job(name) for name in names], crashes))
+    assert len({result.target for result in results}) == len(results)
+    return {result.target: result for result in results}
 
 
 def test_transient_failures_are_tried_five_times() -> None:
@@ -61,11 +61,11 @@ def test_transient_failures_are_tried_five_times() -> None:
         kind = "permanent" if job.target == "gone" else "transient"
         return TargetOutcome(job.target, "failed", "no answer", "permanent" if kind == "permanent" else "transient")
 
-    found = outcomes(work, ["soon", "never", "gone"])
+    results = outcomes(work, ["soon", "never", "gone"])
     assert tries == {"soon": 3, "never": 5, "gone": 1}
-    assert found["soon"].state == "clean"
-    assert found["never"].message == "no answer (tried 5 times)"
-    assert found["gone"].message == "no answer"
+    assert results["soon"].state == "clean"
+    assert results["never"].message == "no answer (tried 5 times)"
+    assert results["gone"].message == "no answer"
 
 
 def test_a_host_that_never_answers_is_left_in_peace() -> None:
@@ -75,10 +75,10 @@ def test_a_host_that_never_answers_is_left_in_peace() -> None:
         tries[job.target] += 1
         return TargetOutcome(job.target, "failed", "no answer", "transient")
 
-    found = outcomes(work, [f"r{number}" for number in range(200)], host="git.example.com")
-    assert len(found) == 200
+    results = outcomes(work, [f"r{number}" for number in range(200)], host="git.example.com")
+    assert len(results) == 200
     assert tries.total() < 100
-    assert Counter(one.failure for one in found.values()) == {"transient": 200}
+    assert Counter(result.failure for result in results.values()) == {"transient": 200}
 
 
 def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
@@ -93,11 +93,11 @@ def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
             pool = super().executor(settings)
             submit = pool.submit
 
-            def counted(call: Callable[..., Any], work: object, jobs: list[Job]) -> Future[Any]:
+            def count(call: Callable[..., Any], work: object, jobs: list[Job]) -> Future[Any]:
                 sizes.append(len(jobs))
                 return submit(call, work, jobs)
 
-            pool.submit = counted  # type: ignore[method-assign, assignment]
+            pool.submit = count  # type: ignore[method-assign, assignment]
             return pool
 
     tries: Counter[str] = Counter()
@@ -112,8 +112,8 @@ def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
         )
 
     names = [f"t{number}" for number in range(200)]
-    found = outcomes(work, names, engine=Batches())
-    assert {one.state for one in found.values()} == {"clean"}
+    results = outcomes(work, names, engine=Batches())
+    assert {result.state for result in results.values()} == {"clean"}
     assert tries.pop("t3") == 3
     assert set(tries.values()) == {1}
     assert max(sizes) == 10
@@ -139,10 +139,10 @@ def nothing(settings: Settings) -> None:
 def test_what_kills_workers_is_set_aside_and_nothing_else() -> None:
     names = [f"t{number}" for number in range(30)]
     names.insert(10, "killer")
-    found = outcomes(kills_its_worker, names, engine=Processes(2, nothing))
-    assert found.pop("killer").failure == "poison"
-    assert {one.state for one in found.values()} == {"clean"}
-    assert len(found) == 30
+    results = outcomes(kills_its_worker, names, engine=Processes(2, nothing))
+    assert results.pop("killer").failure == "poison"
+    assert {result.state for result in results.values()} == {"clean"}
+    assert len(results) == 30
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,20 @@ from fleet.world import World
 
 def alive_in_group(group: int) -> list[int]:
     """The processes of a group that are more than a remembered exit code."""
-    found = []
+    processes = []
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, of = place.read_text().rpartition(") ")[2].split()[:3]
         except OSError:
             continue
         if int(of) == group and state != "Z":
-            found.append(int(place.parent.name))
-    return found
+            processes.append(int(place.parent.name))
+    return processes
 
 
 def test_workers_end_when_the_program_is_killed(world: World) -> None:
     world.working_tree(120)
-    world.planned()
+    world.plan()
     process = subprocess.Popen(
         [installed_program(), "fleet", "run", "campaign"],
         cwd=world.place,
@@ -55,7 +55,7 @@ def test_a_merge_that_takes_too_long_is_ended_and_set_aside(world: World) -> Non
     program.write_text(f"#!/bin/sh\nread line < {fifo}\n")
     program.chmod(0o755)
     (world.place / "repositories.txt").write_text("ssh://never.test/acme/shop.git\n")
-    world.planned("--repositories", "repositories.txt")
+    world.plan("--repositories", "repositories.txt")
     command = ("env", f"GIT_SSH_COMMAND={program}", "KRM_MERGE_GIT_TIMEOUT=100000", installed_program())
     done = run(*command, "fleet", "run", "campaign", "--timeout", "1", cwd=world.place)
     os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK))

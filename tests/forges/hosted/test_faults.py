@@ -11,23 +11,23 @@ from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
 from e2e.hosts import SECONDS
-from forges.connected import FEW, HOSTED, LIMITED, NOW, Time, connected, opened
+from forges.connected import FEW, HOSTED, LIMITED, NOW, Time, connect, open_pull
 from forges.fake_forge import Broken, FakeForge, FakeRepository, Fault
 from krm_merge.forges.interface import Forge, ForgeError, UnavailableForgeError
 
 
 @pytest.fixture(params=[*HOSTED])
 def kind(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    name: str = request.param
+    return name
 
 
 def of(kind: str, fault: Fault, **more: object) -> Fault:
     """A fault as the forge of this kind has it: its headers about limits, and PUT where others have PATCH."""
     headers = {name.replace("X-RateLimit-", HOSTED[kind].limits): text for name, text in fault.headers.items()}
-    made = Fault(**{**vars(fault), "headers": headers, **more})
-    made.method = "PUT" if (kind, made.method) == ("gitlab", "PATCH") else made.method
-    return made
+    result = Fault(**{**vars(fault), "headers": headers, **more})
+    result.method = "PUT" if (kind, result.method) == ("gitlab", "PATCH") else result.method
+    return result
 
 
 class TestFaults:
@@ -60,14 +60,14 @@ class TestFaults:
     ) -> None:
         app.push("x")
         app.push("y")
-        opened(forge, "y", url)
+        open_pull(forge, "y", url)
         server.faults += [of(kind, fault, method=method) for _ in range(FEW - 1)]
-        asked: dict[str, Callable[[], object]] = {
+        calls: dict[str, Callable[[], object]] = {
             "GET": lambda: forge.pull_requests(url),
-            "POST": lambda: opened(forge, url=url),
+            "POST": lambda: open_pull(forge, url=url),
             "PATCH": lambda: forge.edit(url, 1, "Other", ""),
         }
-        asked[method]()
+        calls[method]()
         assert time.slept == waits
         assert len(forge.pull_requests(url)) == (2 if method == "POST" else 1)
 
@@ -97,18 +97,18 @@ class TestFaults:
     ) -> None:
         server.faults += [of(kind, Fault(403, headers, {"message": "API rate limit exceeded"}))] * 2
         with pytest.raises(UnavailableForgeError, match="reached and may work at 2026-01-02 04:04:05Z; try") as raised:
-            connected(server, time, kind=kind).pull_requests(url)
+            connect(server, time, kind=kind).pull_requests(url)
         assert raised.value.until == NOW + 3600
         remedy = f"set {HOSTED[kind].variable}, with which the limit is higher"
         with pytest.raises(UnavailableForgeError, match=f"04:04:05Z; {remedy}"):
-            connected(server, time, token="", kind=kind).pull_requests(url)
+            connect(server, time, token="", kind=kind).pull_requests(url)
         assert time.slept == []
 
-    @pytest.mark.parametrize("told", ["9" * 400, "-1", "soon", "Fri, 02 Jan 2026 03:04:05 GMT"])
+    @pytest.mark.parametrize("seconds", ["9" * 400, "-1", "soon", "Fri, 02 Jan 2026 03:04:05 GMT"])
     def test_with_nonsense_in_the_headers(
-        self, forge: Forge, server: FakeForge, time: Time, kind: str, url: str, told: str
+        self, forge: Forge, server: FakeForge, time: Time, kind: str, url: str, seconds: str
     ) -> None:
-        headers = {"Retry-After": told, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": told}
+        headers = {"Retry-After": seconds, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": seconds}
         server.faults.append(of(kind, Fault(429, headers)))
         forge.pull_requests(url)
         assert time.slept == [60]
@@ -116,7 +116,7 @@ class TestFaults:
     def test_nobody_there(self, server: FakeForge, time: Time, kind: str, url: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
-        forge = connected(server, time, kind=kind, api=f"http://127.0.0.1:{port}{server.prefix}")
+        forge = connect(server, time, kind=kind, api=f"http://127.0.0.1:{port}{server.prefix}")
         with pytest.raises(UnavailableForgeError, match=r"no answer from 127\.0\.0\.1 \(.*refused\), 3 times"):
             forge.pull_requests(url)
 
@@ -133,7 +133,7 @@ class TestFaults:
         send = HTTPAdapter.send
         monkeypatch.setattr(HTTPAdapter, "send", sent)
         server.faults.append(Fault(broken="hang"))
-        assert connected(server, time, timeout=0.1, kind=kind).pull_requests(url) == []
+        assert connect(server, time, timeout=0.1, kind=kind).pull_requests(url) == []
         assert (time.slept, limits) == ([1], [0.1, 0.1])
 
     @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ class TestDoneOnce:
     def test_opening(self, forge: Forge, server: FakeForge, app: FakeRepository, url: str, lost: Fault) -> None:
         app.push("x")
         server.faults.append(Fault(**{**vars(lost), "method": "POST", "done": True}))
-        assert opened(forge, url=url).number == 1
-        assert len(app.pulls) == len(server.asked("POST")) == 1
+        assert open_pull(forge, url=url).number == 1
+        assert len(app.pulls) == len(server.requests("POST")) == 1
 
     @pytest.mark.parametrize("lost", [Fault(502), Fault(broken="reset"), Fault(broken="cut")])
     @pytest.mark.parametrize("is_done", [True, False])
@@ -169,7 +169,7 @@ class TestDoneOnce:
         self, forge: Forge, server: FakeForge, app: FakeRepository, url: str, lost: Fault, *, is_done: bool
     ) -> None:
         server.page = 1
-        app.opened("x", "main", "", None, draft=False).comments += ["Again", "Other"]
+        app.open_pull("x", "main", "", None, draft=False).comments += ["Again", "Other"]
         server.faults.append(Fault(**{**vars(lost), "method": "POST", "done": is_done}))
         forge.comment(url, 1, "Again")
         assert app.pulls[0].comments == ["Again", "Other", "Again"]
@@ -179,16 +179,16 @@ class TestDoneOnce:
     def test_drafting(
         self, forge: Forge, server: FakeForge, app: FakeRepository, kind: str, url: str, *, draft: bool, is_done: bool
     ) -> None:
-        app.opened("x", "main", "Title", None, draft=not draft)
+        app.open_pull("x", "main", "Title", None, draft=not draft)
         method = {"github": "POST", "gitlab": "PUT", "forgejo": "PATCH"}[kind]
         server.faults.append(Fault(broken="reset", method=method, done=is_done))
         forge.set_draft(url, 1, draft=draft)
         assert (app.pulls[0].draft, app.pulls[0].title) == (draft, "Title")
         # Only GitHub has drafts that are asked for apart; the same title twice is the same title.
-        assert len(server.asked(method)) == (1 if is_done and kind == "github" else 2)
+        assert len(server.requests(method)) == (1 if is_done and kind == "github" else 2)
 
     def test_drafting_what_is_one(self, forge: Forge, server: FakeForge, app: FakeRepository, url: str) -> None:
-        app.opened("x", "main", "", None, draft=True)
+        app.open_pull("x", "main", "", None, draft=True)
         forge.set_draft(url, 1, draft=True)
         assert [seen.method for seen in server.seen] == ["GET"]
 
@@ -204,6 +204,6 @@ class Ticking(Time):
 def test_a_whole_answer_is_bounded(server: FakeForge, app: FakeRepository, kind: str, url: str) -> None:
     """Not each read alone: a forge that sends a few bytes a second would hold us for hours."""
     server.faults += [Fault(200, body="x" * 2_000_000) for _ in range(FEW)]
-    forge = connected(server, Ticking(), kind=kind, timeout=30)
+    forge = connect(server, Ticking(), kind=kind, timeout=30)
     with pytest.raises(UnavailableForgeError, match=r"took longer than 30 s, 3 times; try again later"):
         forge.pull_requests(url)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forges.connected import URL, Time, connected, opened
+from forges.connected import URL, Time, connect, open_pull
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.hosted.answers import Connection
@@ -29,7 +29,7 @@ class TestAddresses:
     )
     def test_of_one_repository(self, forge: Forge, app: FakeRepository, url: str) -> None:
         app.push("x")
-        opened(forge)
+        open_pull(forge)
         assert [pull.number for pull in forge.pull_requests(url)] == [1]
 
     @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ class TestAddresses:
         with FakeGitHub(TOKEN, prefix) as server:
             server.repositories["acme/app"] = FakeRepository()
             server.repositories["acme/app"].push("x")
-            forge = connected(server, time, api=server.api + "/", host="127.0.0.1")
+            forge = connect(server, time, api=server.api + "/", host="127.0.0.1")
             url = f"{server.origin}/acme/app.git"
             forge.create(url, "x", "main", "Title", "Body", draft=True)
             forge.set_draft(url, 1, draft=False)
@@ -99,14 +99,14 @@ class TestReading:
         server.page = page
         app.push("x", *(f"{number}.yaml" for number in range(7)))
         for number in range(5):
-            app.opened("x", f"target-{number}", "", None, draft=False)
+            app.open_pull("x", f"target-{number}", "", None, draft=False)
         assert [pull.number for pull in forge.pull_requests(URL)] == [1, 2, 3, 4, 5]
         assert forge.changed_files(URL, 1) == [f"{number}.yaml" for number in range(7)]
 
     def test_tells_open_closed_and_merged(self, forge: Forge, app: FakeRepository) -> None:
-        app.opened("x", "main", "", None, draft=False)
-        app.opened("x", "main", "", None, draft=False, state="closed")
-        app.opened("x", "main", "", None, draft=False, state="closed", merged="a" * 40)
+        app.open_pull("x", "main", "", None, draft=False)
+        app.open_pull("x", "main", "", None, draft=False, state="closed")
+        app.open_pull("x", "main", "", None, draft=False, state="closed", merged="a" * 40)
         pulls = forge.pull_requests(URL)
         assert [(pull.state, pull.merge_commit) for pull in pulls] == [
             ("open", ""),
@@ -116,21 +116,21 @@ class TestReading:
 
     def test_tells_branches_of_forks_from_ours(self, forge: Forge, app: FakeRepository) -> None:
         app.push("x")
-        app.opened("x", "main", "", None, draft=False, fork="eve", author=None)
-        app.opened("x", "main", "", None, draft=False, fork="")
+        app.open_pull("x", "main", "", None, draft=False, fork="eve", author=None)
+        app.open_pull("x", "main", "", None, draft=False, fork="")
         assert [pull.source_branch for pull in forge.pull_requests(URL)] == ["eve:x", "unknown:x"]
         assert forge.pull_requests(URL)[0].author == ""
         # GitHub tells forks apart by their owners, and an owner may have a fork of its own repository.
-        app.opened("x", "main", "", None, draft=False, fork="acme")
-        assert opened(forge).number == 4
+        app.open_pull("x", "main", "", None, draft=False, fork="acme")
+        assert open_pull(forge).number == 4
 
     def test_gives_both_names_of_what_was_renamed(self, forge: Forge, app: FakeRepository) -> None:
-        pull = app.opened("x", "main", "", None, draft=False)
+        pull = app.open_pull("x", "main", "", None, draft=False)
         pull.files = [("new.yaml", "old.yaml"), ("b.yaml", ""), ("old.yaml", "")]
         assert forge.changed_files(URL, 1) == ["b.yaml", "new.yaml", "old.yaml"]
 
     def test_refuses_what_github_does_not_list(self, forge: Forge, server: FakeForge, app: FakeRepository) -> None:
-        pull = app.opened("x", "main", "", None, draft=False)
+        pull = app.open_pull("x", "main", "", None, draft=False)
         pull.files = [(f"{number}.yaml", "") for number in range(3000)]
         assert len(forge.changed_files(URL, 1)) == 3000
         listed = [{"filename": name} for name, _ in pull.files]
@@ -175,7 +175,7 @@ class TestReading:
         server.moved["acme/app"] = "acme/renamed"
         server.repositories["acme/renamed"] = renamed = FakeRepository()
         renamed.push("x", "a.yaml")
-        assert opened(forge) == forge.pull_requests(URL)[0]
+        assert open_pull(forge) == forge.pull_requests(URL)[0]
         forge.edit(URL, 1, "Other", "")
         assert renamed.pulls[0].title == "Other"
 

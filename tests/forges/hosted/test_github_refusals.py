@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from forges.connected import LIMITED, REFUSED, URL, Time, connected, opened
+from forges.connected import LIMITED, REFUSED, URL, Time, connect, open_pull
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.hosted.answers import Connection
@@ -100,7 +100,7 @@ class TestRefusals:
     def test_without_a_token_ask_for_one(self, server: FakeForge, time: Time, fault: Fault | None) -> None:
         server.faults += [fault] if fault else []
         with pytest.raises(ForgeError, match="set GITHUB_TOKEN"):
-            connected(server, time, token="").pull_requests(URL)
+            connect(server, time, token="").pull_requests(URL)
         assert "Authorization" not in server.seen[0].headers
 
     @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ class TestRefusals:
     def test_of_opening(self, forge: Forge, branch: str, message: str) -> None:
         about = f"acme/app: opening a pull request of {branch} into main"
         with pytest.raises(ForgeError, match=rf"^{about}: .*{message} \(422\); look whether both branches are there"):
-            opened(forge, branch)
+            open_pull(forge, branch)
 
     @pytest.mark.parametrize(
         ("error", "message"),
@@ -128,13 +128,13 @@ class TestRefusals:
     def test_of_graphql(
         self, forge: Forge, server: FakeForge, app: FakeRepository, error: object, message: str
     ) -> None:
-        app.opened("x", "main", "", None, draft=True)
+        app.open_pull("x", "main", "", None, draft=True)
         server.faults.append(Fault(200, body={"data": None, "errors": [error]}, path="/graphql"))
         with pytest.raises(ForgeError, match=f"^acme/app: taking pull request #1 out of draft: .*{message}"):
             forge.set_draft(URL, 1, draft=False)
 
     def test_of_graphql_that_end(self, forge: Forge, server: FakeForge, app: FakeRepository, time: Time) -> None:
-        app.opened("x", "main", "", None, draft=True)
+        app.open_pull("x", "main", "", None, draft=True)
         limit = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
         server.faults.append(Fault(200, LIMITED, limit, path="/graphql"))
         forge.set_draft(URL, 1, draft=False)
@@ -143,7 +143,7 @@ class TestRefusals:
 
 class TestToken:
     def test_is_in_no_message(self, server: FakeForge, time: Time) -> None:
-        forge = connected(server, time)
+        forge = connect(server, time)
         server.faults.append(Fault(400, body={"message": f"what is {TOKEN}?"}))
         with pytest.raises(ForgeError, match=r"what is \*\*\*\?") as raised:
             forge.pull_requests(URL)
@@ -156,7 +156,7 @@ class TestToken:
         assert "hid" not in str(raised.value)
 
     def test_may_end_with_a_line(self, server: FakeForge, time: Time) -> None:
-        assert connected(server, time, token=f"{TOKEN}\n").pull_requests(URL) == []
+        assert connect(server, time, token=f"{TOKEN}\n").pull_requests(URL) == []
 
     @pytest.mark.parametrize("method", ["GET", "POST"])
     def test_goes_to_no_other_server(self, forge: Forge, server: FakeForge, app: FakeRepository, method: str) -> None:
@@ -164,7 +164,7 @@ class TestToken:
         with FakeGitHub(TOKEN) as other:
             server.elsewhere = other.api
             with pytest.raises(ForgeError, match=r"sends us to http://127\.0\.0\.1, which gets no token"):
-                forge.pull_requests(URL) if method == "GET" else opened(forge)
+                forge.pull_requests(URL) if method == "GET" else open_pull(forge)
             assert not other.seen
 
     @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ class TestToken:
     def test_goes_to_no_other_server_with_the_next_page(self, forge: Forge, server: FakeForge, where: str) -> None:
         with FakeGitHub(TOKEN) as other:
             address = where.format(other.origin.partition("://")[2])
-            server.repositories["acme/app"].opened("x", "main", "", None, draft=False)
+            server.repositories["acme/app"].open_pull("x", "main", "", None, draft=False)
             forge.pull_requests(URL)
             page = server.answer(server.seen[-1])[2]
             server.faults.append(Fault(200, {"Link": f'<{address}>; rel="next"'}, page))

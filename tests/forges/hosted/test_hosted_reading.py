@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from forges.connected import HOSTED, Time, connected, opened
+from forges.connected import HOSTED, Time, connect, open_pull
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from krm_merge.forges.interface import Forge, ForgeError
 
 
 @pytest.fixture(params=[*HOSTED])
 def kind(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    name: str = request.param
+    return name
 
 
 @pytest.mark.parametrize("page", [1, 3, 100])
@@ -20,16 +20,16 @@ def test_all_pages_are_read(forge: Forge, server: FakeForge, app: FakeRepository
     server.page = page
     app.push("x", *(f"{number}.yaml" for number in range(7)))
     for number in range(5):
-        app.opened("x", f"target-{number}", "", None, draft=False)
+        app.open_pull("x", f"target-{number}", "", None, draft=False)
     assert [pull.number for pull in forge.pull_requests(url)] == [1, 2, 3, 4, 5]
     assert [pull.number for pull in forge.open_pull_requests(url)] == [1, 2, 3, 4, 5]
     assert forge.changed_files(url, 1) == [f"{number}.yaml" for number in range(7)]
 
 
 def test_open_closed_and_merged(forge: Forge, app: FakeRepository, url: str) -> None:
-    app.opened("x", "main", "", None, draft=False)
-    app.opened("x", "main", "", None, draft=False, state="closed")
-    app.opened("x", "main", "", None, draft=False, state="closed", merged="a" * 40)
+    app.open_pull("x", "main", "", None, draft=False)
+    app.open_pull("x", "main", "", None, draft=False, state="closed")
+    app.open_pull("x", "main", "", None, draft=False, state="closed", merged="a" * 40)
     pulls = forge.pull_requests(url)
     assert [(pull.state, pull.merge_commit, pull.merged_at) for pull in pulls] == [
         ("open", "", ""),
@@ -41,11 +41,11 @@ def test_open_closed_and_merged(forge: Forge, app: FakeRepository, url: str) -> 
 def test_branches_of_forks_have_their_owner(forge: Forge, app: FakeRepository, url: str) -> None:
     """CR21: somebody else's branch of the same name is not ours."""
     app.push("x")
-    app.opened("x", "main", "", None, draft=False, fork="eve", author=None if forge_names_forks(url) else "eve")
-    app.opened("x", "main", "", None, draft=False, fork="", author=None)
+    app.open_pull("x", "main", "", None, draft=False, fork="eve", author=None if forge_names_forks(url) else "eve")
+    app.open_pull("x", "main", "", None, draft=False, fork="", author=None)
     assert [pull.source_branch for pull in forge.pull_requests(url)] == ["eve:x", "unknown:x"]
     assert forge.pull_requests_from(url, "x") == []
-    assert opened(forge, url=url).number == 3
+    assert open_pull(forge, url=url).number == 3
 
 
 def forge_names_forks(url: str) -> bool:
@@ -54,7 +54,7 @@ def forge_names_forks(url: str) -> bool:
 
 
 def test_renamed_files_have_both_names(forge: Forge, app: FakeRepository, url: str) -> None:
-    pull = app.opened("x", "main", "", None, draft=False)
+    pull = app.open_pull("x", "main", "", None, draft=False)
     pull.files = [("new.yaml", "old.yaml"), ("b.yaml", ""), ("old.yaml", "")]
     assert forge.changed_files(url, 1) == ["b.yaml", "new.yaml", "old.yaml"]
 
@@ -64,9 +64,9 @@ def test_a_repository_that_was_renamed_is_followed(forge: Forge, server: FakeFor
     server.moved["acme/app"] = "acme/renamed"
     server.repositories["acme/renamed"] = renamed = FakeRepository()
     renamed.push("x", "a.yaml")
-    renamed.opened("y", "main", "", None, draft=False)
-    renamed.opened("z", "main", "", None, draft=False, state="closed")
-    assert opened(forge, url=url).number == 3
+    renamed.open_pull("y", "main", "", None, draft=False)
+    renamed.open_pull("z", "main", "", None, draft=False, state="closed")
+    assert open_pull(forge, url=url).number == 3
     forge.edit(url, 3, "Other", "")
     assert renamed.pulls[2].title == "Other"
     assert [pull.number for pull in forge.pull_requests_from(url, "x")] == [3]
@@ -81,14 +81,14 @@ def test_the_token_goes_to_no_other_server(
     with HOSTED[kind].server(TOKEN) as other:
         server.elsewhere = other.api
         with pytest.raises(ForgeError, match=r"sends us to http://127\.0\.0\.1, which gets no token"):
-            forge.pull_requests(url) if method == "GET" else opened(forge, url=url)
+            forge.pull_requests(url) if method == "GET" else open_pull(forge, url=url)
         assert not other.seen
 
 
 def test_the_token_does_not_follow_the_next_page(
     forge: Forge, server: FakeForge, app: FakeRepository, kind: str, url: str
 ) -> None:
-    app.opened("x", "main", "", None, draft=False)
+    app.open_pull("x", "main", "", None, draft=False)
     forge.pull_requests(url)
     page = server.answer(server.seen[-1])[2]
     with HOSTED[kind].server(TOKEN) as other:
@@ -106,7 +106,7 @@ def test_a_password_of_netrc_is_not_taken_for_the_token(
     netrc.write_text("machine 127.0.0.1 login me password other\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NETRC", str(netrc))
-        assert connected(server, time, kind=kind).pull_requests(url) == []
+        assert connect(server, time, kind=kind).pull_requests(url) == []
     assert {seen.headers["Authorization"] for seen in server.seen} == {f"Bearer {TOKEN}"}
 
 
@@ -128,9 +128,9 @@ def test_gitlab_has_several_marks_of_drafts(mark: str, is_draft: bool, time: Tim
     hosted = HOSTED["gitlab"]
     with hosted.server(TOKEN) as server:
         server.repositories["acme/app"] = app = FakeRepository()
-        pull = app.opened("x", "main", f"{mark}Title", "", draft=False)
+        pull = app.open_pull("x", "main", f"{mark}Title", "", draft=False)
         url = "https://gitlab.com/acme/app"
-        forge = connected(server, time, kind="gitlab")
+        forge = connect(server, time, kind="gitlab")
         title = "Title" if is_draft else f"{mark}Title"
         assert forge.pull_requests(url)[0].title == title
         pull.draft = True
@@ -143,8 +143,8 @@ def test_gitlab_has_groups_in_groups(time: Time) -> None:
     with hosted.server(TOKEN) as server:
         server.repositories["acme/team/sub/app"] = app = FakeRepository()
         app.push("x")
-        forge = connected(server, time, kind="gitlab")
-        assert opened(forge, url="git@gitlab.com:acme/team/sub/app.git").number == 1
+        forge = connect(server, time, kind="gitlab")
+        assert open_pull(forge, url="git@gitlab.com:acme/team/sub/app.git").number == 1
         with pytest.raises(ForgeError, match=r"gitlab\.com/acme is no repository of gitlab\.com"):
             forge.pull_requests("https://gitlab.com/acme")
 
@@ -155,9 +155,9 @@ def test_forgejo_lists_only_the_last_that_ended(time: Time) -> None:
         server.repositories["acme/app"] = app = FakeRepository()
         app.push("x")
         for _ in range(500):
-            app.opened("old", "main", "", None, draft=False, state="closed")
-        app.opened("x", "main", "", None, draft=False, state="closed")
-        forge = connected(server, time, kind="forgejo")
-        found = forge.pull_requests_from("https://codeberg.org/acme/app", "x")
-        assert [(pull.number, pull.state) for pull in found] == [(501, "closed")]
+            app.open_pull("old", "main", "", None, draft=False, state="closed")
+        app.open_pull("x", "main", "", None, draft=False, state="closed")
+        forge = connect(server, time, kind="forgejo")
+        pulls = forge.pull_requests_from("https://codeberg.org/acme/app", "x")
+        assert [(pull.number, pull.state) for pull in pulls] == [(501, "closed")]
         assert len(server.seen) <= 4

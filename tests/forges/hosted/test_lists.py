@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from forges.connected import HOSTED, Time, connected
+from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from krm_merge.forges.interface import ForgeError
 
@@ -15,8 +15,8 @@ COUNT = 400
 
 @pytest.fixture(params=[*HOSTED])
 def kind(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    name: str = request.param
+    return name
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def server(kind: str) -> Iterator[FakeForge]:
         for number in range(COUNT):
             repository = server.repositories[f"acme/r{number}"] = FakeRepository()
             repository.push("ours", "a.yaml")
-            repository.opened("ours", "main", "old", "", draft=False).state = "closed"
-            repository.opened("ours", "main", f"of {number}", "body", draft=False)
-            repository.opened("other", "main", "other", "", draft=False)
+            repository.open_pull("ours", "main", "old", "", draft=False).state = "closed"
+            repository.open_pull("ours", "main", f"of {number}", "body", draft=False)
+            repository.open_pull("other", "main", "other", "", draft=False)
         yield server
 
 
@@ -38,10 +38,10 @@ def addresses(kind: str, *numbers: int) -> list[str]:
 def test_the_history_of_many(server: FakeForge, kind: str) -> None:
     count = COUNT if kind != "forgejo" else 20
     time = Time()
-    forge = connected(server, time, kind=kind)
-    found = forge.pull_requests_in(addresses(kind, *range(count)), "ours")
-    assert [*found] == addresses(kind, *range(count))
-    assert [(one.state, one.title) for one in found[addresses(kind, 7)[0]]] == [("closed", "old"), ("open", "of 7")]
+    forge = connect(server, time, kind=kind)
+    pulls = forge.pull_requests_in(addresses(kind, *range(count)), "ours")
+    assert [*pulls] == addresses(kind, *range(count))
+    assert [(pull.state, pull.title) for pull in pulls[addresses(kind, 7)[0]]] == [("closed", "old"), ("open", "of 7")]
     # 10,000 open ones take fewer than 300.
     assert len(server.seen) <= {"github": COUNT / 50, "gitlab": 2 * COUNT / 100, "forgejo": 2 * count}[kind]
     assert time.slept == []
@@ -50,10 +50,10 @@ def test_the_history_of_many(server: FakeForge, kind: str) -> None:
 def test_one_that_is_hidden_says_nothing_of_others(server: FakeForge, kind: str) -> None:
     hidden = addresses(kind, 1)[0]
     del server.repositories["acme/r1"]
-    found = connected(server, Time(), kind=kind).pull_requests_in(addresses(kind, 0, 1, 2), "ours")
-    assert [len(found[one]) for one in addresses(kind, 0, 2)] == [2, 2]
+    answers = connect(server, Time(), kind=kind).pull_requests_in(addresses(kind, 0, 1, 2), "ours")
+    assert [len(answers[address]) for address in addresses(kind, 0, 2)] == [2, 2]
     # GitLab's list lacks it; whether it is hidden is asked where one was open.
-    assert found[hidden] == [] if kind == "gitlab" else isinstance(found[hidden], ForgeError)
+    assert answers[hidden] == [] if kind == "gitlab" else isinstance(answers[hidden], ForgeError)
 
 
 def test_hidden_ones_cost_no_reads_of_others() -> None:
@@ -62,15 +62,15 @@ def test_hidden_ones_cost_no_reads_of_others() -> None:
             server.repositories[f"acme/r{number}"] = FakeRepository()
         for number in (3, 70):
             del server.repositories[f"acme/r{number}"]
-        pulls = connected(server, Time()).pull_requests_in(addresses("github", *range(100)), "ours")
+        pulls = connect(server, Time()).pull_requests_in(addresses("github", *range(100)), "ours")
         assert sum(isinstance(answer, ForgeError) for answer in pulls.values()) == 2
         assert len(server.seen) == 4
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(server: FakeForge, kind: str) -> None:
     server.faults.append(Fault(broken="cut"))
-    found = connected(server, Time(), kind=kind).pull_requests_in(addresses(kind, 0), "ours")
-    assert len(found[addresses(kind, 0)[0]]) == 2
+    answers = connect(server, Time(), kind=kind).pull_requests_in(addresses(kind, 0), "ours")
+    assert len(answers[addresses(kind, 0)[0]]) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,6 @@ def test_limits_without_a_header_wait(server: FakeForge, kind: str, fault: Fault
     time = Time()
     server.faults.append(Fault(**vars(fault)))
     server.repositories["acme/r1"].push("more")
-    forge = connected(server, time, kind=kind)
+    forge = connect(server, time, kind=kind)
     assert forge.create(addresses(kind, 1)[0], "more", "main", "Title", "Body", draft=False).state == "open"
     assert time.slept == [60.0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forges.connected import HOSTED, Time, connected
+from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository
 from krm_merge.forges.interface import ForgeError, RefusedRequestError
 from krm_merge.forges.local import LocalForge
@@ -22,16 +22,16 @@ class TestHosted:
                 archived=number == 3, topics=["shop"] * (number % 2)
             )
         server.repositories["other/r"] = FakeRepository()
-        forge = connected(server, time, kind=kind)
+        forge = connect(server, time, kind=kind)
         assert forge.repositories("acme") == [f"{server.origin}/acme/r{number}.git" for number in (0, 1, 2, 4)]
         assert forge.repositories("acme", "shop") == [f"{server.origin}/acme/r1.git"]
 
     def test_an_owner_that_there_is_none_of(self, server: FakeForge, time: Time, kind: str) -> None:
         with pytest.raises(RefusedRequestError, match="nobody: listing the repositories"):
-            connected(server, time, kind=kind).repositories("nobody")
+            connect(server, time, kind=kind).repositories("nobody")
 
     def test_the_token_is_sent(self, server: FakeForge, time: Time, kind: str) -> None:
-        connected(server, time, kind=kind).repositories("acme")
+        connect(server, time, kind=kind).repositories("acme")
         assert TOKEN in " ".join(server.seen[-1].headers.values())
 
 

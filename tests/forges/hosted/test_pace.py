@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from forges.connected import HOSTED, NOW, Time, connected
+from forges.connected import HOSTED, NOW, Time, connect
 from forges.fake_forge import FakeForge, FakeRepository, Fault
 from krm_merge.forges.interface import Budget, Pace, UnavailableForgeError
 
 
 @pytest.fixture(params=[*HOSTED])
 def kind(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
+    name: str = request.param
+    return name
 
 
 def test_changes_are_a_second_apart_and_reading_is_not(
     server: FakeForge, app: FakeRepository, time: Time, kind: str, url: str
 ) -> None:
-    app.opened("x", "main", "Title", "", draft=False)
-    forge = connected(server, time, kind=kind, pace=Pace())
+    app.open_pull("x", "main", "Title", "", draft=False)
+    forge = connect(server, time, kind=kind, pace=Pace())
     for text in ("1", "2", "3"):
         forge.comment(url, 1, text)
         forge.pull_requests(url)
@@ -32,17 +32,17 @@ def test_changes_are_a_second_apart_and_reading_is_not(
 def test_a_change_that_is_tried_again_counts(
     server: FakeForge, app: FakeRepository, time: Time, kind: str, url: str
 ) -> None:
-    app.opened("x", "main", "Title", "", draft=False)
+    app.open_pull("x", "main", "Title", "", draft=False)
     server.faults.append(Fault(429, {"Retry-After": "0"}, method="POST"))
-    forge = connected(server, time, kind=kind, pace=Pace(2.0, 400))
+    forge = connect(server, time, kind=kind, pace=Pace(2.0, 400))
     forge.comment(url, 1, "1")
     assert time.slept == [0, 2]
     assert forge.budget().changes == 398
 
 
 def test_an_hour_has_a_limit(server: FakeForge, app: FakeRepository, time: Time, kind: str, url: str) -> None:
-    app.opened("x", "main", "Title", "", draft=False)
-    forge = connected(server, time, kind=kind, pace=Pace(0.0, 2))
+    app.open_pull("x", "main", "Title", "", draft=False)
+    forge = connect(server, time, kind=kind, pace=Pace(0.0, 2))
     forge.comment(url, 1, "1")
     time.now += 100
     forge.comment(url, 1, "2")
@@ -62,7 +62,7 @@ def test_an_hour_has_a_limit(server: FakeForge, app: FakeRepository, time: Time,
 def test_the_budget_is_what_the_forge_says_and_what_the_pace_leaves(
     server: FakeForge, time: Time, kind: str, url: str
 ) -> None:
-    forge = connected(server, time, kind=kind, pace=Pace())
+    forge = connect(server, time, kind=kind, pace=Pace())
     assert forge.budget() == Budget(400, None, None)
     limits = HOSTED[kind].limits
     server.limits = {f"{limits}Remaining": "4711", f"{limits}Reset": str(int(NOW) + 60)}

@@ -19,14 +19,14 @@ from packages.repositories import Repository, kptfile, write
 
 @pytest.fixture(scope="module")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
-    made = Repository.at(tmp_path_factory.mktemp("upstream") / "repository")
-    return Upstream(made.path, {tag: made.version(tag, files) for tag, files in (("v1", V1), ("v2", V2))})
+    repository = Repository.at(tmp_path_factory.mktemp("upstream") / "repository")
+    return Upstream(repository.path, {tag: repository.version(tag, files) for tag, files in (("v1", V1), ("v2", V2))})
 
 
 @pytest.fixture
 def package(upstream: Upstream, tmp_path: Path) -> Path:
-    own = {"Kptfile": kptfile(upstream.path, "v1", upstream.commits["v1"])}
-    return write(tmp_path / "own" / "pkg", {**V1, **own})
+    local = {"Kptfile": kptfile(upstream.path, "v1", upstream.commits["v1"])}
+    return write(tmp_path / "own" / "pkg", {**V1, **local})
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def changing(tmp_path: Path) -> Callable[[Files, Files], Path]:
     """Makes a package whose upstream goes from files with the tag v1 to others with v2."""
 
     def make(before: Files, after: Files) -> Path:
-        made = Repository.at(tmp_path / "other upstream")
-        first = made.version("v1", before)
-        made.version("v2", after)
-        return write(tmp_path / "own" / "pkg", {**before, "Kptfile": kptfile(made.path, "v1", first)})
+        repository = Repository.at(tmp_path / "other upstream")
+        first = repository.version("v1", before)
+        repository.version("v2", after)
+        return write(tmp_path / "own" / "pkg", {**before, "Kptfile": kptfile(repository.path, "v1", first)})
 
     return make
 

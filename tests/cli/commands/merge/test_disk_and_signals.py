@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.merge.updates import Files, Run, refused, untouched
+from cli.commands.merge.updates import Files, Run, assert_unchanged, check_refusal
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Directory, File
@@ -42,8 +42,8 @@ class TestPermissions:
         before = snapshot(package)
         try:
             done = krm_merge("update", f"{package}@v2", code=UNPRIVILEGED)
-            refused(done, str(folder), "Permission denied", "nothing was changed")
-            untouched(package, before)
+            check_refusal(done, str(folder), "Permission denied", "nothing was changed")
+            assert_unchanged(package, before)
         finally:
             folder.chmod(0o755)
 
@@ -70,16 +70,16 @@ class TestPermissions:
             # It need not be read when nothing becomes of it.
             assert path == "own.txt"
         else:
-            refused(done, f"/{path}: Permission denied")
-            untouched(package, before)
+            check_refusal(done, f"/{path}: Permission denied")
+            assert_unchanged(package, before)
 
     def test_a_folder_that_cannot_be_read_is_named(self, package: Path, krm_merge: Callable[..., Run]) -> None:
         before = snapshot(package)
         (package / "folder").chmod(0)
         done = krm_merge("update", f"{package}@v2", code=UNPRIVILEGED)
         (package / "folder").chmod(0o755)
-        refused(done, "/pkg/folder: Permission denied")
-        untouched(package, before)
+        check_refusal(done, "/pkg/folder: Permission denied")
+        assert_unchanged(package, before)
 
 
 class TestFullDisk:
@@ -89,15 +89,15 @@ class TestFullDisk:
         sides = three({"upstream": {"large.txt": self.LARGE}})
         before = snapshot(sides[2])
         done = krm_merge("merge", *sides, "--in-place", code=SMALL_FILES)
-        refused(done, "File too large", "nothing was changed")
-        untouched(sides[2], before)
+        check_refusal(done, "File too large", "nothing was changed")
+        assert_unchanged(sides[2], before)
 
     def test_a_file_is_as_it_was(self, tmp_path: Path, krm_merge: Callable[..., Run]) -> None:
         files: Files = {"original": "1\n", "upstream": "1\n" + self.LARGE, "local": "0\n1\n"}
         folder = write(tmp_path / "files", files)
         before = snapshot(folder)
         done = krm_merge("merge", *(folder / name for name in files), "--in-place", code=SMALL_FILES)
-        refused(done, "/local: File too large; nothing was written")
+        check_refusal(done, "/local: File too large; nothing was written")
         assert snapshot(folder) == before
 
     def test_no_half_package_is_left_in_a_new_directory(
@@ -105,7 +105,7 @@ class TestFullDisk:
     ) -> None:
         sides = three({"upstream": {"large.txt": self.LARGE}})
         done = krm_merge("merge", *sides, "-o", tmp_path / "target", code=SMALL_FILES)
-        refused(done, "File too large")
+        check_refusal(done, "File too large")
         assert not (tmp_path / "target").exists()
 
 
@@ -113,7 +113,7 @@ class TestInterrupted:
     """Every command on a package first completes what was interrupted."""
 
     @pytest.fixture
-    def interrupted(self, package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def half_done(self, package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         def stop(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
@@ -142,30 +142,30 @@ class TestInterrupted:
     )
     def test_a_command_completes_it_first(
         self,
-        interrupted: Path,
+        half_done: Path,
         three: Callable[..., list[Path]],
         krm_merge: Callable[..., Run],
         tmp_path: Path,
         words: list[str],
     ) -> None:
         original, upstream, _ = three()
-        names = {"package": interrupted, "original": original, "upstream": upstream, "target": tmp_path / "target"}
+        names = {"package": half_done, "original": original, "upstream": upstream, "target": tmp_path / "target"}
         done = krm_merge(*(word.format(**names) for word in words))
         assert "Traceback" not in done.stderr
-        assert [entry.name for entry in interrupted.parent.iterdir()] == ["pkg"]
+        assert [entry.name for entry in half_done.parent.iterdir()] == ["pkg"]
 
-    def test_the_command_says_so(self, interrupted: Path, krm_merge: Callable[..., Run]) -> None:
-        done = krm_merge("update", f"{interrupted}@v2", "--dry-run")
-        assert f"an interrupted update of {interrupted} was completed" in done.stderr
+    def test_the_command_says_so(self, half_done: Path, krm_merge: Callable[..., Run]) -> None:
+        done = krm_merge("update", f"{half_done}@v2", "--dry-run")
+        assert f"an interrupted update of {half_done} was completed" in done.stderr
 
     def test_a_file_that_was_edited_since_is_not_overwritten(
-        self, interrupted: Path, krm_merge: Callable[..., Run]
+        self, half_done: Path, krm_merge: Callable[..., Run]
     ) -> None:
-        write(interrupted, {"notes.txt": "edited\n"})
-        before = snapshot(interrupted)
-        done = krm_merge("update", f"{interrupted}@v2", "--dry-run", "--on-conflict", "upstream")
+        write(half_done, {"notes.txt": "edited\n"})
+        before = snapshot(half_done)
+        done = krm_merge("update", f"{half_done}@v2", "--dry-run", "--on-conflict", "upstream")
         assert done.returncode == 0, done.stderr
-        why = f"{interrupted}/notes.txt was changed since"
-        assert f"an interrupted update of {interrupted} was rolled back: {why}" in done.stderr
+        why = f"{half_done}/notes.txt was changed since"
+        assert f"an interrupted update of {half_done} was rolled back: {why}" in done.stderr
         del before["new.yaml"]
-        untouched(interrupted, before)
+        assert_unchanged(half_done, before)

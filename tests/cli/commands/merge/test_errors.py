@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.merge.updates import OWN_KPTFILE, V1, V2, Files, Run, Upstream, refused, untouched
+from cli.commands.merge.updates import OWN_KPTFILE, V1, V2, Files, Run, Upstream, assert_unchanged, check_refusal
 from e2e.hosts import git
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.git_cache import CACHE_VARIABLE
@@ -46,8 +46,8 @@ class TestKptfile:
     ) -> None:
         write(package, {"Kptfile": text})
         before = snapshot(package)
-        refused(krm_merge("update", f"{package}@v2"), *phrases)
-        untouched(package, before)
+        check_refusal(krm_merge("update", f"{package}@v2"), *phrases)
+        assert_unchanged(package, before)
 
     @pytest.mark.parametrize(
         ("old", "new", "phrases"),
@@ -85,8 +85,8 @@ class TestKptfile:
             write(package, {"Kptfile": text.replace(old.format(**names), new.format(**names))})
             before = snapshot(package)
             done = krm_merge("update", f"{package}@v2")
-        refused(done, *(phrase.format(**names) for phrase in phrases))
-        untouched(package, before)
+        check_refusal(done, *(phrase.format(**names) for phrase in phrases))
+        assert_unchanged(package, before)
 
 
 class TestUpdate:
@@ -114,8 +114,8 @@ class TestUpdate:
     ) -> None:
         before = snapshot(package)
         words = [word.format(package=package) for word in arguments]
-        refused(krm_merge("update", *words, **environment), *phrases)
-        untouched(package, before)
+        check_refusal(krm_merge("update", *words, **environment), *phrases)
+        assert_unchanged(package, before)
 
     def test_changes_that_are_not_committed_are_refused_unless_they_are_allowed(
         self, package: Path, krm_merge: Callable[..., Run]
@@ -125,14 +125,14 @@ class TestUpdate:
         git(package, "commit", "--quiet", "--message=fetched")
         write(package, {"own.yaml": config_map("own"), "a.yaml": config_map("a", color="red", size="two")})
         before = snapshot(package)
-        refused(
+        check_refusal(
             krm_merge("update", f"{package}@v2"),
             f"{package} has uncommitted changes: a.yaml, own.yaml; commit them first, or use --allow-dirty",
             code=1,
         )
-        untouched(package, before)
+        assert_unchanged(package, before)
         assert krm_merge("update", f"{package}@v2", "--dry-run").returncode == 0
-        untouched(package, before)
+        assert_unchanged(package, before)
         assert krm_merge("update", f"{package}@v2", "--allow-dirty").returncode == 0
         assert (package / "a.yaml").read_text() == config_map("a", color="blue", size="two")
         assert (package / "own.yaml").exists()
@@ -140,7 +140,9 @@ class TestUpdate:
     def test_many_changes_are_not_all_listed(self, package: Path, krm_merge: Callable[..., Run]) -> None:
         git(package, "init", "--quiet")
         write(package, {f"own/{number}.yaml": config_map(f"own{number}") for number in range(20)})
-        refused(krm_merge("update", f"{package}@v2"), "folder/d.yaml, notes.txt and 20 more; commit them first", code=1)
+        check_refusal(
+            krm_merge("update", f"{package}@v2"), "folder/d.yaml, notes.txt and 20 more; commit them first", code=1
+        )
 
     def test_another_process_at_work_is_waited_for_by_the_user(
         self, package: Path, krm_merge: Callable[..., Run]
@@ -152,8 +154,8 @@ class TestUpdate:
             done = krm_merge("update", f"{package}@v2")
         finally:
             os.close(handle)
-        refused(done, "another krm-merge is at work on it; wait for its end")
-        untouched(package, before)
+        check_refusal(done, "another krm-merge is at work on it; wait for its end")
+        assert_unchanged(package, before)
 
     def test_with_on_conflict_fail_a_conflict_changes_nothing(
         self, package: Path, krm_merge: Callable[..., Run]
@@ -170,7 +172,7 @@ class TestUpdate:
         assert "data.color" in errors[0]
         assert "notes.txt" in errors[1]
         assert done.stdout == ""
-        untouched(package, before)
+        assert_unchanged(package, before)
 
     def test_fast_forward_refuses_local_changes(self, package: Path, krm_merge: Callable[..., Run]) -> None:
         write(package, {"a.yaml": config_map("a", color="green", size="one")})
@@ -180,7 +182,7 @@ class TestUpdate:
         assert done.stderr.startswith("error ")
         assert "local changes in a.yaml" in done.stderr.splitlines()[0]
         assert "--strategy resource-merge" in done.stderr.splitlines()[0]
-        untouched(package, before)
+        assert_unchanged(package, before)
 
 
 class TestWhatUpstreamHolds:
@@ -206,7 +208,7 @@ class TestWhatUpstreamHolds:
         assert "blue" in (package / "a.yaml").read_text()
 
     @pytest.mark.parametrize(
-        ("before", "after", "own", "path"),
+        ("before", "after", "local", "path"),
         [
             ({}, {"x": "a file\n"}, {"x/own.txt": "own\n"}, "x"),
             ({}, {"x/new.yaml": config_map("x")}, {"x": "own\n"}, "x"),
@@ -220,10 +222,10 @@ class TestWhatUpstreamHolds:
         krm_merge: Callable[..., Run],
         before: Files,
         after: Files,
-        own: Files,
+        local: Files,
         path: str,
     ) -> None:
-        package = write(changing({**V1, **before}, {**V2, **after}), own)
+        package = write(changing({**V1, **before}, {**V2, **after}), local)
         now = snapshot(package)
         done = krm_merge("update", f"{package}@v2", "--quiet")
         assert "Traceback" not in done.stderr
@@ -231,7 +233,7 @@ class TestWhatUpstreamHolds:
         assert f"{path}: upstream has a file where local has a folder, or the other way round" in done.stderr
         assert "rename local's" in done.stderr
         assert done.stderr.startswith("error ")
-        untouched(package, now)
+        assert_unchanged(package, now)
 
     @pytest.mark.parametrize(
         ("before", "after", "strategy"),

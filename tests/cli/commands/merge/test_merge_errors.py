@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.merge.updates import V1, V2, Files, Run, refused, untouched
+from cli.commands.merge.updates import V1, V2, Files, Run, assert_unchanged, check_refusal
 from packages.repositories import config_map, snapshot
 
 
@@ -109,7 +109,7 @@ class TestMerge:
         before = [snapshot(side) for side in sides]
         names = dict(zip("oul", sides, strict=True))
         done = krm_merge("merge", *(word.format(**names) for word in arguments), "--quiet")
-        refused(done, *phrases)
+        check_refusal(done, *phrases)
         assert [snapshot(side) for side in sides] == before
 
     def test_with_on_conflict_fail_a_conflict_changes_nothing(
@@ -121,7 +121,7 @@ class TestMerge:
         assert done.returncode == 1
         assert done.stderr.startswith("error ")
         assert "refused; nothing was written" in done.stderr.splitlines()
-        untouched(sides[2], before)
+        assert_unchanged(sides[2], before)
         target = sides[0].parent / "target"
         assert krm_merge("merge", *sides, "-o", target, "--on-conflict=fail").returncode == 1
         assert not target.exists()

@@ -35,7 +35,7 @@ class Upstream:
     commits: dict[str, str]
 
 
-def refused(done: Run, *phrases: str, code: int = 3) -> None:
+def check_refusal(done: Run, *phrases: str, code: int = 3) -> None:
     """It failed with one line on stderr, which holds the phrases."""
     assert "Traceback" not in done.stderr
     assert done.returncode == code, done.stderr + done.stdout
@@ -46,6 +46,6 @@ def refused(done: Run, *phrases: str, code: int = 3) -> None:
         assert phrase in line
 
 
-def untouched(package: Path, before: Snapshot) -> None:
+def assert_unchanged(package: Path, before: Snapshot) -> None:
     assert snapshot(package) == before
     assert [entry.name for entry in package.parent.iterdir()] == [package.name]

@@ -109,12 +109,12 @@ def test_a_merge_patch_replaces_lists(place: Place) -> None:
 
 
 def test_files_to_write(place: Place) -> None:
-    wanted = WEB.replace("nginx:1.25", "nginx:1.27")
+    result = WEB.replace("nginx:1.25", "nginx:1.27")
     assert place.run("apply", "web.yaml", "patch.yaml", "-o", "new.yaml")[0] == ""
-    assert (place.read("new.yaml"), place.read("web.yaml")) == (wanted, WEB)
+    assert (place.read("new.yaml"), place.read("web.yaml")) == (result, WEB)
     (place.directory / "web.yaml").chmod(0o755)
     assert place.run("apply", "web.yaml", "patch.yaml", "--in-place", "--quiet") == ("", "")
-    assert place.read("web.yaml") == wanted
+    assert place.read("web.yaml") == result
     assert (place.directory / "web.yaml").stat().st_mode & 0o777 == 0o755
 
 
@@ -214,8 +214,8 @@ UNREADABLE = [
     [(*case, code) for cases, code in ((REFUSED, 1), (UNREADABLE, 3)) for case in cases],
 )
 def test_refused_input(place: Place, web: str | None, patch: str | None, says: list[str], code: int) -> None:
-    given = {"web.yaml": web, "patch.yaml": patch}
-    place.write(**{name: text for name, text in given.items() if text is not None})
+    files = {"web.yaml": web, "patch.yaml": patch}
+    place.write(**{name: text for name, text in files.items() if text is not None})
     before = place.read("web.yaml")
     _, err = place.run("apply", "web.yaml", "patch.yaml", "--in-place", code=code)
     assert [text for text in says if text not in err] == [], err

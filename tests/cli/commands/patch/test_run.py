@@ -47,7 +47,7 @@ def values(directory: Path) -> dict[str, list[Any]]:
     return {path.name: [*yaml.safe_load_all(path.read_text())] for path in sorted(directory.rglob("*.yaml"))}
 
 
-def declared(place: Place, *arguments: str) -> list[dict[str, Any]]:
+def patches_of(place: Place, *arguments: str) -> list[dict[str, Any]]:
     """The patches that lead from the directory `old` to `new`, proved by running them twice."""
     out, _ = place.run("create", "old", "new", *arguments)
     put(place, **{"made.yaml": out})
@@ -75,7 +75,7 @@ def test_the_smallest_patch_of_each_resource(place: Place) -> None:
         },
     )
     by_name = {}
-    for patch in declared(place):
+    for patch in patches_of(place):
         body = yaml.safe_load(patch["patch"])
         by_name[patch["target"]["name"] if isinstance(body, list) else body["metadata"]["name"]] = patch
     # Strategic without an order, since the patch's own order is enough.
@@ -90,14 +90,14 @@ def test_the_smallest_patch_of_each_resource(place: Place) -> None:
 def test_one_type_for_all(place: Place, kind: str) -> None:
     new = WEB.replace("replicas: 1", "replicas: 3").replace("      - name: log\n        image: fluent:1.0\n", "")
     directories(place, {"web.yaml": WEB}, {"web.yaml": new})
-    (patch,) = declared(place, "--type", kind)
+    (patch,) = patches_of(place, "--type", kind)
     assert isinstance(yaml.safe_load(patch["patch"]), list) == (kind == "json")
 
 
 def test_lists_of_custom_resources_with_their_definition(place: Place) -> None:
     zone = "apiVersion: example.com/v1\nkind: Zone\nmetadata: {name: z}\nparts: [{id: 1}, {id: 2}]\n"
     directories(place, {"crd.yaml": CRD, "z.yaml": zone}, {"crd.yaml": CRD, "z.yaml": zone.replace("{id: 1}, ", "")})
-    (patch,) = declared(place)
+    (patch,) = patches_of(place)
     assert yaml.safe_load(patch["patch"])["parts"] == [{"id": 1, "$patch": "delete"}]
 
 
@@ -107,7 +107,7 @@ def test_names_that_one_patch_would_mix_up(place: Place) -> None:
         return CONFIG_MAP % ("c", "a", first) + "---\n" + cluster_wide
 
     directories(place, {"c.yaml": maps("x", "x")}, {"c.yaml": maps("x", "z")})
-    (patch,) = declared(place)
+    (patch,) = patches_of(place)
     assert patch["target"] == {"group": "^$", "kind": "ConfigMap", "name": "c", "namespace": "^$"}
     directories(place, {"c.yaml": maps("x", "x"), "d/c.yaml": maps("x", "x")}, {"d/c.yaml": maps("y", "x")})
     _, err = place.run("create", "old", "new", code=1)

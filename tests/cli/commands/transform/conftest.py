@@ -26,7 +26,7 @@ def three(place: Place) -> Place:
 
 
 @pytest.fixture
-def told(place: Place) -> Place:
+def two_plugins(place: Place) -> Place:
     fields = [
         {"flagName": "color", "help": "Which one.", "example": "red"},
         {"flagName": "size", "help": "How big."},

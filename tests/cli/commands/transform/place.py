@@ -75,9 +75,9 @@ class Place:
 
     def plugin(self, file: str, answers: Mapping[str, Value], /, *lines: str, **meta: Any) -> None:
         """A program that answers by kind; the lines come first."""
-        told = json.dumps({"requestVersion": ["v1"], "responseVersion": ["v1"], **meta})
+        metadata = json.dumps({"requestVersion": ["v1"], "responseVersion": ["v1"], **meta})
         cases = [f"""*'"kind": "{kind}"'*) echo '{json.dumps(answer)}' ;;""" for kind, answer in answers.items()]
-        text = ["#!/bin/sh", *lines, "request=$(cat)", 'case "$request" in', f"'{{}}') echo '{told}' ;;"]
+        text = ["#!/bin/sh", *lines, "request=$(cat)", 'case "$request" in', f"'{{}}') echo '{metadata}' ;;"]
         self.program(file, *text, *cases, "*) echo '{}' ;;", "esac")
 
     def program(self, file: str, *lines: str) -> None:

@@ -30,7 +30,7 @@ from krm_merge.transform.runner import ignored_path, new_path, transform_path, w
 
 
 @pytest.fixture
-def exported(three: Place) -> Place:
+def export(three: Place) -> Place:
     """An export of crane, and plugins that want much of it."""
     three.write(**{"pkg/claim.yaml": CLAIM, "pkg/names/api.yaml": DNS.replace("dns", "api")})
     more = [
@@ -45,12 +45,12 @@ def exported(three: Place) -> Place:
     return three
 
 
-def test_the_files_of_crane(exported: Place) -> None:
+def test_the_files_of_crane(export: Place) -> None:
     """transform- always, .wh. for what is left out, ignored- with the plugins; the package stays as it is."""
-    before = exported.files("pkg")
-    _, err = exported.transform("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    assert exported.files("pkg") == before
-    out = exported.files("out")
+    before = export.files("pkg")
+    _, err = export.transform("--transform-dir", "out", "--ignored-patches-dir", "lost")
+    assert export.files("pkg") == before
+    out = export.files("out")
     assert sorted(out) == [
         ".wh.claim.yaml",
         "names/transform-api.yaml",
@@ -59,7 +59,7 @@ def test_the_files_of_crane(exported: Place) -> None:
     ]
     assert out[".wh.claim.yaml"] == ""
     assert json.loads(out["names/transform-dns.yml"]) == []
-    lost = exported.files("lost")
+    lost = export.files("lost")
     assert sorted(lost) == ["ignored-web.yaml"]
     assert json.loads(lost["ignored-web.yaml"]) == [
         {"PluginName": name, "Operation": replicas(number)} for name, number in (("b", 4), ("c", 5))
@@ -67,8 +67,8 @@ def test_the_files_of_crane(exported: Place) -> None:
     assert "it is left out of what is applied" in err
     # What stands, carried out by another library, is what is done in place.
     patched = jsonpatch.apply_patch(yaml.safe_load(WEB), json.loads(out["transform-web.yaml"]))
-    exported.transform()
-    assert patched == yaml.safe_load(exported.read("pkg/web.yaml"))
+    export.transform()
+    assert patched == yaml.safe_load(export.read("pkg/web.yaml"))
     assert [container["name"] for container in patched["spec"]["template"]["spec"]["containers"]] == [
         "init",
         "web",
@@ -76,31 +76,31 @@ def test_the_files_of_crane(exported: Place) -> None:
     ]
 
 
-def test_ignored_patches_are_not_kept_without_a_directory(exported: Place) -> None:
-    exported.transform("--transform-dir", "out")
-    assert sorted(os.listdir(exported.directory)) == ["out", "pkg", "plugins"]
-    assert not [name for name in exported.files("out") if "ignored-" in name]
+def test_ignored_patches_are_not_kept_without_a_directory(export: Place) -> None:
+    export.transform("--transform-dir", "out")
+    assert sorted(os.listdir(export.directory)) == ["out", "pkg", "plugins"]
+    assert not [name for name in export.files("out") if "ignored-" in name]
 
 
-def test_stale_files_of_an_earlier_run_go(exported: Place) -> None:
+def test_stale_files_of_an_earlier_run_go(export: Place) -> None:
     stale = ["out/.wh.web.yaml", "out/transform-claim.yaml", "lost/names/ignored-dns.yml", "out/mine.txt"]
-    exported.write(**dict.fromkeys(stale, "[]"))
-    exported.transform("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    assert [name for name in stale if (exported.directory / name).exists()] == ["out/mine.txt"]
+    export.write(**dict.fromkeys(stale, "[]"))
+    export.transform("--transform-dir", "out", "--ignored-patches-dir", "lost")
+    assert [name for name in stale if (export.directory / name).exists()] == ["out/mine.txt"]
     # Without a conflict, ignored- goes.
-    exported.transform("--transform-dir", "out", "--ignored-patches-dir", "lost", "--skip-plugins", "b,c")
-    assert exported.files("lost") == {}
+    export.transform("--transform-dir", "out", "--ignored-patches-dir", "lost", "--skip-plugins", "b,c")
+    assert export.files("lost") == {}
 
 
-def test_one_directory_for_all_of_it(exported: Place) -> None:
-    exported.transform("--transform-dir", "out", "--ignored-patches-dir", "out")
-    assert {"ignored-web.yaml", "transform-web.yaml"} <= set(exported.files("out"))
+def test_one_directory_for_all_of_it(export: Place) -> None:
+    export.transform("--transform-dir", "out", "--ignored-patches-dir", "out")
+    assert {"ignored-web.yaml", "transform-web.yaml"} <= set(export.files("out"))
 
 
-def test_a_dry_run_writes_none_of_them(exported: Place) -> None:
-    _, err = exported.transform("--transform-dir", "out", "--dry-run")
+def test_a_dry_run_writes_none_of_them(export: Place) -> None:
+    _, err = export.transform("--transform-dir", "out", "--dry-run")
     assert "Deployment web: " in err
-    assert not (exported.directory / "out").exists()
+    assert not (export.directory / "out").exists()
 
 
 def test_new_resources_among_the_files_of_crane(place: Place) -> None:
@@ -141,35 +141,35 @@ def test_stale_new_resources_go(place: Place) -> None:
     assert mine.items() <= place.files("out").items()
 
 
-def test_files_of_what_became_local_config_go(exported: Place) -> None:
+def test_files_of_what_became_local_config_go(export: Place) -> None:
     run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    exported.transform(*run)
-    exported.write(**{"out/transform-Kptfile": "mine"})
+    export.transform(*run)
+    export.write(**{"out/transform-Kptfile": "mine"})
     mark = "annotations: {config.kubernetes.io/local-config: 'true'}"
-    exported.write(**{"pkg/web.yaml": WEB.replace("uid: abc", mark)})
-    exported.transform(*run)
-    assert "transform-web.yaml" not in exported.files("out")
-    assert {".wh.claim.yaml", "names/transform-api.yaml", "transform-Kptfile"} <= set(exported.files("out"))
-    assert exported.files("lost") == {}
+    export.write(**{"pkg/web.yaml": WEB.replace("uid: abc", mark)})
+    export.transform(*run)
+    assert "transform-web.yaml" not in export.files("out")
+    assert {".wh.claim.yaml", "names/transform-api.yaml", "transform-Kptfile"} <= set(export.files("out"))
+    assert export.files("lost") == {}
 
 
 @pytest.mark.parametrize("folder", ["out/transform-web.yaml", "lost/ignored-web.yaml"])
-def test_the_files_of_crane_are_written_together(exported: Place, folder: str) -> None:
+def test_the_files_of_crane_are_written_together(export: Place, folder: str) -> None:
     """T10: all of them or none, wherever one cannot be written."""
-    (exported.directory / folder).mkdir(parents=True)
+    (export.directory / folder).mkdir(parents=True)
     stale = {"out/.wh.web.yaml": "", "lost/names/ignored-dns.yml": "[]"}
-    exported.write(**stale)
-    before = {name: exported.files(name) for name in ("pkg", "out", "lost")}
+    export.write(**stale)
+    before = {name: export.files(name) for name in ("pkg", "out", "lost")}
     run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    _, err = exported.transform(*run, code=3)
-    assert err == f"error {exported.directory / folder}: Is a directory; nothing was written\n"
-    assert {name: exported.files(name) for name in before} == before
-    assert (exported.directory / folder).is_dir()
+    _, err = export.transform(*run, code=3)
+    assert err == f"error {export.directory / folder}: Is a directory; nothing was written\n"
+    assert {name: export.files(name) for name in before} == before
+    assert (export.directory / folder).is_dir()
 
 
 @pytest.mark.parametrize("fails", ["out", "below"])
 def test_both_directories_of_crane_are_written_or_none(
-    exported: Place, monkeypatch: pytest.MonkeyPatch, fails: str
+    export: Place, monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
     commit = Journal.commit
 
@@ -180,9 +180,9 @@ def test_both_directories_of_crane_are_written_or_none(
 
     monkeypatch.setattr(Journal, "commit", fail)
     run = ("--transform-dir", "out", "--ignored-patches-dir", "lost/below")
-    _, err = exported.transform(*run, code=3)
+    _, err = export.transform(*run, code=3)
     assert err == "error the disk is full\n"
-    assert sorted(os.listdir(exported.directory)) == ["pkg", "plugins"]
+    assert sorted(os.listdir(export.directory)) == ["pkg", "plugins"]
 
 
 @pytest.mark.parametrize(("name", "says"), [("a\0b", "cannot be printed"), ("a" * 300, "a file name has room for 249")])
@@ -196,13 +196,13 @@ def test_names_that_are_none_write_nothing(place: Place, name: str, says: str) -
 
 
 @pytest.mark.parametrize("directory", ["pkg", ".", "pkg/names/below"])
-def test_files_of_crane_where_they_are_hardly_wanted(exported: Place, directory: str) -> None:
+def test_files_of_crane_where_they_are_hardly_wanted(export: Place, directory: str) -> None:
     """In the package itself, around it, and in it."""
-    exported.transform("--transform-dir", directory, "--ignored-patches-dir", "pkg")
-    assert "transform-web.yaml" in exported.files(directory)
-    assert exported.read("pkg/web.yaml") == WEB
-    assert "ignored-web.yaml" in exported.files("pkg")
-    assert not [name for name in os.listdir(exported.directory) if name.endswith(".krm-merge")]
+    export.transform("--transform-dir", directory, "--ignored-patches-dir", "pkg")
+    assert "transform-web.yaml" in export.files(directory)
+    assert export.read("pkg/web.yaml") == WEB
+    assert "ignored-web.yaml" in export.files("pkg")
+    assert not [name for name in os.listdir(export.directory) if name.endswith(".krm-merge")]
 
 
 BOOKS = {"internal.kpt.dev/upstream-identifier": "apps|Deployment|default|web", "config.kubernetes.io/index": "3"}
@@ -227,41 +227,41 @@ ABOUT_BOOKS = [
 
 @pytest.mark.parametrize("patch", ABOUT_BOOKS, ids=json.dumps)
 @pytest.mark.parametrize("books", [BOOKS, {}], ids=["books", "none"])
-@pytest.mark.parametrize("own", [{"team": "red"}, {}], ids=["own", "none"])
-def test_patches_keep_what_kpt_keeps(place: Place, patch: list[Value], books: Value, own: Value) -> None:
+@pytest.mark.parametrize("annotations", [{"team": "red"}, {}], ids=["own", "none"])
+def test_patches_keep_what_kpt_keeps(place: Place, patch: list[Value], books: Value, annotations: Value) -> None:
     """T1: carried out by another library, they do what is done in place."""
-    metadata = {"name": "web", **({"annotations": {**books, **own}} if books or own else {})}
+    metadata = {"name": "web", **({"annotations": {**books, **annotations}} if books or annotations else {})}
     item = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
-    if any("from" in one for one in patch) and not own:
+    if any("from" in operation for operation in patch) and not annotations:
         return  # there is nothing to move
     place.write(**{"pkg/web.yaml": yaml.safe_dump(item)})
     plugins = [{"name": "a", "patches": [{"target": {"name": "web"}, "ops": patch}]}]
     head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "TransformResources", "metadata": {"name": "x"}}
     place.write(**{"config.yaml": yaml.safe_dump({**head, "plugins": plugins})})
     run = ("pkg", "--config", "config.yaml")
-    _, told = place.run(*run, "--transform-dir", "out", "--ignored-patches-dir", "lost")
+    _, errors = place.run(*run, "--transform-dir", "out", "--ignored-patches-dir", "lost")
     patched = jsonpatch.apply_patch(item, json.loads(place.read("out/transform-web.yaml")))
     _, err = place.run(*run)
     assert patched == yaml.safe_load(place.read("pkg/web.yaml"))
-    kept = patched["metadata"].get("annotations", {})
-    assert {name: text for name, text in kept.items() if name in BOOKS} == books
-    assert {line for line in told.splitlines() if "kpt keeps" in line} == {
+    annotations_after = patched["metadata"].get("annotations", {})
+    assert {name: text for name, text in annotations_after.items() if name in BOOKS} == books
+    assert {line for line in errors.splitlines() if "kpt keeps" in line} == {
         line for line in err.splitlines() if "kpt keeps" in line
     }
-    meddling = [one for one in patch if one["path"] == IDENTIFIER]
+    meddling = [operation for operation in patch if operation["path"] == IDENTIFIER]
     lost = place.files("lost").get("ignored-web.yaml", "[]")
-    assert [one["Operation"] for one in json.loads(lost)] == meddling
-    assert bool(meddling) <= ("kpt manages this annotation" in told)
+    assert [entry["Operation"] for entry in json.loads(lost)] == meddling
+    assert bool(meddling) <= ("kpt manages this annotation" in errors)
 
 
-def test_each_resource_needs_a_file_of_its_own(exported: Place) -> None:
+def test_each_resource_needs_a_file_of_its_own(export: Place) -> None:
     """There is one patch for each file; a document that is no resource does not count."""
-    exported.write(**{"pkg/names/dns.yml": f"# nothing\n---\n{DNS}"})
-    exported.transform("--transform-dir", "out")
-    exported.write(**{"pkg/names/dns.yml": f"{DNS}---\n{DNS}"})
-    _, err = exported.transform("--transform-dir", "other", code=3)
+    export.write(**{"pkg/names/dns.yml": f"# nothing\n---\n{DNS}"})
+    export.transform("--transform-dir", "out")
+    export.write(**{"pkg/names/dns.yml": f"{DNS}---\n{DNS}"})
+    _, err = export.transform("--transform-dir", "other", code=3)
     assert err.startswith("error names/dns.yml holds several resources")
-    assert not (exported.directory / "other").exists()
+    assert not (export.directory / "other").exists()
 
 
 def test_what_is_no_resource_any_more_is_refused_there_too(place: Place) -> None:

@@ -97,9 +97,9 @@ def test_json(three: Place) -> None:
     three.write(**{"pkg/claim.yaml": CLAIM})
     out, err = three.transform("--format", "json", "--whiteout", "drop")
     assert err == ""
-    told = json.loads(out)
-    assert told["files"] == {"added": [], "changed": ["web.yaml"], "deleted": ["claim.yaml"]}
-    lost = [result for result in told["results"] if result["tags"]["event"] == "ignored"]
+    document = json.loads(out)
+    assert document["files"] == {"added": [], "changed": ["web.yaml"], "deleted": ["claim.yaml"]}
+    lost = [result for result in document["results"] if result["tags"]["event"] == "ignored"]
     assert lost[0]["tags"] == {
         "rule": "T5",
         "event": "ignored",
@@ -119,9 +119,11 @@ def test_json(three: Place) -> None:
 
 def test_json_of_what_is_refused(three: Place) -> None:
     out, err = three.transform("--format", "json", "--ignored-severity", "error", code=1)
-    told = json.loads(out)
-    assert told["files"] == {"added": [], "changed": [], "deleted": []}
-    assert [result["severity"] for result in told["results"] if result["tags"]["event"] == "ignored"] == ["error"] * 2
+    document = json.loads(out)
+    assert document["files"] == {"added": [], "changed": [], "deleted": []}
+    assert [result["severity"] for result in document["results"] if result["tags"]["event"] == "ignored"] == [
+        "error"
+    ] * 2
     assert err == ""
     assert three.files("pkg") == FILES
 
@@ -206,14 +208,17 @@ def test_several_documents(place: Place, start: str, end: str) -> None:
     """Each is edited where it stands; line ends and byte order marks stay."""
     place.write(**{"pkg/web.yaml": start + DOCUMENTS.replace("\n", end)})
     place.run("pkg", "--whiteout", "drop")
-    wanted = DOCUMENTS.replace(", uid: abc", "").replace(f"---\n{CLAIM}", "")
-    assert place.read("pkg/web.yaml") == start + wanted.replace("\n", end)
+    result = DOCUMENTS.replace(", uid: abc", "").replace(f"---\n{CLAIM}", "")
+    assert place.read("pkg/web.yaml") == start + result.replace("\n", end)
 
 
 def test_results_name_the_document(place: Place) -> None:
     place.write(**{"pkg/web.yaml": DOCUMENTS})
-    told = json.loads(place.run("pkg", "--format", "json")[0])
-    assert [result["file"] for result in told["results"]] == [{"path": "web.yaml"}, {"path": "web.yaml", "index": 3}]
+    document = json.loads(place.run("pkg", "--format", "json")[0])
+    assert [result["file"] for result in document["results"]] == [
+        {"path": "web.yaml"},
+        {"path": "web.yaml", "index": 3},
+    ]
 
 
 def test_modes_and_links_stay(place: Place) -> None:
@@ -276,7 +281,7 @@ def test_new_resources_in_a_file_that_is_there(place: Place, there: str) -> None
     place.transform()
     after = place.read("pkg/configmap_extra.yaml")
     assert after.startswith(there)
-    assert [one["metadata"]["name"] for one in yaml.safe_load_all(after)] == ["more", "extra"]
+    assert [resource["metadata"]["name"] for resource in yaml.safe_load_all(after)] == ["more", "extra"]
     assert after.count("\r\n") in (0, after.count("\n"))
 
 
@@ -306,9 +311,11 @@ def test_a_resource_may_be_replaced(place: Place, how: list[str], file: str) -> 
     if not in_place:
         assert place.read(f"out/.wh.{file}") == ""
         return
-    kept = [one for text in place.files("pkg").values() if "v1beta1" in text for one in yaml.safe_load_all(text)]
-    assert bool(kept) is ("annotate" in how)
-    assert all(one["metadata"]["annotations"] for one in kept if one != CONVERTED)
+    resources = [
+        resource for text in place.files("pkg").values() if "v1beta1" in text for resource in yaml.safe_load_all(text)
+    ]
+    assert bool(resources) is ("annotate" in how)
+    assert all(resource["metadata"]["annotations"] for resource in resources if resource != CONVERTED)
     before = place.files("pkg")
     place.transform(*how)
     assert place.files("pkg") == before

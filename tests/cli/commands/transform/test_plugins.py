@@ -34,20 +34,20 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "wanted", "losers"), CHOICES)
-def test_priorities_and_plugins_to_skip(three: Place, arguments: list[str], wanted: int, losers: str) -> None:
+@pytest.mark.parametrize(("arguments", "replicas", "losers"), CHOICES)
+def test_priorities_and_plugins_to_skip(three: Place, arguments: list[str], replicas: int, losers: str) -> None:
     """Programs in subfolders too, in the order of their paths; T11: a repeated name keeps its first place."""
     _, err = three.transform(*arguments)
-    assert yaml.safe_load(three.read("pkg/web.yaml"))["spec"]["replicas"] == wanted
+    assert yaml.safe_load(three.read("pkg/web.yaml"))["spec"]["replicas"] == replicas
     assert [name for name in "abc" if f"Deployment web: {name}'s replace" in err] == list(losers)
 
 
 @pytest.mark.parametrize("option", ["--plugin-priorities", "--skip-plugins"])
 def test_unknown_names(three: Place, option: str) -> None:
     _, err = three.transform(option, "a,x,y", code=1)
-    known = "known are KubernetesPlugin, a, b, c"
+    names = "known are KubernetesPlugin, a, b, c"
     assert err.splitlines()[:2] == [
-        f"error   {option} names {name}, but no plugin has that name; {known}" for name in "xy"
+        f"error   {option} names {name}, but no plugin has that name; {names}" for name in "xy"
     ]
     assert three.files("pkg") == FILES
 
@@ -83,8 +83,8 @@ def test_options_for_all_and_for_one(place: Place) -> None:
     for name in "ab":
         note = f"""[ "$request" = '{{}}' ] || echo "$request" >> {place.directory}/{name}.json"""
         place.program(name, "#!/bin/sh", "request=$(cat)", note, f"echo '{meta}'")
-    own = """a={"X": "3", "z": "4"}"""
-    place.transform("--optional-flags", '{"X": "1", "Y": "2"}', "--plugin-flags", own, "-s", "KubernetesPlugin")
+    flags = """a={"X": "3", "z": "4"}"""
+    place.transform("--optional-flags", '{"X": "1", "Y": "2"}', "--plugin-flags", flags, "-s", "KubernetesPlugin")
     extras = [json.loads(place.read(f"{name}.json").splitlines()[0])["extras"] for name in "ab"]
     assert extras == [{"x": "3", "y": "2", "z": "4"}, {"x": "1", "y": "2"}]
 
@@ -121,10 +121,10 @@ class Recorder:
     """A plugin that keeps what it was told."""
 
     name: str
-    told: Value = field(default_factory=dict)
+    options: Value = field(default_factory=dict)
 
     def run(self, resource: Value, options: Mapping[str, str]) -> Response:
-        self.told = dict(options)
+        self.options = dict(options)
         return Response.of(Operation("remove", ("spec",)))
 
 
@@ -132,10 +132,10 @@ class Recorder:
 def test_options_as_crane_resolves_them(case: Value) -> None:
     """crane's table; a stage is a plugin."""
     plugin = Recorder(case["stage"])
-    own = (case["perStage"] or {}).get(plugin.name)
-    whole = WithOptions(plugin, own) if own is not None else plugin
+    options = (case["perStage"] or {}).get(plugin.name)
+    whole = WithOptions(plugin, options) if options is not None else plugin
     whole.run({}, case["global"] or {})
-    assert plugin.told == case["expect"]
+    assert plugin.options == case["expect"]
 
 
 SAYS: Final = {
@@ -162,7 +162,7 @@ def test_options_as_crane_parses_them(case: Value) -> None:
 def test_options_as_crane_validates_them(place: Place, case: Value) -> None:
     for name in set(FLAGS["validate"]["stages"]) - {"KubernetesPlugin"}:
         place.plugin(name, {})
-    flags = [f"--plugin-flags={name}={json.dumps(own)}" for name, own in (case["perStage"] or {}).items()]
+    flags = [f"--plugin-flags={name}={json.dumps(options)}" for name, options in (case["perStage"] or {}).items()]
     _, err = place.transform(*flags, code=0 if case["ok"] else 2)
     if not case["ok"]:
         assert "but no plugin has that name" in err
@@ -302,16 +302,16 @@ def test_an_empty_package(place: Place) -> None:
 # ---- list-plugins, optionals -----------------------------------------------------------------------------------------
 
 
-def test_list_plugins(told: Place) -> None:
-    assert told.run("list-plugins") == ("KubernetesPlugin v1\n", "")
-    out, err = told.run("list-plugins", "--plugin-dir", "plugins")
+def test_list_plugins(two_plugins: Place) -> None:
+    assert two_plugins.run("list-plugins") == ("KubernetesPlugin v1\n", "")
+    out, err = two_plugins.run("list-plugins", "--plugin-dir", "plugins")
     assert (out, err) == ("KubernetesPlugin v1\nPainter v2\nplain\n", "")
-    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "--skip-plugins", "KubernetesPlugin,plain")
+    out, _ = two_plugins.run("list-plugins", "--plugin-dir", "plugins", "--skip-plugins", "KubernetesPlugin,plain")
     assert out == "Painter v2\n"
 
 
-def test_list_plugins_as_json(told: Place) -> None:
-    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "-s", "KubernetesPlugin", "--format", "json")
+def test_list_plugins_as_json(two_plugins: Place) -> None:
+    out, _ = two_plugins.run("list-plugins", "--plugin-dir", "plugins", "-s", "KubernetesPlugin", "--format", "json")
     versions = {"requestVersion": ["v1"], "responseVersion": ["v1"]}
     fields = [
         {"flagName": "color", "help": "Which one.", "example": "red"},
@@ -322,14 +322,15 @@ def test_list_plugins_as_json(told: Place) -> None:
     assert plain == {"name": "plain", "version": "", **versions}
 
 
-def test_optionals(told: Place) -> None:
-    out, err = told.run("optionals", "--plugin-dir", "plugins", "-s", "KubernetesPlugin")
+def test_optionals(two_plugins: Place) -> None:
+    out, err = two_plugins.run("optionals", "--plugin-dir", "plugins", "-s", "KubernetesPlugin")
     assert out == "Painter:\n  color: Which one. Example: red\n  size: How big.\nplain: no options\n"
     assert err == ""
-    out, _ = told.run("optionals")
+    out, _ = two_plugins.run("optionals")
     assert "  strip-default-rbac: " in out
     assert {
-        field["flagName"] for field in json.loads(told.run("optionals", "--format", "json")[0])[0]["optionalFields"]
+        field["flagName"]
+        for field in json.loads(two_plugins.run("optionals", "--format", "json")[0])[0]["optionalFields"]
     } > {
         "registry-replacement",
         "extra-whiteouts",
