@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections import Counter
 
-from components.plan.planner.life import Life, is_planned, lived
+from components.plan.planner.life import Life, is_planned, live
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     options = parser.parse_args()
     figures = Counter[str]()
     for seed in range(options.seed, options.seed + options.lives):
-        life, problems = lived(seed, options.length)
+        life, problems = live(seed, options.length)
         figures.update(_figures(life))
         figures["broken"] += bool(problems)
         if problems:

@@ -55,9 +55,9 @@ class HostedWorld(World):
         return f"{OWNER}{name}.git"
 
     def on_server(self, name: str) -> FakeRepository:
-        found = self.server.repositories[f"acme/{name}"]
-        found.refresh()
-        return found
+        repository = self.server.repositories[f"acme/{name}"]
+        repository.refresh()
+        return repository
 
     def repository(self, name: str, files: Mapping[str, str]) -> None:
         super().repository(name, files)
@@ -88,8 +88,8 @@ class HostedWorld(World):
 
     def pulls(self, name: str) -> list[ForgePullRequest]:
         client = connect(self.server, Clock(), kind=self.kind, host="127.0.0.1")
-        found: list[ForgePullRequest] = client.pull_requests(self.address(name))
-        return found
+        pulls: list[ForgePullRequest] = client.pull_requests(self.address(name))
+        return pulls
 
     def writes(self) -> list[str]:
         """The requests to the server that change something."""

@@ -107,7 +107,7 @@ class Observations:
         at = self._tick()
         pull = self.pulls.get((self.repository(name), number))
         pushed = event == "push"
-        found = (pull.merge_commit if pushed else pull.head) if pull is not None else f"c{at:x}"
+        commit = (pull.merge_commit if pushed else pull.head) if pull is not None else f"c{at:x}"
         source = pull.source_branch if pull is not None and not pushed else "main"
         self.builds.append(
             Build(
@@ -116,7 +116,7 @@ class Observations:
                 event,
                 outcome,
                 self.components[name].repository,
-                revision or found,
+                revision or commit,
                 source,
                 "main",
                 number,
@@ -130,7 +130,7 @@ class Observations:
         """A push is built; with a number it is the push of a merge."""
         self.build(name, letter, number, "push")
 
-    def merged(self, name: str, number: int, letter: str) -> None:
+    def merge_and_build(self, name: str, number: int, letter: str) -> None:
         """A person merges; the push is built."""
         self.merge(self.repository(name), number)
         self.push(name, letter, number)
@@ -145,8 +145,8 @@ class Observations:
         """The plans, which are the same for every order of what was observed, and however often it was."""
         components, builds, pulls = list(self.components.values()), list(self.builds), list(self.pulls.values())
         before = deepcopy((components, builds, pulls))
-        expected = self._planned(components, builds, pulls)
-        assert self._planned(components, builds, pulls) == expected
+        expected = self._plan_once(components, builds, pulls)
+        assert self._plan_once(components, builds, pulls) == expected
         for seed in range(4):
             random = Random(seed)
             some = [*builds, *random.sample(builds, len(builds) // 2)]
@@ -154,12 +154,12 @@ class Observations:
             random.shuffle(components)
             random.shuffle(some)
             random.shuffle(others)
-            assert self._planned(components, some, others) == expected
+            assert self._plan_once(components, some, others) == expected
         components.sort(key=before[0].index)
         assert (components, builds, pulls) == before
         return expected
 
-    def _planned(
+    def _plan_once(
         self, components: list[Component], builds: list[Build], pulls: list[PullRequest]
     ) -> tuple[list[Plan], list[Result]]:
         graph, findings = build_graph(components, removed=self.removed)
@@ -194,7 +194,7 @@ class Observations:
         plans, findings = self.plan()
         self.carry_out(plans)
         again, _ = self.plan()
-        assert [one.actions for one in again] == [()] * len(again), [brief(one) for one in again]
+        assert [plan.actions for plan in again] == [()] * len(again), [brief(plan) for plan in again]
         return [brief(plan) for plan in plans], " ".join(sorted(finding.rule for finding in findings))
 
 
@@ -222,8 +222,8 @@ class Answer:
     exit_code: int
 
     def rules(self, *severities: str) -> list[str]:
-        found = (result for result in self.results if not severities or result["severity"] in severities)
-        return sorted(str(one.get("tags", {}).get("rule", "")) for one in found)  # type: ignore[attr-defined]
+        results = (result for result in self.results if not severities or result["severity"] in severities)
+        return sorted(str(result.get("tags", {}).get("rule", "")) for result in results)  # type: ignore[attr-defined]
 
     def messages(self, rule: str) -> list[str]:
         return [str(result["message"]) for result in self.results if result.get("tags", {}).get("rule") == rule]  # type: ignore[attr-defined]

@@ -24,24 +24,26 @@ BELOW = {
 """The parts that each folder or module may import."""
 
 
-def imported(file: Path) -> set[str]:
+def imports_of(file: Path) -> set[str]:
     """The modules of this package that a module imports."""
-    found = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-    return {node.module for node in found if isinstance(node, ast.ImportFrom) and node.module}
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    return {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
 
 
 def test_folders_import_one_way() -> None:
     for folder, below in BELOW.items():
         place = ROOT / "components" / folder
         for file in place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]:
-            names = [name.split(".") for name in imported(file)]
+            names = [name.split(".") for name in imports_of(file)]
             others = {name[2] for name in names if name[:2] == ["krm_merge", "components"]}
             assert others <= below | {folder}, file
 
 
 def test_forges_know_nothing_of_components() -> None:
     for file in (ROOT / "forges").rglob("*.py"):
-        assert not [name for name in imported(file) if name.startswith(("krm_merge.components", "krm_merge.functions"))]
+        assert not [
+            name for name in imports_of(file) if name.startswith(("krm_merge.components", "krm_merge.functions"))
+        ]
 
 
 def test_only_the_command_line_of_forges_needs_their_libraries() -> None:

@@ -26,17 +26,17 @@ def data(text: str) -> str:
 
 def branches_of(bare: Path) -> dict[str, str]:
     """The commits of the branches of a bare repository, read from its files: a hundredth of what a process costs."""
-    found = {}
+    commits = {}
     packed = bare / "packed-refs"
     for line in packed.read_text().splitlines() if packed.exists() else []:
         commit, _, ref = line.partition(" ")
         if ref.startswith("refs/heads/"):
-            found[ref.removeprefix("refs/heads/")] = commit
+            commits[ref.removeprefix("refs/heads/")] = commit
     heads = bare / "refs" / "heads"
     for file in heads.rglob("*"):
         if file.is_file() and file.suffix != ".lock":
-            found[file.relative_to(heads).as_posix()] = file.read_text().strip()
-    return found
+            commits[file.relative_to(heads).as_posix()] = file.read_text().strip()
+    return commits
 
 
 @dataclass
@@ -119,18 +119,18 @@ class World:
 
     def heads(self) -> dict[str, str]:
         """All branches of all repositories with their commits, and the recorded pull requests."""
-        found = {}
+        refs = {}
         for bare in sorted(self.root.glob("*.git")):
-            found[bare.name] = self.git("--git-dir", str(bare), "for-each-ref", "--format=%(refname) %(objectname)")
+            refs[bare.name] = self.git("--git-dir", str(bare), "for-each-ref", "--format=%(refname) %(objectname)")
         for recorded in sorted(self.root.glob("*.pulls.json")):
-            found[recorded.name] = recorded.read_text()
-        return found
+            refs[recorded.name] = recorded.read_text()
+        return refs
 
     # ---- pull requests -----------------------------------------------------------------------------------------
 
     def open(self, name: str, branch: str, base: str = "main") -> int:
-        made = self.forge.create(self.url(name), branch, base, branch, f"by a person, from {branch}", draft=False)
-        return made.number
+        pull = self.forge.create(self.url(name), branch, base, branch, f"by a person, from {branch}", draft=False)
+        return pull.number
 
     def merge(self, name: str, number: int, how: How = "merge") -> str:
         return self.forge.merge(self.url(name), number, how=how, force=True)
@@ -205,7 +205,7 @@ class World:
         run = {"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": metadata, "status": status}
         self.write(f"builds/{name}.yaml", run)
 
-    def merged(self, component: str, repository: str, number: int, letter: str, how: How) -> None:
+    def merge_and_build(self, component: str, repository: str, number: int, letter: str, how: How) -> None:
         """A person merges; the push is built."""
         commit = self.merge(repository, number, how)
         self.build(component, repository, letter, number, commit=commit, event="push", branch="main")

@@ -44,7 +44,7 @@ def _variable(name: str) -> str:
     return _workload("Deployment", "spec.template.spec.containers", variable=name)
 
 
-def _annotated(kind: str, api_version: str) -> str:
+def _annotate(kind: str, api_version: str) -> str:
     applied = f'{{"kind":"{kind}","spec":{{"pin":"VALUE"}}}}'
     return (
         f"apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: NAME\n  annotations:\n"
@@ -86,8 +86,8 @@ PLACES: Mapping[str, str] = {
     "    -----BEGIN RSA PRIVATE KEY-----\n    VALUE\n    -----END RSA PRIVATE KEY-----\n",
     "option": _widget("spec:\n  args: [serve, --password=VALUE]"),
     # What kubectl applied.
-    "applied Deployment": _annotated("Deployment", "apps/v1"),
-    "applied custom resource": _annotated("Widget", "example.com/v1"),
+    "applied Deployment": _annotate("Deployment", "apps/v1"),
+    "applied custom resource": _annotate("Widget", "example.com/v1"),
     # Kinds in another case.
     "kind: secret": _secret("secret"),
     "kind: SECRET": _secret("SECRET"),
@@ -145,7 +145,7 @@ def package(side: str, *, without_resources: bool = False) -> dict[str, bytes]:
     return files
 
 
-def leaked(text: str) -> list[str]:
+def leaks(text: str) -> list[str]:
     """The places whose values are in a text."""
     names = [*PLACES, *FILES]
     return [name for number, name in enumerate(names) if f"hush{number:02}" in text]

@@ -15,9 +15,9 @@ from krm_merge.functions import process
 from krm_merge.merge.decisions.policy import Choice
 from krm_merge.packages.files.tree import Changed
 from packages.repositories import Repository, kptfile
-from report.secret_places import FILES, PLACES, POLICY, SIDES, leaked, package
+from report.secret_places import FILES, PLACES, POLICY, SIDES, leaks, package
 from resolve.packages import session_of, task_of
-from resolve.serving import served
+from resolve.serving import serve
 
 COUNT = len(PLACES) + len(FILES)
 FORMS = ("json", "sarif", "html", "md")
@@ -34,7 +34,7 @@ def write_bytes(folder: Path, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(data)
 
 
-def followed(place: Path, *, without: tuple[str, ...] = ()) -> Path:
+def follow(place: Path, *, without: tuple[str, ...] = ()) -> Path:
     """A package that was fetched at v1 of an upstream, changed, and committed; upstream has v2."""
     upstream = Repository.at(place / "upstream")
     tags = {}
@@ -57,25 +57,25 @@ def item(name: str, data: bytes) -> dict[str, Any]:
 
 def test_there_are_enough_places() -> None:
     assert len(PLACES) >= 30
-    assert leaked(str(package("local"))) == [*PLACES, *FILES]
+    assert leaks(str(package("local"))) == [*PLACES, *FILES]
 
 
-@pytest.mark.parametrize("made", MADE)
-def test_no_report_has_them(tmp_path: Path, made: str) -> None:
+@pytest.mark.parametrize("nature", MADE)
+def test_no_report_has_them(tmp_path: Path, nature: str) -> None:
     for side in SIDES:
-        write_bytes(tmp_path / side, MADE[made][side])
+        write_bytes(tmp_path / side, MADE[nature][side])
     reports = [f"--report=r.{form}" for form in FORMS]
     done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", *reports, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {form: (tmp_path / f"r.{form}").read_text() for form in FORMS}
-    found |= {"terminal": done.stdout + done.stderr}
-    found |= {
+    texts = {form: (tmp_path / f"r.{form}").read_text() for form in FORMS}
+    texts |= {"terminal": done.stdout + done.stderr}
+    texts |= {
         "terminal json": krm_merge(
             "merge", *SIDES, "--on-conflict=upstream", "--dry-run", "--format=json", cwd=tmp_path
         ).stdout
     }
-    assert {name: leaked(text) for name, text in found.items() if leaked(text)} == {}
-    records = json.loads(found["json"])["records"]
+    assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
+    records = json.loads(texts["json"])["records"]
     assert len([record for record in records if record["status"] != "automatic"]) == COUNT
     assert all(record.get("redacted") for record in records)
 
@@ -86,18 +86,18 @@ def test_no_difference_of_two_versions_has_them(tmp_path: Path) -> None:
     names = [f"r.{form}" for form in FORMS]
     done = krm_merge("diff", "original", "local", *(f"--report={name}" for name in names), cwd=tmp_path)
     texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]
-    assert leaked("".join(texts)) == []
+    assert leaks("".join(texts)) == []
     assert done.stdout.count("(a secret value)") == COUNT
 
 
 @pytest.mark.kpt
 def test_no_comparison_with_kpt_has_them(tmp_path: Path) -> None:
     names = [f"r.{form}" for form in FORMS]
-    place = followed(tmp_path, without=("broken.yaml", "broken.json"))
+    place = follow(tmp_path, without=("broken.yaml", "broken.json"))
     done = krm_merge("compare", "web@v2", *(f"--report={name}" for name in names), cwd=place.parent)
     assert done.returncode == 0, done.stderr
     texts = [done.stdout, done.stderr, *((place.parent / name).read_text() for name in names)]
-    assert leaked("".join(texts)) == []
+    assert leaks("".join(texts)) == []
 
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "fail"])
@@ -112,27 +112,32 @@ def test_no_result_of_the_function_has_them(on_conflict: str, is_in_package: boo
         items = [*items, item("merge-policy.yaml", POLICY.encode())]
     else:
         config["redact"] = yaml.safe_load(POLICY)["redact"]
-    given = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}
-    outcome = process(yaml.safe_dump(given).encode())
+    resource_list = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": items,
+        "functionConfig": config,
+    }
+    outcome = process(yaml.safe_dump(resource_list).encode())
     results = yaml.safe_load(outcome.output)["results"]
-    assert leaked(str(results)) == []
+    assert leaks(str(results)) == []
     assert sum("upstream" in result.get("tags", {}) for result in results) == len(PLACES)
 
 
 def test_no_ledger_of_a_campaign_has_them(tmp_path: Path) -> None:
-    place = followed(tmp_path)
+    place = follow(tmp_path)
     world = World(tmp_path)
     upstream = ("--upstream", f"file://{tmp_path}/upstream/web", "--to", "v2")
-    shown = [world.fleet("init", "campaign", *upstream, "--packages", place.parent), world.fleet("run", "campaign")]
+    outputs = [world.fleet("init", "campaign", *upstream, "--packages", place.parent), world.fleet("run", "campaign")]
     names = [f"r.{form}" for form in FORMS]
     reports = [f"--report={name}" for name in names]
-    shown += [world.fleet("conflicts", "campaign", *words) for words in (["--format=json"], reports)]
-    assert sum(group["count"] for group in json.loads(shown[2].stdout)["groups"]) == COUNT
+    outputs += [world.fleet("conflicts", "campaign", *words) for words in (["--format=json"], reports)]
+    assert sum(group["count"] for group in json.loads(outputs[2].stdout)["groups"]) == COUNT
     ours = [file for file in (tmp_path / "campaign").rglob("*") if file.is_file() and "cache" not in file.parts]
     files = [file.read_bytes() for file in [*ours, *(tmp_path / name for name in names)]]
     assert any(file.startswith(b"SQLite") for file in files)
-    texts = [one.stdout + one.stderr for one in shown] + [file.decode("latin-1") for file in files]
-    assert leaked("".join(texts)) == []
+    texts = [done.stdout + done.stderr for done in outputs] + [file.decode("latin-1") for file in files]
+    assert leaks("".join(texts)) == []
 
 
 def test_a_campaign_carries_out_choices_on_them(world: World) -> None:
@@ -141,8 +146,8 @@ def test_a_campaign_carries_out_choices_on_them(world: World) -> None:
     world.plan()
     policy.write_text(f"{POLICY.partition('redact:')[0]}redact:\n- path: data.a\n")
     world.fleet("run", "campaign")
-    shown = world.fleet("conflicts", "campaign")
-    assert "three" not in shown.stdout
+    output = world.fleet("conflicts", "campaign")
+    assert "three" not in output.stdout
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\nq\n")
     assert done.returncode == 0, done.stderr
     world.fleet("run", "campaign")
@@ -166,27 +171,27 @@ def world(tmp_path: Path) -> World:
     return World.at(tmp_path)
 
 
-@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("nature", MADE)
 @pytest.mark.parametrize("choice", ["upstream", "local"])
-def test_each_can_be_settled_and_seen(made: str, choice: Choice) -> None:
-    sides = MADE[made]
+def test_each_can_be_settled_and_seen(nature: str, choice: Choice) -> None:
+    sides = MADE[nature]
     session = session_of(*(sides[side] for side in SIDES))
     assert len(session.open) == COUNT
     for record in session.open:
         assert (record.is_redacted, record.choices) == (True, ("upstream", "local"))
         assert not session.contexts(record.id)
-        assert len(leaked(str(session.hidden_values(record.id)))) == 1
+        assert len(leaks(str(session.hidden_values(record.id)))) == 1
         session.choose([record.id], choice)
     assert not session.open
     saved = session.save()
     policy = saved.changes["merge-policy.yaml"]
     assert policy is not None
-    assert leaked(policy.data.decode()) == []
+    assert leaks(policy.data.decode()) == []
     merged = Changed(session.task.sides.local, saved.changes)
     for name, data in sides["local"].items():
         if name not in ("merge-policy.yaml", "keep.txt"):
-            wanted = data if choice == "local" else sides["upstream"].get(name)
-            assert (merged[name].data if name in merged else None) == wanted
+            data_of_side = data if choice == "local" else sides["upstream"].get(name)
+            assert (merged[name].data if name in merged else None) == data_of_side
     # M5: what was chosen settles the same merge once more, and it changes nothing.
     again = session_of(sides["original"], sides["upstream"], {name: file.data for name, file in merged.items()})
     assert again.open == []
@@ -194,12 +199,12 @@ def test_each_can_be_settled_and_seen(made: str, choice: Choice) -> None:
 
 
 def test_the_page_shows_them_only_where_somebody_asks() -> None:
-    with served(task_of(*(ON_BOTH[side] for side in SIDES))) as client:
+    with serve(task_of(*(ON_BOTH[side] for side in SIDES))) as client:
         records = client.report()["records"]
         seen = [client.ask(path) for path in ("/api/report", "/api/view")]
         seen += [client.ask(f"/api/context?id={record['id']}") for record in records]
-        assert leaked(json.dumps([got.body for got in seen])) == []
-        asked = [record for record in records if record["status"] == "open"]
-        assert len(asked) == COUNT
-        for record in asked:
-            assert len(leaked(json.dumps(client.ask("/api/reveal", {"id": record["id"]}).body))) == 1
+        assert leaks(json.dumps([got.body for got in seen])) == []
+        open_records = [record for record in records if record["status"] == "open"]
+        assert len(open_records) == COUNT
+        for record in open_records:
+            assert len(leaks(json.dumps(client.ask("/api/reveal", {"id": record["id"]}).body))) == 1

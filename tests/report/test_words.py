@@ -11,7 +11,7 @@ from krm_merge.startup import replace
 from resolve.packages import session_of
 
 
-def shown(lines: Iterable[ChangedLine]) -> list[str]:
+def texts(lines: Iterable[ChangedLine]) -> list[str]:
     return [mark + "".join(f"[{piece}]" if is_new else piece for piece, is_new in pieces) for mark, pieces in lines]
 
 
@@ -27,7 +27,7 @@ def deleted_service(original: str, local: str) -> DecisionRecord:
 def test_a_deleted_resource_shows_what_the_other_side_changed_and_nothing_of_kpts() -> None:
     changes = changed_values(deleted_service("80", "81"))
     assert list(changes) == ["local"]
-    assert shown(changes["local"]) == ["…", " spec:", "   ports:", "-  - port: [80]", "+  - port: [81]"]
+    assert texts(changes["local"]) == ["…", " spec:", "   ports:", "-  - port: [80]", "+  - port: [81]"]
 
 
 def test_where_only_kpts_annotations_differ_nothing_changed() -> None:
@@ -40,5 +40,5 @@ def test_where_only_kpts_annotations_differ_nothing_changed() -> None:
 def test_lines_far_from_a_change_are_left_out() -> None:
     before = [str(n) for n in range(20)]
     after = [*before[:10], "x", "y", *before[11:]]
-    assert shown(lines_changed(before, after)) == ["…", " 8", " 9", "-10", "+x", "+y", " 11", " 12", "…"]
-    assert shown(lines_changed(["a b", "c"], ["a d", "c"])) == ["-a [b]", "+a [d]", " c"]
+    assert texts(lines_changed(before, after)) == ["…", " 8", " 9", "-10", "+x", "+y", " 11", " 12", "…"]
+    assert texts(lines_changed(["a b", "c"], ["a d", "c"])) == ["-a [b]", "+a [d]", " c"]

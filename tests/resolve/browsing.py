@@ -23,7 +23,7 @@ def window(browser: Browser, *, width: int = 1280, **settings: Any) -> BrowserCo
     return context
 
 
-def opened(context: BrowserContext, client: Client) -> Page:
+def open_page(context: BrowserContext, client: Client) -> Page:
     page = context.new_page()
     page.goto(client.address)
     expect(page.locator("main")).to_have_attribute("aria-busy", "false")
@@ -42,5 +42,5 @@ def faults(page: Page, name: str) -> None:
     """Fails where somebody cannot see or reach something; a picture stays where KRM_MERGE_PICTURES asks for it."""
     if folder := os.environ.get("KRM_MERGE_PICTURES"):
         page.screenshot(path=Path(folder, f"{name}.png"))
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    violations = Axe().run(page)
+    assert violations.violations_count == 0, violations.generate_report()

@@ -54,8 +54,8 @@ class Client:
             "Sec-Fetch-Site": "same-origin",
             "Content-Type": "application/json",
         }
-        wanted = {name.replace("_", "-"): value for name, value in other.items()}
-        return {name: value for name, value in {**sent, **wanted}.items() if value is not None}
+        changes = {name.replace("_", "-"): value for name, value in other.items()}
+        return {name: value for name, value in {**sent, **changes}.items() if value is not None}
 
     def ask(self, path: str, body: object = None, *, method: str = "", raw: bytes | None = None, **other: Any) -> Got:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
@@ -79,18 +79,20 @@ class Client:
 
 
 @contextmanager
-def served(task: Task, kept: ChoiceJournal[ChoiceStep] | None = None) -> Iterator[Client]:
+def serve(task: Task, journal: ChoiceJournal[ChoiceStep] | None = None) -> Iterator[Client]:
     """A server for a session about a package, until the end of the block."""
-    kept = kept or ChoiceJournal(None, PolicySteps("merge-policy.yaml"))
-    with served_session(Session(task, kept.steps), kept, OF_PACKAGES) as client:
+    journal = journal or ChoiceJournal(None, PolicySteps("merge-policy.yaml"))
+    with served_session(Session(task, journal.steps), journal, OF_PACKAGES) as client:
         yield client
 
 
 @contextmanager
-def served_session(session: ConflictSession[Step], kept: ChoiceJournal[Step], labels: SideLabels) -> Iterator[Client]:
+def served_session(
+    session: ConflictSession[Step], journal: ChoiceJournal[Step], labels: SideLabels
+) -> Iterator[Client]:
     """A server for a session, until the end of the block."""
     saved: list[Saved] = []
-    host = Host(session, kept, saved.append)
+    host = Host(session, journal, saved.append)
     api = Api(host, labels, text_of_rule)
     server = Server(api)
     thread = Thread(target=server.run)

@@ -78,18 +78,18 @@ def test_a_package_outside_of_git_has_none(tmp_path: Path) -> None:
 
 def test_git_is_asked_once_about_each_file_and_only_then(tmp_path: Path) -> None:
     task = fork(tmp_path / "fork")
-    asked: list[str] = []
+    paths: list[str] = []
     history = task.history
     assert history is not None
 
     def counting(path: str) -> Sequence[LineCommit | None]:
-        asked.append(path)
+        paths.append(path)
         return history(path)
 
     session = Session(replace(task, history=counting))
-    assert asked == []
+    assert paths == []
     session.local_commit(session.open[0].id)
-    assert asked == ["web.yaml"]
+    assert paths == ["web.yaml"]
     # Another answer from git would be empty.
     (tmp_path / "fork/.git").rename(tmp_path / "gone")
     assert session.local_commit(session.open[0].id) is not None
@@ -110,8 +110,8 @@ def test_git_is_asked_once_about_each_file_and_only_then(tmp_path: Path) -> None
 )
 def test_words_for_people(seconds: float, words: str) -> None:
     commit = LineCommit("1" * 40, "Ann", 1_000_000, "scale for the launch")
-    said = change_words(commit, OF_PACKAGES, 1_000_000 + seconds)
-    assert said == f"Your change: {words}, Ann, 'scale for the launch'"
+    phrase = change_words(commit, OF_PACKAGES, 1_000_000 + seconds)
+    assert phrase == f"Your change: {words}, Ann, 'scale for the launch'"
     assert change_words(commit, OF_GIT) == "Our side's change: 1970-01-12, Ann, 'scale for the launch'"
 
 

@@ -52,7 +52,7 @@ def written(session: Session) -> Files:
     return {path: file.data for path, file in Changed(session.task.sides.local, session.save().changes).items()}
 
 
-def said(session: Session) -> list[dict[str, Any]]:
+def records_of(session: Session) -> list[dict[str, Any]]:
     return [dict(record.to_value()) for record in session.records]
 
 
@@ -110,10 +110,10 @@ def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
 )
 def test_a_value_that_cannot_be_meant_is_refused_and_nothing_changes(given_text: Any, reason: str) -> None:
     session = replicas(1, 2, 5)
-    before = said(session)
+    before = records_of(session)
     with pytest.raises(RefusedChoiceError, match=reason):
         session.choose([session.open[0].id], "value", given_text)
-    assert (said(session), session.revision, session.can_undo) == (before, 0, False)
+    assert (records_of(session), session.revision, session.can_undo) == (before, 0, False)
 
 
 def test_a_value_that_would_make_the_resource_wrong_is_refused() -> None:
@@ -149,18 +149,18 @@ def test_nothing_is_saved_while_conflicts_are_open() -> None:
 
 def test_every_step_is_undone_and_done_again() -> None:
     session = session_of(*all_natures())
-    states = [said(session)]
+    states = [records_of(session)]
     while session.open:
         choose_first(session)
-        states.append(said(session))
+        states.append(records_of(session))
     for state in reversed(states[:-1]):
         session.undo()
-        assert said(session) == state
+        assert records_of(session) == state
     with pytest.raises(RefusedChoiceError):
         session.undo()
     for state in states[1:]:
         session.redo()
-        assert said(session) == state
+        assert records_of(session) == state
     with pytest.raises(RefusedChoiceError):
         session.redo()
 
@@ -247,8 +247,8 @@ def test_one_choice_for_all_alike_is_written_once() -> None:
     assert len(alike) == 3
     answer = session.choose(alike, "upstream")
     assert [record.chosen for record in answer.records] == ["upstream"] * 3
-    (one,) = session.save().choices
-    assert one.resource is None
+    (choice,) = session.save().choices
+    assert choice.resource is None
     # One of them can still be settled otherwise.
     session.choose([first.id], "local")
     assert sorted(str(record.chosen) for record in session.records) == ["local", "upstream", "upstream"]
@@ -279,12 +279,12 @@ def test_always_needs_a_place_that_stays() -> None:
 
 
 def test_the_policy_of_the_package_keeps_what_is_written_there() -> None:
-    known = (
+    policy = (
         "# ours\napiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: own}\n"
         "rules:\n- {kind: Secret, onConflict: local} # as it was\n"
     )
     original, upstream, local = config_maps(2)
-    session = session_of(original, upstream, {**local, "own.yaml": known.encode()})
+    session = session_of(original, upstream, {**local, "own.yaml": policy.encode()})
     session.choose([session.open[0].id], "upstream")
     session.choose([session.open[0].id], "local", always=True)
     files = written(session)
@@ -375,7 +375,7 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(
     record = next(record for record in session.records if record.path == "spec.replicas")
     assert (record.status, session.open) == ("automatic", [])
     answer = session.choose([record.id], choice, *([7] if choice == "value" else []))
-    (settled,) = [one for one in answer.records if one.id == record.id]
+    (settled,) = [record_after for record_after in answer.records if record_after.id == record.id]
     assert (settled.status, settled.chosen) == ("settled", choice)
     files = written(session)
     assert result in files["c.yaml"].decode()
@@ -423,7 +423,7 @@ def test_what_upstream_alone_added_or_removed_can_be_overruled(
 ) -> None:
     original, upstream, local = ({"c.yaml": text.encode()} if text else {} for text in texts)
     session = session_of(original, upstream, local)
-    (record,) = (one for one in session.records if one.choices)
+    (record,) = (candidate for candidate in session.records if candidate.choices)
     assert (record.status, record.choices[:2], session.open) == ("automatic", ("upstream", "local"), [])
     assert choice_words(record, "local", OF_PACKAGES) == words
     before = written(session)
@@ -436,8 +436,8 @@ def test_what_upstream_alone_added_or_removed_can_be_overruled(
     assert again.open == []
     assert written(again) == files
     session.choose([record.id], "upstream")
-    kept = {path: data for path, data in written(session).items() if path != "merge-policy.yaml"}
-    assert kept == before
+    others = {path: data for path, data in written(session).items() if path != "merge-policy.yaml"}
+    assert others == before
     session.undo()
     session.undo()
     assert session.record(record.id).status == "automatic"
@@ -463,13 +463,13 @@ def test_whatever_is_chosen_can_be_saved_and_replayed(data: st.DataObject) -> No
         if not session.open:
             break
         record = data.draw(st.sampled_from(session.open))
-        known = [choice for choice in record.choices if choice != "value"]
-        session.choose([record.id], data.draw(st.sampled_from(known)))
+        choices = [choice for choice in record.choices if choice != "value"]
+        session.choose([record.id], data.draw(st.sampled_from(choices)))
         if data.draw(st.booleans()):
-            before = said(session)
+            before = records_of(session)
             session.undo()
             session.redo()
-            assert said(session) == before
+            assert records_of(session) == before
     assert session.open == []
     files = written(session)
     replayed = session_of(original, upstream, {**local, "merge-policy.yaml": files["merge-policy.yaml"]})
@@ -480,10 +480,10 @@ def test_whatever_is_chosen_can_be_saved_and_replayed(data: st.DataObject) -> No
 @pytest.mark.parametrize(("first", "second"), list(product(["upstream", "local"], repeat=2)))
 def test_the_answer_of_a_step_is_all_that_changed(first: Choice, second: Choice) -> None:
     session = session_of(*all_natures())
-    shown: dict[str, DecisionRecord] = {record.id: record for record in session.records}
+    records: dict[str, DecisionRecord] = {record.id: record for record in session.records}
     for number, choice in ((0, first), (3, second), (4, second)):
         answer = session.choose([session.open[number].id], choice)
         for identifier in answer.removed:
-            del shown[identifier]
-        shown |= {record.id: record for record in answer.records}
-        assert shown == {record.id: record for record in session.records}
+            del records[identifier]
+        records |= {record.id: record for record in answer.records}
+        assert records == {record.id: record for record in session.records}

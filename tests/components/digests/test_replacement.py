@@ -104,13 +104,13 @@ MATCH_KNOWN: Final = ReplacementPolicy()
 def replace_digests(
     data: bytes,
     repositories: Sequence[str],
-    known: Iterable[str],
+    digests: Iterable[str],
     new: str,
     policy: ReplacementPolicy = MATCH_KNOWN,
     path: str = "a.txt",
 ) -> EditedFile:
     """Of an image whose name no other component has."""
-    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
+    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(digests)), new, policy, path)
 
 
 def before_and_after() -> list[str]:
@@ -119,10 +119,10 @@ def before_and_after() -> list[str]:
 
 def lines(edited: EditedFile) -> list[tuple[str, int]]:
     """The severities of the problems, with the line that each message names behind the file, 0 for the whole file."""
-    found = (
+    severities = (
         (problem.severity, re.search(r"(?:a\.txt|catalog\.yaml):(\d+)", problem.message)) for problem in edited.problems
     )
-    return [(severity, int(line[1]) if line else 0) for severity, line in found]
+    return [(severity, int(line[1]) if line else 0) for severity, line in severities]
 
 
 @pytest.mark.parametrize("text", [*FORMS.values(), *MORE_FORMS.values()], ids=[*FORMS, *MORE_FORMS])
@@ -158,8 +158,8 @@ def test_a_lookalike_beside_a_reference_is_left(text: str) -> None:
 
 def test_a_reference_tells_where_it_stands() -> None:
     data = f"é: 1\r\nb: docker://{APP}:v1@{OLD}\r\n".encode()
-    [found] = references(data, ["x", f"{APP}:latest"])
-    assert found == ImageReference(
+    [reference] = references(data, ["x", f"{APP}:latest"])
+    assert reference == ImageReference(
         data.index(b"docker"),
         len(data) - 2,
         data.index(b"sha256") + 7,
@@ -183,7 +183,7 @@ def test_files(name: str, ending: str, mark: bytes) -> None:
     assert edited.data == written("after")
     assert edited.problems == ()
     broken = written("before").split(b"\n")
-    assert {broken[one.line - 1].count(OLD.encode()) for one in edited.replaced} <= {1, 2}
+    assert {broken[reference.line - 1].count(OLD.encode()) for reference in edited.replaced} <= {1, 2}
     again = replace_digests(edited.data, [APP, RELEASED], {OLD}, NEW, path=name)
     assert again == EditedFile(edited.data)
 
@@ -246,10 +246,10 @@ class TestKnown:
 class TestSeveralDigests:
     CATALOG: Final = (DATA / "catalog.yaml").read_bytes()
 
-    @pytest.mark.parametrize(("match", "known"), [("any", ()), ("known", (OLD,)), ("known", (OLD, FIRST, SECOND))])
-    def test_a_catalog_is_refused(self, match: str, known: tuple[str, ...]) -> None:
+    @pytest.mark.parametrize(("match", "digests"), [("any", ()), ("known", (OLD,)), ("known", (OLD, FIRST, SECOND))])
+    def test_a_catalog_is_refused(self, match: str, digests: tuple[str, ...]) -> None:
         policy = ReplacementPolicy(match="any" if match == "any" else "known")
-        edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
+        edited = replace_digests(self.CATALOG, [APP], digests, NEW, policy, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("error", 5)])
         assert "catalog.yaml:5 holds 3 digests of quay.io/org/app" in edited.problems[0].message
 
@@ -376,7 +376,7 @@ class TestVariables:
         """C5: as in files of environments, Dockerfiles, scripts and Makefiles."""
         edited = replace_digests(text.encode(), [APP], {OLD}, NEW, path="build.env")
         assert edited.data.decode() == text.replace(OLD[7:], NEW[7:])
-        assert [one.before for one in edited.replaced] == [OLD]
+        assert [reference.before for reference in edited.replaced] == [OLD]
         assert edited.problems == ()
 
     @pytest.mark.parametrize(
@@ -399,11 +399,11 @@ class TestVariables:
 class TestNames:
     HUB: Final = ("docker.io/nginx", "docker.io/library/nginx", "index.docker.io/nginx")
 
-    @pytest.mark.parametrize("asked", HUB)
+    @pytest.mark.parametrize("repository", HUB)
     @pytest.mark.parametrize("written", HUB)
-    def test_docker_hub_has_several_spellings(self, asked: str, written: str) -> None:
-        [found] = references(f"FROM {written}:1@{OLD}\n".encode(), [asked])
-        assert found.repository == asked
+    def test_docker_hub_has_several_spellings(self, repository: str, written: str) -> None:
+        [reference] = references(f"FROM {written}:1@{OLD}\n".encode(), [repository])
+        assert reference.repository == repository
 
     def test_a_short_name_is_found_only_where_it_is_asked_for(self) -> None:
         data = f"FROM nginx@{OLD}\n".encode()
@@ -500,8 +500,8 @@ BOTH: Final = (APP, RELEASED)
 
 @given(TEXTS, KNOWN, POLICIES)
 @example(f"{APP}@{OLD} {APP}@{FIRST}".encode(), {OLD}, REPLACE)
-def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: ReplacementPolicy) -> None:
-    edited = replace_digests(data, BOTH, known, NEW, policy)
+def test_only_hex_characters_of_references_change(data: bytes, digests: set[str], policy: ReplacementPolicy) -> None:
+    edited = replace_digests(data, BOTH, digests, NEW, policy)
     assert len(edited.data) == len(data)
     hexes = {at for reference in references(data, BOTH) for at in range(reference.hex_start, reference.hex_start + 64)}
     assert all(a == b or at in hexes for at, (a, b) in enumerate(zip(data, edited.data, strict=True)))
@@ -514,27 +514,27 @@ def test_only_hex_characters_of_references_change(data: bytes, known: set[str], 
 
 
 @given(TEXTS, KNOWN, POLICIES)
-def test_once_more_changes_nothing(data: bytes, known: set[str], policy: ReplacementPolicy) -> None:
-    once = replace_digests(data, BOTH, known, NEW, policy)
-    again = replace_digests(once.data, BOTH, known, NEW, policy)
+def test_once_more_changes_nothing(data: bytes, digests: set[str], policy: ReplacementPolicy) -> None:
+    once = replace_digests(data, BOTH, digests, NEW, policy)
+    again = replace_digests(once.data, BOTH, digests, NEW, policy)
     assert again.data == once.data
     assert again.replaced == ()
 
 
 @given(TEXTS, KNOWN, POLICIES)
 def test_what_was_replaced_is_new_and_what_was_not_is_told(
-    data: bytes, known: set[str], policy: ReplacementPolicy
+    data: bytes, digests: set[str], policy: ReplacementPolicy
 ) -> None:
-    edited = replace_digests(data, BOTH, known, NEW, policy)
+    edited = replace_digests(data, BOTH, digests, NEW, policy)
     before, after = references(data, BOTH), references(edited.data, BOTH)
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert [Replacement(a.line, a.repository, a.digest, NEW) for a, _ in changed] == list(edited.replaced)
     assert all(b.digest == NEW for _, b in changed)
     messages = "\n".join(problem.message for problem in edited.problems)
     refused = any(problem.severity == "error" for problem in edited.problems)
-    remaining = [(one.digest, one.repository) for one in after if one.digest != NEW]
+    remaining = [(reference.digest, reference.repository) for reference in after if reference.digest != NEW]
     assert refused or all(
-        f"{one} of {name}" in messages or f"digests of {name}, of" in messages for one, name in remaining
+        f"{old} of {name}" in messages or f"digests of {name}, of" in messages for old, name in remaining
     )
 
 

@@ -13,7 +13,7 @@ OLD: Final = "sha256:" + "0d" * 32
 NEW: Final = "sha256:" + "1e" * 32
 
 
-def edited(text: str, policy: TagPolicy, tag: str = "v2") -> EditedFile:
+def edit(text: str, policy: TagPolicy, tag: str = "v2") -> EditedFile:
     identity = ImageIdentity(frozenset({OLD, NEW}))
     return replace_digests(text.encode(), [APP], identity, NEW, ReplacementPolicy(tag=policy), "a.yaml", tag)
 
@@ -42,11 +42,11 @@ TAGGED: Final = {
 @pytest.mark.parametrize(("text", "replaced"), TAGGED.values(), ids=TAGGED)
 def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
     """C17: as Renovate writes both."""
-    text_after = edited(text, "replace")
+    text_after = edit(text, "replace")
     assert (text_after.data.decode(), text_after.problems) == (replaced, ())
-    assert edited(replaced, "replace", "v3").data.decode() == replaced
+    assert edit(replaced, "replace", "v3").data.decode() == replaced
     # Without the new image's tag, the old one is kept.
-    assert edited(text, "replace", "").data.decode() == text.replace(OLD, NEW)
+    assert edit(text, "replace", "").data.decode() == text.replace(OLD, NEW)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
     ],
 )
 def test_a_tag_is_dropped_where_it_is_part_of_a_word(text: str, dropped: str) -> None:
-    text_after = edited(text, "drop")
+    text_after = edit(text, "drop")
     assert (text_after.data.decode(), text_after.problems) == (dropped, ())
 
 
@@ -74,4 +74,4 @@ def test_a_tag_is_dropped_where_it_is_part_of_a_word(text: str, dropped: str) ->
 )
 @pytest.mark.parametrize("tag", ["drop", "replace"])
 def test_a_tag_that_others_may_read_is_kept(text: str, tag: TagPolicy) -> None:
-    assert edited(text, tag).data.decode() == text.replace(OLD, NEW)
+    assert edit(text, tag).data.decode() == text.replace(OLD, NEW)

@@ -66,7 +66,7 @@ def read_mermaid(text: str) -> Read:
                 r"|  classDef [\w #:,-]+|  class a\d+(,a\d+)* application",
                 line,
             ), line
-    return Read(Counter(names.values()), Counter((names[one], names[other]) for one, other in pairs))
+    return Read(Counter(names.values()), Counter((names[source], names[other]) for source, other in pairs))
 
 
 DOT_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|->|\w+|[{}\[\];=,])')
@@ -94,7 +94,7 @@ def read_dot(text: str) -> Read:
             statement.append(word)
     assert depth == 0
     assert not statement
-    return Read(Counter(names.values()), Counter((names[one], names[other]) for one, other in pairs))
+    return Read(Counter(names.values()), Counter((names[source], names[other]) for source, other in pairs))
 
 
 def read_statement(words: list[str], names: dict[str, str], pairs: list[tuple[str, str]]) -> None:
@@ -109,12 +109,12 @@ def read_statement(words: list[str], names: dict[str, str], pairs: list[tuple[st
 
 def first_line(label: str) -> str:
     """The first line of a label, without its escapes."""
-    found = ""
+    line = ""
     for escape in re.finditer(r"\\(.)|[^\\]", label):
         if escape[1] == "n":
-            return found
-        found += escape[1] or escape[0]
-    return found
+            return line
+        line += escape[1] or escape[0]
+    return line
 
 
 def data_of(text: str) -> Any:
@@ -170,7 +170,7 @@ def drawings(
     above = {
         key: draw(st.sets(st.sampled_from(earlier), max_size=4))
         for number, key in enumerate(keys)
-        if (earlier := [one for one in keys[:number] if application[one] == application[key]])
+        if (earlier := [key_before for key_before in keys[:number] if application[key_before] == application[key]])
     }
     edges = frozenset(Edge(key, other) for key, others in above.items() for other in others)
     graph = Graph({key: Component(key, application[key]) for key in keys}, edges)
@@ -179,7 +179,7 @@ def drawings(
     return Drawing(graph, waiting, draw(st.dictionaries(label, st.lists(some, max_size=4), max_size=3)))
 
 
-def named(drawing: Drawing) -> Read:
+def read_drawing(drawing: Drawing) -> Read:
     graph = drawing.graph
     return Read(
         Counter(key.name for key in graph.components),
@@ -190,17 +190,17 @@ def named(drawing: Drawing) -> Read:
 @settings(max_examples=scaled(40))
 @given(drawings())
 def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
-    assert read_mermaid(mermaid(drawing)) == named(drawing)
-    assert read_dot(dot(drawing)) == named(drawing)
-    assert read_page(page(drawing)) == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
+    assert read_dot(dot(drawing)) == read_drawing(drawing)
+    assert read_page(page(drawing)) == read_drawing(drawing)
 
 
 @settings(max_examples=scaled(40))
 @given(drawings(ODD, ODD, 8))
 def test_odd_names(drawing: Drawing) -> None:
-    assert read_mermaid(mermaid(drawing)) == named(drawing)
-    assert read_dot(dot(drawing)) == named(drawing)
-    assert read_page(page(drawing)) == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
+    assert read_dot(dot(drawing)) == read_drawing(drawing)
+    assert read_page(page(drawing)) == read_drawing(drawing)
     for component in data_of(page(drawing))["components"]:
         key = next(key for key in drawing.graph.components if key.name == component["name"])
         assert component["waiting"] == drawing.waiting_for(key)
@@ -225,16 +225,16 @@ def test_order_of_input_does_not_matter(drawing: Drawing) -> None:
 
 def test_what_no_document_may_hold_is_replaced() -> None:
     drawing = drawing_of({"a\x00b\n\ud800\u2028": []}, {"a\x00b\n\ud800\u2028": ["\x1b[31m"]})
-    shown = "a\ufffdb\ufffd\ufffd\ufffd"
-    assert read_mermaid(mermaid(drawing)).names == {shown: 1}
-    assert read_dot(dot(drawing)).names == {shown: 1}
-    assert read_page(page(drawing)).names == {shown: 1}
+    name = "a\ufffdb\ufffd\ufffd\ufffd"
+    assert read_mermaid(mermaid(drawing)).names == {name: 1}
+    assert read_dot(dot(drawing)).names == {name: 1}
+    assert read_page(page(drawing)).names == {name: 1}
 
 
 def test_names_that_look_alike_are_told_apart() -> None:
     drawing = drawing_of({"a-b": [], "a.b": ["a-b"], "a_b": ["a.b"], "名": ["a_b"], "前": ["名"]})
-    assert read_mermaid(mermaid(drawing)) == named(drawing)
-    assert read_dot(dot(drawing)) == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
+    assert read_dot(dot(drawing)) == read_drawing(drawing)
 
 
 def test_a_circle_is_drawn_too() -> None:
@@ -247,9 +247,9 @@ def test_a_circle_is_drawn_too() -> None:
         "team/a -> team/c -> team/b -> team/a",
         "team/d -> team/e -> team/d",
     ]
-    assert read_page(page(drawing)) == named(drawing)
-    assert read_mermaid(mermaid(drawing)) == named(drawing)
-    assert read_dot(dot(drawing)) == named(drawing)
+    assert read_page(page(drawing)) == read_drawing(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
+    assert read_dot(dot(drawing)) == read_drawing(drawing)
 
 
 def test_applications_are_apart() -> None:
@@ -259,7 +259,7 @@ def test_applications_are_apart() -> None:
         graph_of({"x": [], "y": ["x"]}, application="second"),
         graph_of({"z": []}, "", ""),
     ]
-    components = {key: one for graph in graphs for key, one in graph.components.items()}
+    components = {key: component for graph in graphs for key, component in graph.components.items()}
     drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
     titles = [application["title"] for application in data_of(page(drawing))["applications"]]
     assert titles == [
@@ -292,17 +292,17 @@ def test_what_is_said_of_unknown_components_is_left_out() -> None:
 
 def test_nothing_is_drawn_of_nothing() -> None:
     drawing = Drawing(Graph({}))
-    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_page(page(drawing)) == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_page(page(drawing)) == read_drawing(drawing)
 
 
 def test_a_focus_cuts_out_what_is_reached() -> None:
     """C6: against the edges and along them, but not back again; so many edges far."""
     depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
     drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
-    for name, depth, kept in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
+    for name, depth, names in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
         part = focus(drawing, name, depth)
-        assert [key.name for key in sorted(part.graph.components)] == list(kept)
-        assert read_page(page(part)) == named(part)
+        assert [key.name for key in sorted(part.graph.components)] == list(names)
+        assert read_page(page(part)) == read_drawing(part)
     with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
         focus(drawing, "nobody", 0)
 

@@ -16,27 +16,27 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+def drawing_page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """A page of five components. It logs no error, and asks nobody for anything."""
     file = tmp_path / "graph.html"
     file.write_text(page_of(five()), encoding="utf-8")
     context = window(browser)
-    found: list[str] = []
-    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
-    context.on("weberror", lambda error: found.append(str(error.error)))
-    context.on("request", lambda request: found.append(request.url) if request.url != file.as_uri() else None)
+    messages: list[str] = []
+    context.on("console", lambda message: messages.append(message.text) if message.type != "log" else None)
+    context.on("weberror", lambda error: messages.append(str(error.error)))
+    context.on("request", lambda request: messages.append(request.url) if request.url != file.as_uri() else None)
     page = context.new_page()
     page.goto(file.as_uri())
     expect(page.locator("body")).to_have_attribute("data-ready", "true")
     yield page
     context.close()
-    assert found == []
+    assert messages == []
 
 
-def test_a_component_is_found_and_described(shown: Page) -> None:
-    shown.locator("#search").fill("op1")
-    shown.locator("#found").get_by_role("button", name="op1").click()
-    details = shown.locator("#details")
+def test_a_component_is_found_and_described(drawing_page: Page) -> None:
+    drawing_page.locator("#search").fill("op1")
+    drawing_page.locator("#found").get_by_role("button", name="op1").click()
+    details = drawing_page.locator("#details")
     expect(details.get_by_role("heading", name="op1")).to_be_visible()
     expect(details).to_contain_text("#12 feature-1234 (draft, waits for parent#7)")
     expect(details.locator("ul").last).to_have_text("bundle")
@@ -44,23 +44,23 @@ def test_a_component_is_found_and_described(shown: Page) -> None:
     expect(details.get_by_role("heading", name="parent")).to_be_visible()
 
 
-def test_pull_requests_are_seen_without_a_click(shown: Page) -> None:
-    listed = shown.locator("#planned li")
+def test_pull_requests_are_seen_without_a_click(drawing_page: Page) -> None:
+    listed = drawing_page.locator("#planned li")
     expect(listed).to_have_count(3)
     expect(listed.last).to_have_text("op1 #12 feature-1234 (draft, waits for parent#7)")
     listed.last.get_by_role("button", name="op1").click()
-    expect(shown.locator("#details").get_by_role("heading", name="op1")).to_be_visible()
+    expect(drawing_page.locator("#details").get_by_role("heading", name="op1")).to_be_visible()
 
 
-def test_texts_are_inside_their_boxes(shown: Page) -> None:
+def test_texts_are_inside_their_boxes(drawing_page: Page) -> None:
     """The browser draws texts as wide as it measures them."""
     inside = """() => krmMergeGraph.nodes(".component").map((node) => {
       const text = node.boundingBox({ includeLabels: true, includeOverlays: false, includeEdges: false });
       const box = node.boundingBox({ includeLabels: false, includeOverlays: false, includeEdges: false });
       return node.data("label").includes("\\n") && (text.w > box.w || text.h > box.h) ? node.data("label") : "";
     }).filter(Boolean)"""
-    assert shown.evaluate(inside) == []
-    labels = shown.evaluate('() => krmMergeGraph.nodes(".component").map((node) => node.data("label"))')
+    assert drawing_page.evaluate(inside) == []
+    labels = drawing_page.evaluate('() => krmMergeGraph.nodes(".component").map((node) => node.data("label"))')
     assert "bundle\n#17 feature-1234\nplanned: hotfix" in labels
 
 
@@ -77,12 +77,12 @@ def test_long_columns_are_folded(browser: Browser, tmp_path: Path) -> None:
     context.close()
 
 
-def test_what_a_component_reaches_is_shown_alone(shown: Page) -> None:
-    everything = shown.locator("#all")
+def test_what_a_component_reaches_is_shown_alone(drawing_page: Page) -> None:
+    everything = drawing_page.locator("#all")
     expect(everything).to_be_hidden()
-    shown.locator("#search").fill("op1")
-    shown.locator("#found").get_by_role("button", name="op1").click()
-    shown.get_by_role("button", name="Show only what it reaches").click()
+    drawing_page.locator("#search").fill("op1")
+    drawing_page.locator("#found").get_by_role("button", name="op1").click()
+    drawing_page.get_by_role("button", name="Show only what it reaches").click()
     expect(everything).to_be_visible()
     everything.click()
     expect(everything).to_be_hidden()

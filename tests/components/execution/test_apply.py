@@ -176,7 +176,7 @@ def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFi
     ours = ["--message=Update\n\nPlanned-By: krm-merge"]
     world.in_clone("child", "commit", "--quiet", *message.get(how, ours))
     world.in_clone("child", "push", "--quiet", "--force", "origin", branch)
-    world.merged("parent", "parent", 1, "9", "merge")
+    world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")
     assert world.files("child", branch)["README"] == "mine"
     assert world.files("child", branch)["Dockerfile"] == f"FROM quay.io/o/parent@{digest('9')}"
@@ -228,11 +228,11 @@ def test_what_was_done_is_told_before_what_went_wrong(
 ) -> None:
     """C3, C4."""
 
-    def refused(*_: object, **__: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise ForgeError("no more today")
 
     world.plan("parent", "child")
-    monkeypatch.setattr(LocalForge, "create", refused)
+    monkeypatch.setattr(LocalForge, "create", refuse)
     assert world.apply(quiet=False) == 1
     output = capsys.readouterr().err
     assert "pushed update/child at " in output
@@ -272,7 +272,7 @@ def test_commits_have_the_author_that_is_asked_for(
     before = world.heads()
     world.go_on("parent", "child")
     assert world.heads() == before
-    assert "userCommits: true" not in "".join(one.read_text() for one in (world.package / "observed").iterdir())
+    assert "userCommits: true" not in "".join(file.read_text() for file in (world.package / "observed").iterdir())
     monkeypatch.setenv("KRM_MERGE_AUTHOR", "nobody")
     assert world.apply() == 3
     assert "the author 'nobody' is not like: Name <mail@example.com>" in capsys.readouterr().err

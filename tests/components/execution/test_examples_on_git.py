@@ -40,7 +40,7 @@ class Example:
         }
         self.builds = {resource["metadata"]["name"]: resource for resource in self.resources("builds.yaml")}
         observed = self.resources("pull-requests.yaml")
-        self.pulls = {(Path(one["spec"]["repository"]).stem, one["spec"]["number"]): one for one in observed}
+        self.pulls = {(Path(pull["spec"]["repository"]).stem, pull["spec"]["number"]): pull for pull in observed}
 
     def local(self, file: str) -> str:
         """The text of a file, with the repositories that are there."""
@@ -57,8 +57,8 @@ class Example:
 
     def with_heads(self, text: str) -> str:
         """A text of the example, with the commits that there are."""
-        for (name, number), one in self.pulls.items():
-            text = text.replace(one["status"]["headSHA"], self.world.pull(name, number).head)
+        for (name, number), pull in self.pulls.items():
+            text = text.replace(pull["status"]["headSHA"], self.world.pull(name, number).head)
         return text
 
     def repositories(self, contents: Mapping[str, Mapping[str, str]]) -> None:
@@ -68,7 +68,7 @@ class Example:
             self.world.repository(name, files)
         assert main(["components", "validate", str(self.world.package), *self.world.options]) == 0
 
-    def numbered(self, name: str, number: int) -> None:
+    def renumber(self, name: str, number: int) -> None:
         """The newest pull request gets the number of the example, as if there had been others before."""
         file = self.world.root / f"{name}.pulls.json"
         recorded = json.loads(file.read_text())
@@ -80,7 +80,7 @@ class Example:
         branch = self.pulls[name, number]["spec"]["sourceBranch"]
         self.world.commit(name, branch, files)
         self.world.open(name, branch)
-        self.numbered(name, number)
+        self.renumber(name, number)
 
     def build(self, name: str, commit: str = "") -> str:
         """A build of the example ends; that of a push is of the commit. Gives the image."""
@@ -89,7 +89,7 @@ class Example:
         if commit:
             labels["pipelinesascode.tekton.dev/sha"] = commit
         self.world.write(f"builds/{name}.yaml", run)
-        results = {one["name"]: one["value"] for one in run["status"].get("results", [])}
+        results = {result["name"]: result["value"] for result in run["status"].get("results", [])}
         image = self.images[labels["appstudio.openshift.io/component"]].partition("@")[0]
         return f"{image}@{results.get('IMAGE_DIGEST')}"
 
@@ -135,7 +135,7 @@ def test_parent_image(tmp_path: Path) -> None:
     # What the example begins with: only console has got a draft.
     world.plan("node-parent", "console", "search")
     assert world.apply("plans/console.node-22.yaml") == 0
-    example.numbered("console", 88)
+    example.renumber("console", 88)
     assert world.files("console", "node-22/console") == children(built)["console"]
     planned = world.pull("console", 88)
     assert (planned.source_branch, planned.draft) == ("node-22/console", True)
@@ -185,14 +185,14 @@ def test_operator(tmp_path: Path) -> None:
 
     # The person's is merged first: what was planned is made anew on top.
     world.merge("bundle", 40)
-    world.merged("worker", "worker", 9, "9", "merge")
+    world.merge_and_build("worker", "worker", 9, "9", "merge")
     world.go_on(*old, "bundle")
     assert (world.pull("bundle", 41).draft, world.pull("bundle", 42).draft) == (False, True)
     new = {"api": api, "worker": f"quay.io/acme/worker@{digest('9')}"}
     brings(world, "feature-1234@bundle", old, **new)
 
     world.merge("bundle", 41, "squash")
-    world.merged("proxy", "proxy", 3, "8", "squash")
+    world.merge_and_build("proxy", "proxy", 3, "8", "squash")
     world.go_on(*old, "bundle")
     assert not world.pull("bundle", 42).draft
     proxy = f"quay.io/acme/proxy@{digest('8')}"
@@ -227,7 +227,7 @@ def test_monorepo(tmp_path: Path, how: How) -> None:
     assert world.pull(name, 22).draft
     assert "Merge it after acme/gate-operator#21: " in world.pull(name, 22).body
 
-    world.merged("controller", name, 21, "9", how)
+    world.merge_and_build("controller", name, 21, "9", how)
     world.go_on(name)
     pushed = f"quay.io/acme/controller@{digest('9')}"
     assert world.subjects(name, "new-feature@bundle") == [update(pushed)]
@@ -261,7 +261,7 @@ def propose(world: World, name: str, branch: str, letter: str) -> None:
     world.build(name, name, letter, world.open(name, branch))
 
 
-def own(world: World, number: int = 1) -> tuple[bool, dict[str, str]]:
+def state_of_bundle(world: World, number: int = 1) -> tuple[bool, dict[str, str]]:
     """Whether the bundle's pull request is a draft, and the states of its triggers in its description."""
     pull = world.pull("bundle", number)
     return pull.draft, dict(re.findall(r"^- org/(\S+)#1 \((\w+)\): ", pull.body, re.MULTILINE))
@@ -273,14 +273,14 @@ def test_s2_one_group(olm: World) -> None:
     propose(olm, "op1", "feature-1234", "1")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("1"))
-    assert own(olm) == (True, {"op1": "open"})
+    assert state_of_bundle(olm) == (True, {"op1": "open"})
 
     # Step 2.
     propose(olm, "op2", "feature-1234", "2")
     propose(olm, "op3", "feature-1234", "3")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("123"))
-    assert own(olm) == (True, {"op1": "open", "op2": "open", "op3": "open"})
+    assert state_of_bundle(olm) == (True, {"op1": "open", "op2": "open", "op3": "open"})
 
     # Step 3: its own build changes nothing.
     olm.build("bundle", "bundle", "f", 1)
@@ -289,22 +289,22 @@ def test_s2_one_group(olm: World) -> None:
     assert olm.heads() == before
 
     # Step 4.
-    olm.merged("op1", "op1", 1, "7", "squash")
+    olm.merge_and_build("op1", "op1", 1, "7", "squash")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("723"))
-    assert own(olm) == (True, {"op1": "done", "op2": "open", "op3": "open"})
+    assert state_of_bundle(olm) == (True, {"op1": "done", "op2": "open", "op3": "open"})
     assert "Merge it after org/op2#1, org/op3#1: " in olm.pull("bundle", 1).body
 
     # Step 5; the merge of op3 is not built yet at first.
-    olm.merged("op2", "op2", 1, "8", "merge")
+    olm.merge_and_build("op2", "op2", 1, "8", "merge")
     commit = olm.merge("op3", 1, "squash")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("783"))
-    assert own(olm) == (True, {"op1": "done", "op2": "done", "op3": "waiting"})
+    assert state_of_bundle(olm) == (True, {"op1": "done", "op2": "done", "op3": "waiting"})
     olm.build("op3", "op3", "9", 1, commit=commit, event="push", branch="main")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("789"))
-    assert own(olm) == (False, {"op1": "done", "op2": "done", "op3": "done"})
+    assert state_of_bundle(olm) == (False, {"op1": "done", "op2": "done", "op3": "done"})
     assert len(olm.pulls("bundle")) == 1
     olm.merge("bundle", 1)
     assert olm.plan(*OPERANDS, "bundle") == []
@@ -320,15 +320,15 @@ def test_s2_three_groups(olm: World) -> None:
     olm.go_on(*OPERANDS, "bundle")
     for number, name in enumerate(new, 1):
         brings(olm, f"change-{name}/bundle", operands(), **{name: new[name]})
-        assert own(olm, number) == (True, {name: "open"})
+        assert state_of_bundle(olm, number) == (True, {name: "open"})
 
     before = olm.heads()["bundle.git"].splitlines()
-    olm.merged("op2", "op2", 1, "8", "squash")
+    olm.merge_and_build("op2", "op2", 1, "8", "squash")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "change-op2/bundle", operands(), op2=operands("a8")["op2"])
-    assert [own(olm, number)[0] for number in (1, 2, 3)] == [True, False, True]
+    assert [state_of_bundle(olm, number)[0] for number in (1, 2, 3)] == [True, False, True]
     moved = set(before) - set(olm.heads()["bundle.git"].splitlines())
-    assert [one.split()[0] for one in moved] == ["refs/heads/change-op2/bundle"]
+    assert [line.split()[0] for line in moved] == ["refs/heads/change-op2/bundle"]
 
 
 def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,6 +348,6 @@ def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) 
     propose(olm, "op2", "feature-1234", "2")
     olm.go_on(*OPERANDS, "bundle")
     brings(olm, "feature-1234@bundle", operands(), **operands("12"))
-    assert own(olm, 2) == (True, {"op1": "open", "op2": "open"})
+    assert state_of_bundle(olm, 2) == (True, {"op1": "open", "op2": "open"})
     assert olm.branches("bundle") == {"main", "feature-1234", "feature-1234@bundle"}
     assert f"refs/heads/feature-1234 {mine}" in olm.heads()["bundle.git"].splitlines()

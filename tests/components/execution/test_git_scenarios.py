@@ -135,7 +135,7 @@ def test_s1_common_parent_image(parent: World) -> None:
     world.go_on("parent", "child")
     assert world.heads() == before
 
-    world.merged("parent", "parent", 1, "9", "merge")
+    world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")
     (pull,) = world.pulls("child")
     assert not pull.draft
@@ -166,7 +166,7 @@ def test_s8_merged_before_what_triggered_it(parent: World) -> None:
     world.go_on("parent", "child")
     world.merge("child", 1)
     assert world.plan("parent", "child") == []
-    world.merged("parent", "parent", 1, "9", "squash")
+    world.merge_and_build("parent", "parent", 1, "9", "squash")
     world.go_on("parent", "child")
     pull = world.pulls("child")[-1]
     assert (pull.number, pull.draft, pull.state) == (2, False, "open")
@@ -207,12 +207,12 @@ def test_what_an_interrupted_run_left_undone_the_next_one_does(
     """C4: killed before or after any step, the same plans lead to the same branches and pull requests."""
     world = parent
     world.plan("parent", "child")
-    killed = interrupted(world, monkeypatch, owner, step, after)
+    killed = interrupt(world, monkeypatch, owner, step, after)
     assert world.apply() == 0
     world.build("parent", "parent", "2", 1)
-    world.merged("parent", "parent", 1, "9", "merge")
+    world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.plan("parent", "child")
-    killed |= interrupted(world, monkeypatch, owner, step, after)
+    killed |= interrupt(world, monkeypatch, owner, step, after)
     assert killed
     assert world.apply() == 0
     (pull,) = world.pulls("child")
@@ -222,17 +222,17 @@ def test_what_an_interrupted_run_left_undone_the_next_one_does(
     assert all(not plan.get("actions") for plan in world.plan("parent", "child"))
 
 
-def interrupted(world: World, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool) -> bool:
+def interrupt(world: World, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool) -> bool:
     """Applies until the step; whether it came to that."""
     original = getattr(owner, step)
 
-    def killed(*arguments: object, **named: object) -> object:
+    def die(*arguments: object, **named: object) -> object:
         if after:
             original(*arguments, **named)
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(owner, step, killed)
+        patched.setattr(owner, step, die)
         try:
             world.apply()
         except Killed:
@@ -275,9 +275,9 @@ def test_settings_of_the_user_do_not_count(parent: World, monkeypatch: pytest.Mo
     settings.write_text("[i18n]\ncommitEncoding = ISO-8859-1\n[log]\nshowSignature = true\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     assert world.apply() == 0
-    made = world.git("--git-dir", world.url("child"), "cat-file", "commit", "update/child")
-    assert "encoding" not in made
-    assert "author krm-merge" in made
+    commit = world.git("--git-dir", world.url("child"), "cat-file", "commit", "update/child")
+    assert "encoding" not in commit
+    assert "author krm-merge" in commit
 
 
 def test_a_branch_that_moved_meanwhile_is_left_alone(parent: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         world.repository(name, {"a": "a\n"})
         world.component(name, name)
         world.commit(name, f"for-{name}", {"a": "b\n"})
-        world.merged(name, name, world.open(name, f"for-{name}"), letter, "merge")
+        world.merge_and_build(name, name, world.open(name, f"for-{name}"), letter, "merge")
     world.component("bundle", "bundle", "op1", "op2", at="b")
     world.go_on("op1", "op2", "bundle")
     return world
@@ -109,13 +109,13 @@ def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.
     class Killed(BaseException):
         pass
 
-    def killed(*_: object, **__: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise Killed
 
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
     world.plan("op1", "op2", "bundle")
     with monkeypatch.context() as patched:
-        patched.setattr(LocalForge, step, killed)
+        patched.setattr(LocalForge, step, die)
         with pytest.raises(Killed):
             world.apply()
     world.go_on("op1", "op2", "bundle")
@@ -152,7 +152,7 @@ def test_what_is_taken_back_is_brought_again_beside_others(world: World) -> None
     world.commit("bundle", "main", {"Dockerfile": dockerfile("4", "5")})
     world.go_on("op1", "op2", "bundle")
     assert not [pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open"]
-    world.merged("op1", "op1", numbers["op1"], "4", "squash")
+    world.merge_and_build("op1", "op1", numbers["op1"], "4", "squash")
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
     world.go_on("op1", "op2", "bundle")
     (pull,) = (pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open")
@@ -218,6 +218,6 @@ def test_what_is_left_is_not_missing(world: World, capsys: pytest.CaptureFixture
     capsys.readouterr()
     world.plan("op1", "op2", "op3", "bundle")
     assert world.apply() == 0
-    said = capsys.readouterr().err
-    assert "may belong to another Component whose image has this name; it is kept" in said
-    assert "is digest.files right?" not in said
+    errors = capsys.readouterr().err
+    assert "may belong to another Component whose image has this name; it is kept" in errors
+    assert "is digest.files right?" not in errors

@@ -25,7 +25,7 @@ def reference(tag: str, letter: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("tag", "letter", "told"),
+    ("tag", "letter", "owner"),
     [
         (":rhel8", "0", "ours"),
         (":rhel8", "9", "ours"),
@@ -41,14 +41,14 @@ def reference(tag: str, letter: str) -> str:
     ],
 )
 @pytest.mark.parametrize("policy", [ReplacementPolicy(), ReplacementPolicy("any", "replace")])
-def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: ReplacementPolicy) -> None:
+def test_whose_a_reference_is(tag: str, letter: str, owner: str, policy: ReplacementPolicy) -> None:
     data = reference(tag, letter).encode()
     edited = replace_digests(data, [BASE], OF_P, digest("1"), policy, "Dockerfile")
     # A tag says whose a reference is; whether its digest is known is another matter.
-    is_replaced = told == "ours" and (letter == "0" or policy.match == "any")
+    is_replaced = owner == "ours" and (letter == "0" or policy.match == "any")
     assert edited.data == (reference(tag, "1").encode() if is_replaced else data)
     doubts = [problem for problem in edited.problems if "may belong to another Component" in problem.message]
-    assert [doubt.severity for doubt in doubts] == ["warning"] * (told == "unclear")
+    assert [doubt.severity for doubt in doubts] == ["warning"] * (owner == "unclear")
     assert all(digest(letter) in doubt.message for doubt in doubts)
 
 
@@ -61,10 +61,10 @@ def test_those_of_others_are_no_catalog_of_versions() -> None:
 
 
 def test_what_both_are_known_of_is_told_by_its_tag() -> None:
-    known = replace(OF_P, other_digests=OF_P.digests)
+    image = replace(OF_P, other_digests=OF_P.digests)
     for tag, expected in ((":rhel8", "1"), (":rhel9", "0"), ("", "0")):
         edited = replace_digests(
-            reference(tag, "0").encode(), [BASE], known, digest("1"), ReplacementPolicy(), "Dockerfile"
+            reference(tag, "0").encode(), [BASE], image, digest("1"), ReplacementPolicy(), "Dockerfile"
         )
         assert edited.data.decode() == reference(tag, expected)
 
@@ -89,7 +89,7 @@ def test_plans_tell_what_is_of_others() -> None:
         state.build(name, letter, 1)
     state.open("q", "other")
     state.build("q", "7", 2)
-    plan = next(one for one in state.plan()[0] if one.group == "feat")
+    plan = next(update for update in state.plan()[0] if update.group == "feat")
     p, q = plan.digests
     assert (p.tags, p.other_digests, p.other_tags) == (("rhel8",), (digest("5"), digest("6"), digest("7")), ("rhel9",))
     assert (q.tags, q.other_digests, q.other_tags) == (("rhel9",), (digest("0"), digest("1")), ("rhel8",))

@@ -47,11 +47,11 @@ def settings(world: World) -> Path:
 
 
 def signatures(world: World) -> int:
-    made = world.root / "signed"
-    return len(made.read_text().splitlines()) if made.exists() else 0
+    signed = world.root / "signed"
+    return len(signed.read_text().splitlines()) if signed.exists() else 0
 
 
-def verified(world: World) -> str:
+def verify(world: World) -> str:
     return world.git("--git-dir", world.url("child"), "log", "-1", "--format=%G? %ce", "update/child")
 
 
@@ -59,20 +59,20 @@ def test_signed_where_git_signs(world: World, settings: Path) -> None:
     settings.write_text(settings.read_text() + "[commit]\n\tgpgSign = true\n")
     world.plan("parent", "child")
     assert world.apply() == 0
-    assert verified(world) == "G krm-merge@users.noreply.github.com"
+    assert verify(world) == "G krm-merge@users.noreply.github.com"
 
 
 def test_signed_where_it_is_asked_for(world: World, settings: Path) -> None:
     world.plan("parent", "child")
     assert main(["components", "apply", str(world.package / "plans"), "--sign"]) == 0
-    assert verified(world).startswith("G ")
+    assert verify(world).startswith("G ")
 
 
 def test_not_signed_with_a_key_alone(world: World, settings: Path) -> None:
     """A key is for those who sign: git does not, either."""
     world.plan("parent", "child")
     assert world.apply() == 0
-    assert verified(world).startswith("N ")
+    assert verify(world).startswith("N ")
     assert signatures(world) == 0
 
 
@@ -82,14 +82,14 @@ def test_signed_once(world: World, settings: Path) -> None:
     world.go_on("parent", "child")
     world.build("parent", "parent", "2", 1)
     world.commit("child", "main", {"README": "new\n"})
-    world.merged("parent", "parent", 1, "9", "merge")
+    world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")
     assert world.files("child", "update/child")["Dockerfile"] == f"FROM quay.io/o/parent@{digest('9')}"
-    assert verified(world).startswith("G ")
-    before, made = world.heads(), signatures(world)
+    assert verify(world).startswith("G ")
+    before, signature_count = world.heads(), signatures(world)
     shutil.rmtree(world.root / "cache")
     assert world.apply() == 0
-    assert (world.heads(), signatures(world)) == (before, made)
+    assert (world.heads(), signatures(world)) == (before, signature_count)
 
 
 def test_without_a_key(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,9 @@ def test_links_and_submodules_are_copied(world: World) -> None:
     world.in_clone("mono", "push", "--quiet", "origin", "feat")
     world.build("ctrl", "mono", "1", world.open("mono", "feat"))
     world.go_on("mono")
-    copied, own = entries(world, "feat@bundle"), entries(world, "feat")
-    assert copied.pop("bundle/Dockerfile") != own.pop("bundle/Dockerfile")
-    assert copied == own
+    copied, original = entries(world, "feat@bundle"), entries(world, "feat")
+    assert copied.pop("bundle/Dockerfile") != original.pop("bundle/Dockerfile")
+    assert copied == original
     assert [copied[f"bundle/{name}"][:6] for name in ("x", "link", "sub")] == ["120000", "120000", "160000"]
 
 
@@ -189,7 +189,7 @@ def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> Non
     world.forge.close(world.url("mono"), 1)
     world.go_on("mono", "op")
     assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
-    world.merged("op", "op", 1, "6", "squash")
+    world.merge_and_build("op", "op", 1, "6", "squash")
     world.go_on("mono", "op")
     assert not world.pull("mono", 2).draft
     assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
@@ -198,13 +198,13 @@ def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> Non
 def test_what_is_merged_stays(two: World) -> None:
     """CR28: the target has it, and it must not go from there."""
     world = two
-    world.merged("ctrl", "mono", 1, "2", "squash")
+    world.merge_and_build("ctrl", "mono", 1, "2", "squash")
     world.in_clone("mono", "fetch", "--quiet", "origin")
     world.in_clone("mono", "checkout", "--quiet", "-B", "feat/bundle", "origin/feat/bundle")
     world.in_clone("mono", "merge", "--quiet", "--no-edit", "origin/main")
     world.in_clone("mono", "push", "--quiet", "origin", "feat/bundle")
     world.commit("mono", "main", {"bundle/x": "later\n"})
-    world.merged("op", "op", 1, "6", "squash")
+    world.merge_and_build("op", "op", 1, "6", "squash")
     world.go_on("mono", "op")
     assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
     assert world.files("mono", "feat/bundle")["bundle/x"] == "y"
@@ -230,7 +230,7 @@ def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.Cap
     fork = world.git("--git-dir", world.url("mono"), "rev-parse", "main")
     world.commit("mono", "feat/bundle", {"bundle/x": "mine\n"})
     world.forge.close(world.url("mono"), 1)
-    world.merged("op", "op", 1, "6", "squash")
+    world.merge_and_build("op", "op", 1, "6", "squash")
     for _ in range(2):
         world.plan("mono", "op")
         assert world.apply() == 0

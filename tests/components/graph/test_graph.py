@@ -93,18 +93,18 @@ DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] =
 
 
 @pytest.mark.parametrize(
-    ("components", "edges", "told"), [row[1:] for row in DECLARED], ids=[row[0] for row in DECLARED]
+    ("components", "edges", "messages"), [row[1:] for row in DECLARED], ids=[row[0] for row in DECLARED]
 )
-def test_declared(components: list[Component], edges: Edges, told: list[tuple[str, str, str]]) -> None:
+def test_declared(components: list[Component], edges: Edges, messages: list[tuple[str, str, str]]) -> None:
     """CR1, CR3, CR4, CR5, S10, C1, C9: in whichever order the Components come."""
-    for ones in (components, components[::-1]):
-        graph, findings = build_graph(ones)
+    for ordered_components in (components, components[::-1]):
+        graph, findings = build_graph(ordered_components)
         assert {(str(edge.dependant), str(edge.dependency)) for edge in graph.edges} == edges
         assert [(finding.severity, finding.rule) for finding in findings] == [
-            (severity, rule) for severity, rule, _ in told
+            (severity, rule) for severity, rule, _ in messages
         ]
-        for one, (_, _, part) in zip(findings, told, strict=True):
-            assert part in one.message
+        for finding, (_, _, part) in zip(findings, messages, strict=True):
+            assert part in finding.message
 
 
 def test_nudge_config() -> None:
@@ -149,12 +149,12 @@ def test_roles() -> None:
         "broken": "independent",
     }
     graph, _ = build_graph([component(name, *targets) for name, targets in declared.items()])
-    assert {one.name: graph.role(one) for one in graph.components} == roles
-    assert [one.name for one in graph.components if not graph.is_tested(one)] == ["base", "op"]
+    assert {member.name: graph.role(member) for member in graph.components} == roles
+    assert [member.name for member in graph.components if not graph.is_tested(member)] == ["base", "op"]
     assert graph.dependants(ComponentKey("", "base")) == [ComponentKey("", "op")]
     assert graph.dependencies(ComponentKey("", "bundle")) == [ComponentKey("", "op")]
     without, _ = build_graph([component(name) for name in declared])
-    assert {without.role(one) for one in without.components} == {"independent"}
+    assert {without.role(member) for member in without.components} == {"independent"}
 
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
@@ -175,8 +175,8 @@ def valid_edges(components: list[Component]) -> Edges:
     by_name = {component.key.name: component for component in components}
     declared = {(component.key.name, name) for component in components for name in component.depends_on}
     declared |= {(name, component.key.name) for component in components for name in component.nudges}
-    known = {(a, b) for a, b in declared if a in by_name and b in by_name}
-    return {(a, b) for a, b in known if by_name[a].application == by_name[b].application}
+    existing = {(a, b) for a, b in declared if a in by_name and b in by_name}
+    return {(a, b) for a, b in existing if by_name[a].application == by_name[b].application}
 
 
 @given(graphs, st.randoms(use_true_random=False))
@@ -205,13 +205,15 @@ def test_errors_are_circles(components: list[Component], random: Random) -> None
             assert set(pairwise(path)) <= edges
     if accepted:
         assert again.order == graph.order
-        place = {one: at for at, one in enumerate(graph.order)}
+        place = {member: at for at, member in enumerate(graph.order)}
         assert set(place) == set(graph.components)
         assert all(place[edge.dependency] < place[edge.dependant] for edge in graph.edges)
 
 
 def item(name: str, *depends_on: str, namespace: str = "team", app: str = "app") -> str:
-    lines = [f"  dependsOn: # of {name}", *(f"  -   {one} # odd" for one in depends_on)] if depends_on else []
+    lines = (
+        [f"  dependsOn: # of {name}", *(f"  -   {dependency} # odd" for dependency in depends_on)] if depends_on else []
+    )
     about = [f"  containerImage: quay.io/acme/{name}", f"  source: {{url: https://github.com/acme/{name}}}"]
     spec = "\n".join([f"  application: {app}", *about, *lines])
     metadata = f"metadata: {{name: {name}, namespace: {namespace}}}"

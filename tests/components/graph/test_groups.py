@@ -68,10 +68,10 @@ def test_branch_where_slashes_separate_nothing() -> None:
     assert branch_for("x", "bundle", (), ["@"]) == "x@bundle"
 
 
-@pytest.mark.parametrize(("group", "taken", "branch"), WRITTEN)
-def test_branch_for(group: str, taken: set[str], branch: str) -> None:
+@pytest.mark.parametrize(("group", "branches", "branch"), WRITTEN)
+def test_branch_for(group: str, branches: set[str], branch: str) -> None:
     """I5: git keeps no branch below another; where that is in the way, the other spelling."""
-    assert branch_for(group, "bundle", taken) == branch
+    assert branch_for(group, "bundle", branches) == branch
 
 
 def test_group_label() -> None:
@@ -111,18 +111,18 @@ branch_texts = st.builds(
 )
 
 
-def are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> None:
+def are_in_their_group(branches: BranchNames, branch: str, groups: set[str]) -> None:
     group = branches.group(branch)
     for suffix in branches.dependants:
-        for others in (taken, {*taken, group}):
+        for others in (groups, {*groups, group}):
             assert branches.group(branch_for(group, suffix, others, branches.separators)) == group
 
 
 @pytest.mark.parametrize("branches", [OURS, BOTH, AT], ids=["/", "/@", "@"])
-@given(branch=branch_texts, taken=st.sets(branch_texts, max_size=3))
-def test_our_branches_are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> None:
+@given @ given(branch=branch_texts, groups=st.sets(branch_texts, max_size=3))
+def test_our_branches_are_in_their_group(branches: BranchNames, branch: str, groups: set[str]) -> None:
     """CR26: what is written for a group is in it, and is found again."""
-    are_in_their_group(branches, branch, taken)
+    are_in_their_group(branches, branch, groups)
 
 
 @pytest.mark.parametrize("branch", ["renovate/nginx", "renovate", "dependabot/pip/a"])

@@ -66,7 +66,7 @@ def test_a_build_names_the_image(mode: str) -> None:
     assert (promoted in answer.items[0]) == (mode == "simulate")
 
 
-def planned(state: Observations) -> list[str]:
+def briefs(state: Observations) -> list[str]:
     return [brief(plan) for plan in state.plan()[0]]
 
 
@@ -75,15 +75,15 @@ def test_no_plan_that_cannot_be_carried_out() -> None:
     state = parent()
     state.component("other", "parent")
     state.push("parent", "1")
-    known = replace(state.components["other"], repository="")
-    state.components["other"] = known
-    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
+    other = replace(state.components["other"], repository="")
+    state.components["other"] = other
+    assert briefs(state) == ["component-update-parent/child ready parent=1 [create]"]
     state.components["parent"] = replace(state.components["parent"], image="")
-    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
+    assert briefs(state) == ["component-update-parent/child ready parent=1 [create]"]
     state.builds[:] = [replace(build, image="") for build in state.builds]
-    assert planned(state) == []
+    assert briefs(state) == []
     state.components["parent"] = replace(state.components["parent"], released_as=("registry.example/parent",))
-    assert planned(state) == ["component-update-parent/child ready parent=1 [create]"]
+    assert briefs(state) == ["component-update-parent/child ready parent=1 [create]"]
 
 
 def test_the_newest_build_names_the_image() -> None:

@@ -276,20 +276,20 @@ def test_space_around_results() -> None:
     """The output of `echo` ends in a newline; a Component may hold it, too."""
     results = {"IMAGE_URL": "quay.io/acme/op:on-pr-abc\n", "IMAGE_DIGEST": f"{digest('1')}\n"}
     assert read(results=results) == read()
-    told: dict[str, Any] = {
+    resource: dict[str, Any] = {
         "metadata": {"name": "op"},
         "spec": {"containerImage": f"quay.io/acme/op:v1@{digest('1')}\n"},
     }
-    component = read_component(told)
+    component = read_component(resource)
     assert (component.image, component.tags, component.digest) == ("quay.io/acme/op", ("v1",), digest("1"))
     without_digest = read_component({"metadata": {"name": "op"}, "spec": {"containerImage": "quay.io/acme/op\n"}})
     assert without_digest.image == "quay.io/acme/op"
 
 
-@pytest.mark.parametrize("told", ["", "\n", "unknown", f"sha512:{'1' * 128}"])
-def test_a_build_without_a_digest(told: str) -> None:
+@pytest.mark.parametrize("value", ["", "\n", "unknown", f"sha512:{'1' * 128}"])
+def test_a_build_without_a_digest(value: str) -> None:
     """CR19: it is read, and gives no image."""
-    build = read(results={"IMAGE_DIGEST": told})
+    build = read(results={"IMAGE_DIGEST": value})
     assert (build.outcome, build.digest) == ("succeeded", "")
 
 

@@ -19,8 +19,8 @@ from components.konflux.wrong_input import (
     RELEASE,
     SOURCE,
     SPEC,
-    changed,
-    listed,
+    change,
+    items_with,
 )
 from components.observations import digest, run
 from krm_merge.krm.identity import format_path
@@ -155,8 +155,8 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
 @pytest.mark.parametrize(("name", "place", "value", "says", "field"), WRONG)
 def test_fields(name: str, place: tuple[str | int, ...], value: Any, says: str, field: str) -> None:
     """The function tells resource, field and remedy, and writes nothing."""
-    found = GOOD | {name: changed(GOOD[name], place, value)}
-    items = [yaml.safe_dump(one) for one in found.values()]
+    resources = GOOD | {name: change(GOOD[name], place, value)}
+    items = [yaml.safe_dump(resource) for resource in resources.values()]
     answer = run(items, "configure")
     assert (answer.exit_code, answer.items) == (1, items)
     (error,) = answer.results
@@ -187,7 +187,7 @@ RIGHT: list[tuple[str, tuple[str | int, ...], Any]] = [
 @pytest.mark.parametrize(("name", "place", "value"), RIGHT)
 def test_what_looks_odd_is_read(name: str, place: tuple[str | int, ...], value: Any) -> None:
     """The branch of a fork, a directory in other words, results of other tasks, numbers where numbers are meant."""
-    answer = run(listed(changed(GOOD[name], place, value)), "plan")
+    answer = run(items_with(change(GOOD[name], place, value)), "plan")
     assert answer.exit_code == 0, answer.results
 
 
@@ -199,7 +199,7 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
     """CR19: nobody can edit the results of a build. That build is ignored, and the others count as before."""
     place = ("status", "results", 1, "value")
     path = format_path(place)
-    answer = run(listed(changed(GOOD["PipelineRun child-1"], place, value)), mode)
+    answer = run(items_with(change(GOOD["PipelineRun child-1"], place, value)), mode)
     assert answer.exit_code == 0
     (result,) = [result for result in answer.results if result.get("field") == {"path": path}]
     assert (result["severity"], result["tags"]) == ("warning", {"rule": "CR19", "component": "team/child"})
@@ -213,16 +213,16 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_a_build_that_gives_no_image_may_tell_anything(status: str) -> None:
     """CR19: it would not count in any case, so its digest is not reported."""
-    build = changed(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
-    answer = run(listed(changed(build, ("status", "conditions", 0, "status"), status)), "validate")
+    build = change(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
+    answer = run(items_with(change(build, ("status", "conditions", 0, "status"), status)), "validate")
     assert [result for result in answer.results if result["severity"] != "info"] == []
 
 
 def test_all_errors_at_once() -> None:
     """Of all resources, and all problems of each; below a field that is not a map nothing more is reported."""
-    component = changed(changed(GOOD["Component parent"], (*SPEC, "application"), 1), (*SPEC, "source"), "x")
-    pull_request = changed(changed(GOOD["PullRequest parent-7"], ("status", "draft"), "x"), (*SPEC, "number"), None)
-    answer = run(listed(component, pull_request), "validate")
+    component = change(change(GOOD["Component parent"], (*SPEC, "application"), 1), (*SPEC, "source"), "x")
+    pull_request = change(change(GOOD["PullRequest parent-7"], ("status", "draft"), "x"), (*SPEC, "number"), None)
+    answer = run(items_with(component, pull_request), "validate")
     assert {result["field"]["path"] for result in answer.results} == {  # type: ignore[index]
         "spec.source",
         "spec.application",

@@ -9,7 +9,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.konflux.wrong_input import ANNOTATIONS, DEPENDS_ON, GOOD, MODES, SPEC, Object, changed, listed, places
+from components.konflux.wrong_input import (
+    ANNOTATIONS,
+    DEPENDS_ON,
+    GOOD,
+    MODES,
+    SPEC,
+    Object,
+    change,
+    items_with,
+    places,
+)
 from components.observations import Observations, run
 from krm_merge.functions import process
 from krm_merge.functions.component_items import read_items
@@ -25,22 +35,22 @@ from krm_merge.text.reading.nodes import MappingNode, from_value
 def test_one_component_twice(mode: str) -> None:
     """Both files are named; the API groups of Konflux are one."""
     place = (*ANNOTATIONS, "internal.config.kubernetes.io/path")
-    again = changed(changed(GOOD["Component parent"], place, "old/parent.yaml"), ("apiVersion",), "konflux-ci.dev/v1")
-    items = [*listed(), yaml.safe_dump(again)]
+    again = change(change(GOOD["Component parent"], place, "old/parent.yaml"), ("apiVersion",), "konflux-ci.dev/v1")
+    items = [*items_with(), yaml.safe_dump(again)]
     answer = run(items, mode)
     assert (answer.exit_code, answer.items) == (1, items)
     (error,) = answer.results
     assert "parent.yaml and old/parent.yaml describe the same Component; remove one of them" in str(error["message"])
     assert error["file"] == {"path": "old/parent.yaml"}
     assert error["field"] == {"path": "metadata.name"}
-    elsewhere = changed(again, ("metadata", "namespace"), "other")
-    assert run([*listed(), yaml.safe_dump(elsewhere)], mode).exit_code == 0
+    elsewhere = change(again, ("metadata", "namespace"), "other")
+    assert run([*items_with(), yaml.safe_dump(elsewhere)], mode).exit_code == 0
 
 
 def test_a_pull_request_may_be_observed_twice() -> None:
     """A late observation of another state is not an error."""
-    later = changed(GOOD["PullRequest parent-7"], ("status", "state"), "closed")
-    answer = run([*listed(), yaml.safe_dump(changed(later, ("metadata", "name"), "later"))], "plan")
+    later = change(GOOD["PullRequest parent-7"], ("status", "state"), "closed")
+    answer = run([*items_with(), yaml.safe_dump(change(later, ("metadata", "name"), "later"))], "plan")
     assert answer.exit_code == 0
 
 
@@ -61,23 +71,23 @@ SPELLINGS = [
 @pytest.mark.parametrize(("spelling", "is_told"), SPELLINGS)
 def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
     """CR1: a field that is not read, but looks as if it were."""
-    component = changed(GOOD["Component child"], (*SPEC, spelling), ["parent"])
-    answer = run(listed(component), mode)
+    component = change(GOOD["Component child"], (*SPEC, spelling), ["parent"])
+    answer = run(items_with(component), mode)
     assert answer.exit_code == 0
     results = [result for result in answer.results if result["severity"] == "warning"]
     assert len(results) == is_told
-    for one in results:
-        assert str(one["message"]).endswith(
+    for result in results:
+        assert str(result["message"]).endswith(
             "this field is not read; write dependencies as dependsOn, depends-on or depends on"
         )
-        assert one["field"] == {"path": format_path((*SPEC, spelling))}
-        assert one["tags"] == {"rule": "CR1", "component": "team/child"}
+        assert result["field"] == {"path": format_path((*SPEC, spelling))}
+        assert result["tags"] == {"rule": "CR1", "component": "team/child"}
 
 
 def test_misspelt_annotation() -> None:
     """CR1."""
-    component = changed(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
-    answer = run(listed(component), "validate")
+    component = change(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
+    answer = run(items_with(component), "validate")
     (message,) = answer.messages("CR1")
     assert message.endswith(f"write dependencies as {DEPENDS_ON}")
 
@@ -98,7 +108,7 @@ ADMITTED: list[tuple[Object, bool]] = [
 @pytest.mark.parametrize(("whose", "counts"), ADMITTED)
 def test_admissions_of_others(whose: Object, counts: bool) -> None:
     """The names apply to the applications of the admission, not to every Component of that name."""
-    admission = changed(
+    admission = change(
         GOOD["ReleasePlanAdmission admission"],
         SPEC,
         {
@@ -116,7 +126,7 @@ def test_admissions_of_others(whose: Object, counts: bool) -> None:
             **whose,
         },
     )
-    answer = run(listed(admission), "plan")
+    answer = run(items_with(admission), "plan")
     (plan,) = [yaml.safe_load(item) for item in answer.items if "kind: PullRequestPlan" in item]
     released = ["quay.io/released/parent"] if counts else []
     assert plan["spec"]["commits"][0]["repositories"] == ["quay.io/acme/parent", *released]
@@ -128,14 +138,18 @@ def test_admissions_of_others(whose: Object, counts: bool) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_no_component(mode: str) -> None:
     """C3: silence would look like success."""
-    others = [yaml.safe_dump(one) for one in GOOD.values() if one["kind"] not in ("Component", "PullRequestPlan")]
-    foreign = yaml.safe_dump(changed(GOOD["Component child"], ("apiVersion",), "example.com/v1"))
+    others = [
+        yaml.safe_dump(resource)
+        for resource in GOOD.values()
+        if resource["kind"] not in ("Component", "PullRequestPlan")
+    ]
+    foreign = yaml.safe_dump(change(GOOD["Component child"], ("apiVersion",), "example.com/v1"))
     for items in ([], others, [foreign]):
         answer = run(items, mode)
         assert answer.exit_code == 0
         (message,) = answer.messages("C3")
         assert f"so there is nothing to {mode}; add them" in message
-    assert run(listed(), mode).messages("C3") == []
+    assert run(items_with(), mode).messages("C3") == []
 
 
 NAMED = [("parent", False), ("child", False), ("ghost", True)]
@@ -145,14 +159,14 @@ NAMED = [("parent", False), ("child", False), ("ghost", True)]
 @pytest.mark.parametrize(("name", "is_told"), NAMED)
 def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
     """C9: a slip of the pen; the field of the functionConfig is named."""
-    answer = run(listed(), mode, f"{{removed: ['{name}']}}")
+    answer = run(items_with(), mode, f"{{removed: ['{name}']}}")
     assert answer.exit_code == 0
     results = [result for result in answer.results if result.get("field") == {"path": "removed"}]
     assert len(results) == is_told
-    for one in results:
-        assert one["severity"] == "warning"
-        assert one["tags"]["rule"] == "C9"  # type: ignore[index]
-        assert f"no item mentions {name}; correct or remove the name" in str(one["message"])
+    for result in results:
+        assert result["severity"] == "warning"
+        assert result["tags"]["rule"] == "C9"  # type: ignore[index]
+        assert f"no item mentions {name}; correct or remove the name" in str(result["message"])
 
 
 def test_removed_without_a_manifest() -> None:
@@ -164,11 +178,11 @@ def test_removed_without_a_manifest() -> None:
     state.build("parent", "1", 1)
     state.step()
     pull = state.pulls["child", 1]
-    found = {"repository": pull.repository, "number": 1, "sourceBranch": pull.source_branch, "targetBranch": "main"}
-    observed = changed(GOOD["PullRequest parent-7"], SPEC, {**found, "description": pull.description})
+    spec = {"repository": pull.repository, "number": 1, "sourceBranch": pull.source_branch, "targetBranch": "main"}
+    observed = change(GOOD["PullRequest parent-7"], SPEC, {**spec, "description": pull.description})
     source = {"url": pull.repository, "revision": "main"}
-    child = changed(GOOD["Component child"], SPEC, {"application": "app", "source": {"git": source}})
-    items = [yaml.safe_dump(one) for one in (changed(child, ANNOTATIONS, {}), observed)]
+    child = change(GOOD["Component child"], SPEC, {"application": "app", "source": {"git": source}})
+    items = [yaml.safe_dump(resource) for resource in (change(child, ANNOTATIONS, {}), observed)]
     assert run(items, "plan").rules() == ["CR6"]
     answer = run(items, "plan", "{removed: [parent]}")
     assert answer.rules() == ["CR5"]
@@ -178,10 +192,10 @@ def test_removed_without_a_manifest() -> None:
 def test_removed_is_in_what_configure_wrote() -> None:
     """C9: what `configure` derived declares nothing, but is to be taken out."""
     derived = "components.krm-merge.dev/derived-nudges"
-    parent = changed(GOOD["Component parent"], (*ANNOTATIONS, derived), "child")
-    nudges = changed(GOOD["NudgeConfig nudge-config"], (*ANNOTATIONS, derived), "parent>child")
-    for one in (parent, changed(nudges, (*SPEC, "nudges", 0, "from"), "other")):
-        messages = run([yaml.safe_dump(one)], "configure", "{removed: [child]}").messages("C9")
+    parent = change(GOOD["Component parent"], (*ANNOTATIONS, derived), "child")
+    nudges = change(GOOD["NudgeConfig nudge-config"], (*ANNOTATIONS, derived), "parent>child")
+    for resource in (parent, change(nudges, (*SPEC, "nudges", 0, "from"), "other")):
+        messages = run([yaml.safe_dump(resource)], "configure", "{removed: [child]}").messages("C9")
         assert not [message for message in messages if "nothing is known" in message]
 
 
@@ -193,12 +207,12 @@ def test_removed_in_a_config_map() -> None:
         "metadata": {"name": "x", "annotations": {"config.kubernetes.io/path": "fn.yaml"}},
         "data": {"function": "PlanComponentUpdates", "mode": "validate", "removed": "parent, ghost"},
     }
-    items = [yaml.safe_load(one) for one in listed()]
+    items = [yaml.safe_load(item) for item in items_with()]
     whole = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}
     (result,) = [
-        one
-        for one in yaml.safe_load(process(yaml.safe_dump(whole).encode()).output)["results"]
-        if one["tags"]["rule"] == "C9"
+        result
+        for result in yaml.safe_load(process(yaml.safe_dump(whole).encode()).output)["results"]
+        if result["tags"]["rule"] == "C9"
     ]
     assert (result["field"], result["file"]) == ({"path": "data.removed"}, {"path": "fn.yaml"})
 
@@ -225,7 +239,7 @@ CONFIGS = [
 @pytest.mark.parametrize(("config", "path", "says"), CONFIGS)
 def test_function_config(config: str, path: str, says: str) -> None:
     """The expected type, in YAML's terms; for an unknown field, the known ones."""
-    items = listed()
+    items = items_with()
     answer = run(items, "plan", config)
     assert (answer.exit_code, answer.items) == (1, items)
     (error,) = answer.results
@@ -236,7 +250,7 @@ def test_function_config(config: str, path: str, says: str) -> None:
 # --- Whatever else ---------------------------------------------------------------------------------------------------
 
 ANYTHING: list[Any] = [None, 1, True, "", "x", [], {}, [None], {"a": 1}]
-CHANGES = [(name, place, value) for name, one in GOOD.items() for place in places(one) for value in ANYTHING]
+CHANGES = [(name, place, value) for name, resource in GOOD.items() for place in places(resource) for value in ANYTHING]
 
 
 def read(value: Object) -> Results:
@@ -249,16 +263,19 @@ def read(value: Object) -> Results:
 def test_any_field_may_be_wrong() -> None:
     """Every field of every resource, by itself: read or refused with its field."""
     for name, place, value in CHANGES:
-        for error in read(changed(GOOD[name], place, value)).errors:
+        for error in read(change(GOOD[name], place, value)).errors:
             assert error.file is not None
             assert error.path is not None or "metadata" in error.message or "apiVersion and kind" in error.message
 
 
-@given(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3, unique_by=lambda one: one[0]), st.sampled_from(MODES))
+@given(
+    st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3, unique_by=lambda change: change[0]),
+    st.sampled_from(MODES),
+)
 def test_what_is_read_can_be_planned(changes: list[tuple[str, tuple[str | int, ...], Any]], mode: str) -> None:
     """No mode breaks on what was not refused; refused is untouched."""
-    found = GOOD | {name: changed(GOOD[name], place, value) for name, place, value in changes}
-    items = [yaml.safe_dump(one) for one in found.values()]
+    resources = GOOD | {name: change(GOOD[name], place, value) for name, place, value in changes}
+    items = [yaml.safe_dump(resource) for resource in resources.values()]
     answer = run(items, mode)
     assert answer.exit_code in (0, 1)
     assert answer.exit_code == 0 or answer.items == items

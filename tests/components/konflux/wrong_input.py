@@ -197,7 +197,9 @@ spec: {{repository: https://github.com/acme/child, draft: true}}
 status: {{seen: true}}
 """
 Object = dict[str, Any]
-GOOD: dict[str, Object] = {f"{one['kind']} {one['metadata']['name']}": one for one in yaml.safe_load_all(PACKAGE)}
+GOOD: dict[str, Object] = {
+    f"{resource['kind']} {resource['metadata']['name']}": resource for resource in yaml.safe_load_all(PACKAGE)
+}
 
 
 def places(value: Any, *above: str | int) -> Iterator[tuple[str | int, ...]]:
@@ -208,7 +210,7 @@ def places(value: Any, *above: str | int) -> Iterator[tuple[str | int, ...]]:
             yield from places(inner, *above, step)
 
 
-def changed(value: Object, place: tuple[str | int, ...], new: Any) -> Object:
+def change(value: Object, place: tuple[str | int, ...], new: Any) -> Object:
     """With another value at a place; maps on the way are made."""
     copied = deepcopy(value)
     inner: Any = copied
@@ -218,10 +220,10 @@ def changed(value: Object, place: tuple[str | int, ...], new: Any) -> Object:
     return copied
 
 
-def listed(*others: Object) -> list[str]:
+def items_with(*others: Object) -> list[str]:
     """The package; resources that it has are replaced, others come behind."""
-    found = GOOD | {name_of(other): other for other in others}
-    return [yaml.safe_dump(one) for one in found.values()]
+    resources = GOOD | {name_of(other): other for other in others}
+    return [yaml.safe_dump(resource) for resource in resources.values()]
 
 
 def name_of(value: Object) -> str:

@@ -17,7 +17,7 @@ def parent(choices: PlanChoices | None = None) -> Observations:
     return state
 
 
-def started(branch: str = "up", choices: PlanChoices | None = None) -> Observations:
+def updating(branch: str = "up", choices: PlanChoices | None = None) -> Observations:
     """A pull request of the parent, built, and the one that it triggered."""
     state = parent(choices)
     state.open("parent", branch)
@@ -42,5 +42,5 @@ def monorepo() -> Observations:
 
 
 def only(state: Observations) -> Plan:
-    (one,), _ = state.plan()
-    return one
+    (plan,), _ = state.plan()
+    return plan

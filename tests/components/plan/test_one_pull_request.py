@@ -6,9 +6,9 @@ from components.observations import Observations, brief, digest
 from components.plan.scenes import operator, parent
 
 
-def carried(state: Observations, repository: str) -> list[tuple[str, str]]:
+def branches_of(state: Observations, repository: str) -> list[tuple[str, str]]:
     """The planned pull requests of a repository: branch and state."""
-    return [(one.source_branch, one.state) for (at, _), one in sorted(state.pulls.items()) if at == repository]
+    return [(pull.source_branch, pull.state) for (at, _), pull in sorted(state.pulls.items()) if at == repository]
 
 
 def test_a_push_after_a_failed_build_of_a_merge() -> None:
@@ -23,7 +23,7 @@ def test_a_push_after_a_failed_build_of_a_merge() -> None:
     plans, rules = state.step()
     assert plans == ["update/child ready parent=9 [addCommit rebase describe undraft]"]
     assert rules.split().count("C12") == 1
-    assert carried(state, "child") == [("update/child", "open")]
+    assert branches_of(state, "child") == [("update/child", "open")]
 
 
 def test_merges_that_come_one_after_another() -> None:
@@ -33,11 +33,11 @@ def test_merges_that_come_one_after_another() -> None:
         state.open("parent", f"f{number}")
         state.build("parent", "abcde"[number - 1], number)
     state.step()
-    assert len(carried(state, "child")) == 5
+    assert len(branches_of(state, "child")) == 5
     for number in range(1, 6):
-        state.merged("parent", number, "12345"[number - 1])
+        state.merge_and_build("parent", number, "12345"[number - 1])
         state.step()
-    assert carried(state, "child") == [
+    assert branches_of(state, "child") == [
         ("f1/child", "open"),
         *((f"f{number}/child", "closed") for number in range(2, 6)),
     ]
@@ -45,7 +45,7 @@ def test_merges_that_come_one_after_another() -> None:
     for number in range(2, 6):
         assert "Closed: child#1 has the same digests." in state.pulls["child", number].description
     # What is closed so stays closed.
-    state.merged("child", 1, "e")
+    state.merge_and_build("child", 1, "e")
     assert state.step() == ([], "")
     state.push("parent", "6")
     assert state.step()[0] == ["component-update-parent/child ready parent=6 [create]"]
@@ -59,7 +59,7 @@ def test_pushes_that_come_together() -> None:
     assert state.step()[0] == ["component-update-op1/bundle ready op1=1,op2=2,op3=3 [create]"]
     state.push("op2", "4")
     assert state.step()[0] == ["component-update-op1/bundle ready op1=1,op2=4,op3=3 [addCommit describe]"]
-    state.merged("bundle", 1, "b")
+    state.merge_and_build("bundle", 1, "b")
     assert state.step() == ([], "")
     state.push("op3", "5")
     assert state.step()[0] == ["component-update-op3/bundle ready op3=5 [create]"]
@@ -93,10 +93,10 @@ def test_what_waits_or_has_commits_of_people_is_not_closed() -> None:
         state.build("parent", "ab"[number - 1], number)
     state.step()
     state.edit("child", 2, user_commits=True)
-    state.merged("parent", 1, "1")
+    state.merge_and_build("parent", 1, "1")
     state.step()
-    assert carried(state, "child") == [("f1/child", "open"), ("f2/child", "open")]
-    state.merged("parent", 2, "2")
+    assert branches_of(state, "child") == [("f1/child", "open"), ("f2/child", "open")]
+    state.merge_and_build("parent", 2, "2")
     plans = state.plan()[0]
     assert [brief(plan).partition(" [")[0] for plan in plans] == ["f1/child closed ", "f2/child ready parent=2"]
 

@@ -41,17 +41,17 @@ def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
     assert [edit.replaceable for edit in plan.digests] == [(digest("0"),)]
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])
-def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None:
+@pytest.mark.parametrize("from_build", [True, False], ids=["the build tells", "only the pull request tells"])
+def test_a_pull_request_for_another_branch_brings_nothing(*, from_build: bool) -> None:
     """CR20, CR30: neither before its merge nor after."""
     state = parent()
     state.open("parent", "fix")
     state.edit("parent", 1, target_branch="release-1")
-    branch = "release-1" if told else ""
+    branch = "release-1" if from_build else ""
     state.build("parent", "1", 1)
     for_branch(state, branch)
     assert state.step()[0] == []
-    state.merged("parent", 1, "2")
+    state.merge_and_build("parent", 1, "2")
     for_branch(state, branch)
     assert state.step()[0] == []
 
@@ -96,22 +96,22 @@ def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
     state = parent()
     state.open("parent", "fix")
     state.edit("parent", 1, target_branch="base")
-    state.merged("parent", 1, "1")
+    state.merge_and_build("parent", 1, "1")
     assert state.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
 
 
-@pytest.mark.parametrize("known", ["", "as a target", "in a list"])
-def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
+@pytest.mark.parametrize("source", ["", "as a target", "in a list"])
+def test_a_tag_may_be_taken_for_a_branch(source: str) -> None:
     """C3: nothing distinguishes a tag from a branch, so the remedy is reported, unless it is known to be a branch."""
     state = parent()
     state.components["parent"] = replace(state.components["parent"], branch="v1.0")
     state.push("parent", "1")
-    if known:
-        state.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
-        state.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
+    if source:
+        state.open("parent", "fix", branches=["v1.0"] if source == "in a list" else None)
+        state.edit("parent", 1, target_branch="main" if source == "in a list" else "v1.0")
     _, findings = state.plan()
     message = "team/parent: builds for main trigger nothing: the Component is built from v1.0"
-    doubt = "" if known else "; if that is a tag, remove it from its revision"
+    doubt = "" if source else "; if that is a tag, remove it from its revision"
     assert [finding.message for finding in findings] == [message + doubt]
 
 

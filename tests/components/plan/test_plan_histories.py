@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from components.observations import Observations, brief, digest
-from components.plan.scenes import operator, parent, started
+from components.plan.scenes import operator, parent, updating
 from krm_merge.components.plan.model import PlanChoices
 
 
-def settled(state: Observations) -> list[str]:
+def settle(state: Observations) -> list[str]:
     """The plans when all that can be done is done."""
     for _ in range(4):
         state.carry_out(state.plan()[0])
@@ -35,9 +35,9 @@ def test_a_pull_request_is_of_what_it_was_built_as() -> None:
     state.open("op", "f/2")
     state.build("b", "2", 2)
     state.carry_out(state.plan()[0])
-    state.merged("b", 2, "8")
-    state.merged("a", 1, "9")
-    assert settled(state) == ["f/child ready a=9,b=8 []"]
+    state.merge_and_build("b", 2, "8")
+    state.merge_and_build("a", 1, "9")
+    assert settle(state) == ["f/child ready a=9,b=8 []"]
 
 
 def test_other_components_of_the_repository_bring_nothing() -> None:
@@ -46,13 +46,13 @@ def test_other_components_of_the_repository_bring_nothing() -> None:
     state.open("op", "f", ["a/x"])
     state.build("a", "1", 1)
     state.step()
-    state.merged("a", 1, "7")
+    state.merge_and_build("a", 1, "7")
     state.edit("op", 1, merged_at="2024-01-01T00:00:00Z")
     assert state.step()[0] == ["f/child ready a=7 [addCommit rebase describe undraft]"]
     state.open("op", "g")
     state.build("b", "2", 2)
-    state.merged("b", 2, "9")
-    assert settled(state) == ["f/child ready a=7 []", "g/child ready b=9 []"]
+    state.merge_and_build("b", 2, "9")
+    assert settle(state) == ["f/child ready a=7 []", "g/child ready b=9 []"]
 
 
 def test_builds_that_queue() -> None:
@@ -66,9 +66,9 @@ def test_builds_that_queue() -> None:
         state.merge("parent", number)
         state.edit("parent", number, merged_at=f"2024-01-01T00:00:{state.clock:02}Z")
     state.push("parent", "8", 1)
-    assert settled(state)[1] == "f2/child draft parent=2 [] until parent#2 mergeBuild"
+    assert settle(state)[1] == "f2/child draft parent=2 [] until parent#2 mergeBuild"
     state.push("parent", "9", 2)
-    assert settled(state) == ["f1/child ready parent=9 []"]  # it has both, and the other one is closed (C12)
+    assert settle(state) == ["f1/child ready parent=9 []"]  # it has both, and the other one is closed (C12)
 
 
 def another_group(state: Observations) -> None:
@@ -76,27 +76,27 @@ def another_group(state: Observations) -> None:
     state.open("parent", "other")
     state.build("parent", "2", 2)
     state.step()
-    state.merged("parent", 2, "8")
+    state.merge_and_build("parent", 2, "8")
     state.step()
-    state.merged("child", 2, "e")
+    state.merge_and_build("child", 2, "e")
     state.step()
 
 
 def test_s8_and_another_group_comes_between() -> None:
     """CR34: what was merged too early is brought all the same."""
-    state = started()
-    state.merged("child", 1, "d")
+    state = updating()
+    state.merge_and_build("child", 1, "d")
     state.step()
     another_group(state)
-    state.merged("parent", 1, "9")
+    state.merge_and_build("parent", 1, "9")
     assert state.step()[0] == ["up/child ready parent=9 [create]"]
 
 
 def test_s8_the_last_merge_counts() -> None:
     """CR34: not the last pull request."""
-    state = started()
+    state = updating()
     another_group(state)
-    state.merged("child", 1, "f")
+    state.merge_and_build("child", 1, "f")
     for number, at in ((2, "2024-01-01T01:00:00Z"), (1, "2024-01-01T02:00:00Z")):
         state.edit("child", number, merged_at=at)
     state.step()
@@ -106,30 +106,30 @@ def test_s8_the_last_merge_counts() -> None:
 
 def test_a_merge_is_built_again() -> None:
     """I12, CR21: for a new base image, say; the group of the merge is over, so it is nobody's."""
-    state = started()
-    state.merged("parent", 1, "9")
+    state = updating()
+    state.merge_and_build("parent", 1, "9")
     state.step()
-    state.merged("child", 1, "e")
+    state.merge_and_build("child", 1, "e")
     state.step()
     state.build("parent", "a", 0, "push", revision=state.pulls["parent", 1].merge_commit)
     assert state.step()[0] == ["component-update-parent/child ready parent=a [create]"]
-    state.merged("child", 2, "f")
+    state.merge_and_build("child", 2, "f")
     assert state.step()[0] == []
 
 
 def test_what_we_closed_was_not_closed_by_hand() -> None:
     """C12, CR34: after another group brought it, a new build of the merge is brought, too."""
-    state = started()
+    state = updating()
     state.open("parent", "other")
     state.build("parent", "2", 2)
     state.step()
-    state.merged("parent", 1, "8")
-    state.merged("parent", 2, "9")
+    state.merge_and_build("parent", 1, "8")
+    state.merge_and_build("parent", 2, "9")
     state.step()
-    state.merged("child", 1, "d")
+    state.merge_and_build("child", 1, "d")
     assert state.step() == ([], "")
     state.build("parent", "a", 0, "push", revision=state.pulls["parent", 2].merge_commit)
-    assert [one.partition(" [")[0] for one in state.step()[0]] == ["other/child ready parent=a"]
+    assert [line.partition(" [")[0] for line in state.step()[0]] == ["other/child ready parent=a"]
 
 
 def test_kept_digests_keep_it_a_draft() -> None:
@@ -142,7 +142,7 @@ def test_kept_digests_keep_it_a_draft() -> None:
     state.step()
     state.close("op1", 1)
     state.step()
-    state.merged("op2", 1, "9")
+    state.merge_and_build("op2", 1, "9")
     assert state.step()[0] == ["f/bundle draft op1=1,op2=9 [addCommit rebase describe]"]
     (description,) = [pull.description for pull in state.pulls.values() if pull.title.startswith("Update")]
     assert "Some of its triggers were closed without a merge" in description
@@ -172,8 +172,8 @@ def test_planned_ones_do_not_wait_for_each_other() -> None:
     for number, letter in ((2, "2"), (3, "3")):
         state.build("controller", letter, number)
     state.step()
-    state.merged("controller", 1, "9")
-    assert [one.partition(" [")[0] for one in settled(state)] == [
+    state.merge_and_build("controller", 1, "9")
+    assert [line.partition(" [")[0] for line in settle(state)] == [
         "f@bundle ready controller=9",
         "f@catalog ready controller=9",
     ]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.observations import Observations, brief, digest, key
-from components.plan.scenes import monorepo, only, operator, parent, started
+from components.plan.scenes import monorepo, only, operator, parent, updating
 from effort import scaled
 from krm_merge.components.plan.model import PlanChoices
 
@@ -48,7 +48,7 @@ def test_s1_common_parent_image() -> None:
     state.push("parent", "8", 1)
     assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "CR22 CR30")  # 7
     assert len(state.pulls) == 2
-    state.merged("child", 1, "e")
+    state.merge_and_build("child", 1, "e")
     assert state.step() == ([], "")  # 8
 
 
@@ -68,11 +68,11 @@ def test_s2_operator_in_many_repositories() -> None:
     state.build("bundle", "e", 1)
     assert state.step()[0] == [expected.replace("addCommit describe", "")]  # 3
     state.open("op4", "feature-1234")  # a member that is not built triggers nothing
-    state.merged("op1", 1, "7")
+    state.merge_and_build("op1", 1, "7")
     text = "feature-1234/bundle draft op1=7,op2=2,op3=3 [addCommit rebase describe] until op2#1 merged, op3#1 merged"
     assert state.step()[0] == [text]  # 4
     assert "acme/op2#1, acme/op3#1" in only(state).description
-    state.merged("op2", 1, "8")
+    state.merge_and_build("op2", 1, "8")
     state.step()
     state.merge("op3", 1)
     assert state.step()[0][0].endswith("[rebase describe] until op3#1 mergeBuild")
@@ -129,10 +129,10 @@ def test_s3_operator_in_one_repository() -> None:
     state.build("bundle", "e", 1)
     state.build("bundle", "f", 2)
     assert state.step()[0][0].endswith("[] until controller#1 merged")  # 4
-    state.merged("controller", 1, "9")
+    state.merge_and_build("controller", 1, "9")
     assert state.step()[0] == ["new-feature@bundle ready controller=9 [regenerate describe undraft]"]  # 5
     assert only(state).synthetic == ()
-    state.merged("bundle", 2, "a")
+    state.merge_and_build("bundle", 2, "a")
     assert state.step() == ([], "")
 
 
@@ -184,14 +184,14 @@ def test_s5_diamond() -> None:
     state.build("op2", "3", 1)
     until = "until op1#1 merged, op2#1 merged"
     assert state.step()[0][0] == f"u/bundle draft op1=2,op2=3 [create] {until}"
-    state.merged("base", 1, "7")
+    state.merge_and_build("base", 1, "7")
     ready = "ready base=7 [addCommit rebase describe undraft]"
     assert state.step()[0] == [f"u/bundle draft op1=2,op2=3 [] {until}", f"u/op1 {ready}", f"u/op2 {ready}"]
-    state.merged("op1", 1, "8")
+    state.merge_and_build("op1", 1, "8")
     assert state.step()[0][0].endswith("draft op1=8,op2=3 [addCommit rebase describe] until op2#1 merged")
-    state.merged("op2", 1, "9")
+    state.merge_and_build("op2", 1, "9")
     assert state.step()[0] == ["u/bundle ready op1=8,op2=9 [addCommit rebase describe undraft]"]
-    state.merged("bundle", 1, "a")
+    state.merge_and_build("bundle", 1, "a")
     assert state.step() == ([], "")
 
 
@@ -206,15 +206,15 @@ def test_s5_a_merge_starts_no_second_round() -> None:
         state.build(name, str(at), 1)
         state.step()
     for at, name in enumerate(names, 5):
-        state.merged(name, 1, str(at))
+        state.merge_and_build(name, 1, str(at))
         state.step()
     assert state.step() == ([], "")
-    assert {(name, one.number) for (name, _), one in state.pulls.items()} == {(name, 1) for name in names}
+    assert {(name, pull.number) for (name, _), pull in state.pulls.items()} == {(name, 1) for name in names}
 
 
 def test_s6_updated() -> None:
     """CR22, CR23: a commit is described when it is there, its digest added when it is built; the same one is not."""
-    state = started()
+    state = updating()
     state.commit("parent", 1)
     assert state.step()[0] == ["up/child draft parent=1 [describe] until parent#1 merged"]
     assert f"at {state.pulls['parent', 1].head}" in state.pulls["child", 1].description
@@ -226,7 +226,7 @@ def test_s6_updated() -> None:
 
 def test_s7_closed() -> None:
     """CR30: the last one closed closes what it triggered."""
-    state = started()
+    state = updating()
     state.close("parent", 1)
     assert state.step() == (["up/child closed  [close]"], "S7")
     assert state.step()[0] == []
@@ -241,20 +241,20 @@ def test_s7_one_of_two_is_closed() -> None:
     state.step()
     state.close("op1", 1)
     assert state.step()[0] == ["f/bundle draft op1=0,op2=2 [addCommit describe] until op2#1 merged"]
-    state.merged("op2", 1, "9")
+    state.merge_and_build("op2", 1, "9")
     assert state.step()[0] == ["f/bundle ready op1=0,op2=9 [addCommit rebase describe undraft]"]
 
 
 def test_s7_kept() -> None:
     """onClosed: keep. It names an image that expires: a draft for good."""
-    state = started(choices=PlanChoices(on_closed="keep"))
+    state = updating(choices=PlanChoices(on_closed="keep"))
     state.close("parent", 1)
     assert state.step()[0] == ["up/child draft parent=1 [describe]"]
 
 
 def test_s7_reopened_before_it_was_carried_out() -> None:
     """Nothing is remembered: what was closed and is open again is as before."""
-    state = started()
+    state = updating()
     state.close("parent", 1)
     state.plan()
     state.edit("parent", 1, state="open")
@@ -262,8 +262,8 @@ def test_s7_reopened_before_it_was_carried_out() -> None:
 
 
 def early() -> Observations:
-    state = started()
-    state.merged("child", 1, "d")
+    state = updating()
+    state.merge_and_build("child", 1, "d")
     assert state.step() == ([], "CR34")
     return state
 
@@ -271,14 +271,14 @@ def early() -> Observations:
 def test_s8_merged_first() -> None:
     """CR34: it is reported; a later merge gets a new pull request, which is not a draft."""
     state = early()
-    _, (told,) = state.plan()
-    assert "child#1 was merged out of order, before parent#1: main now names images of pull requests" in told.message
+    _, (message,) = state.plan()
+    assert "child#1 was merged out of order, before parent#1: main now names images of pull requests" in message.message
     state.merge("parent", 1)
     assert state.step() == ([], "CR34")
     state.push("parent", "9", 1)
     assert state.step()[0] == ["up/child ready parent=9 [create]"]
     assert ("child", 2) in state.pulls
-    state.merged("child", 2, "e")
+    state.merge_and_build("child", 2, "e")
     assert state.step() == ([], "")
 
 
@@ -287,7 +287,7 @@ def test_s8_and_the_other_is_closed() -> None:
     state = early()
     state.close("parent", 1)
     assert state.step()[0] == ["up/child ready parent=0 [create]"]
-    state.merged("child", 2, "e")
+    state.merge_and_build("child", 2, "e")
     assert state.step() == ([], "")
 
 
@@ -301,7 +301,7 @@ def test_s8_and_the_other_goes_on() -> None:
 
 def test_s9_edges_taken_out() -> None:
     """CR6: an open pull request is reported, not closed."""
-    state = started()
+    state = updating()
     state.component("child", at="c")
     assert state.step() == ([], "CR6")
     assert state.pulls["child", 1].state == "open"
@@ -315,7 +315,7 @@ def test_i12_pushes() -> None:
     assert state.step() == ([f"{branch} ready parent=1 [create]"], "CR21")
     state.push("parent", "2")
     assert state.step()[0] == [f"{branch} ready parent=2 [addCommit describe]"]
-    state.merged("child", 1, "d")
+    state.merge_and_build("child", 1, "d")
     assert state.step() == ([], "")
     state.push("parent", "3")
     assert state.step()[0] == [f"{branch} ready parent=3 [create]"]
@@ -381,6 +381,6 @@ def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
         if not ready:
             break
         repository = ready[0].target.repository.rpartition("/")[2]
-        state.merged(repository, ready[0].pull_request.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
+        state.merge_and_build(repository, ready[0].pull_request.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
         settle(state)
     assert not [brief(plan) for plan in state.plan()[0] if not plan.draft]

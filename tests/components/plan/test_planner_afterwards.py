@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from components.observations import Observations, brief, digest
-from components.plan.scenes import only, started
+from components.plan.scenes import only, updating
 from krm_merge.components.graph import component_of
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.plan.model import PlanChoices
@@ -17,9 +17,9 @@ from krm_merge.components.plan.model import PlanChoices
 
 
 def branch_is_used_again(state: Observations) -> None:
-    state.merged("parent", 1, "9")
+    state.merge_and_build("parent", 1, "9")
     state.step()
-    state.merged("child", 1, "d")
+    state.merge_and_build("child", 1, "d")
     number = state.open("parent", "up")
     state.build("parent", "2", number)
     assert state.step() == (["up/child draft parent=2 [create] until parent#2 merged"], "CR21 CR27")
@@ -57,7 +57,7 @@ def pushes_go_on_with_a_merge(state: Observations) -> None:
     state.step()
     number = state.open("parent", "other")
     state.build("parent", "3", number)
-    state.merged("parent", number, "4")
+    state.merge_and_build("parent", number, "4")
     assert "CR6" not in state.step()[1]
 
 
@@ -99,36 +99,36 @@ def those_of_a_chain_share_none(state: Observations) -> None:
     state.build("child", "2", 1)
     state.step()
     state.build("between", "3", 1)
-    assert [one.branch for one in state.plan()[0]] == ["up/behind", "up/between", "up/child"]
+    assert [plan.branch for plan in state.plan()[0]] == ["up/behind", "up/between", "up/child"]
 
 
 def two_namespaces_build_one_repository(state: Observations) -> None:
     for name in ("parent", "child"):
-        found = state.components[name]
-        names = tuple(found.depends_on)
-        state.components[f"other/{name}"] = replace(found, key=ComponentKey("zoo", name), depends_on=names)
+        component = state.components[name]
+        names = tuple(component.depends_on)
+        state.components[f"other/{name}"] = replace(component, key=ComponentKey("zoo", name), depends_on=names)
     state.builds += [replace(build, component=ComponentKey("zoo", build.component.name)) for build in state.builds]
     assert state.step()[0][1:] == ["up/child-zoo draft parent=1 [create] until parent#1 merged"]
 
 
 def old_groups_stay_done(state: Observations) -> None:
-    state.merged("parent", 1, "9")
+    state.merge_and_build("parent", 1, "9")
     state.step()
-    state.merged("child", 1, "d")
+    state.merge_and_build("child", 1, "d")
     number = state.open("parent", "other")
-    state.merged("parent", number, "a")
+    state.merge_and_build("parent", number, "a")
     assert state.step()[0] == ["other/child ready parent=a [create]"]
-    state.merged("child", 2, "e")
+    state.merge_and_build("child", 2, "e")
     for letter in "34":
         state.push("parent", letter)
-        assert [one.partition(" ")[0] for one in state.step()[0]] == ["component-update-parent/child"]
+        assert [line.partition(" ")[0] for line in state.step()[0]] == ["component-update-parent/child"]
 
 
 def what_was_taken_back_stays_so(state: Observations) -> None:
-    state.merged("child", 1, "d")
+    state.merge_and_build("child", 1, "d")
     state.close("parent", 1)
     state.step()
-    state.merged("child", 2, "e")
+    state.merge_and_build("child", 2, "e")
     state.push("parent", "5")
     assert state.step()[0] == ["component-update-parent/child ready parent=5 [create]"]
 
@@ -137,16 +137,16 @@ def another_group_brought_it(state: Observations) -> None:
     number = state.open("parent", "other")
     state.build("parent", "2", number)
     state.step()
-    state.merged("parent", 1, "8")
-    state.merged("parent", number, "9")
-    for own in (1, 2):  # else one would be closed at once (C12)
-        state.edit("child", own, user_commits=True)
-    assert [one.partition(" [")[0] for one in state.step()[0]] == [
+    state.merge_and_build("parent", 1, "8")
+    state.merge_and_build("parent", number, "9")
+    for change in (1, 2):  # else one would be closed at once (C12)
+        state.edit("child", change, user_commits=True)
+    assert [line.partition(" [")[0] for line in state.step()[0]] == [
         "other/child ready parent=9",
         "up/child ready parent=9",
     ]
     state.edit("child", 1, user_commits=False)
-    state.merged("child", 2, "d")
+    state.merge_and_build("child", 2, "d")
     assert state.step() == (["up/child closed  [close]"], "CR22")
     assert "Closed: child#2 has all of its digests." in state.pulls["child", 1].description
     assert state.step() == ([], "")
@@ -156,11 +156,11 @@ def with_commits_of_people_it_stays(state: Observations) -> None:
     number = state.open("parent", "other")
     state.build("parent", "2", number)
     state.step()
-    state.merged("parent", 1, "8")
-    state.merged("parent", number, "9")
+    state.merge_and_build("parent", 1, "8")
+    state.merge_and_build("parent", number, "9")
     state.step()
     state.edit("child", 1, user_commits=True)
-    state.merged("child", 2, "d")
+    state.merge_and_build("child", 2, "d")
     assert state.step()[0] == ["up/child ready parent=9 []"]
 
 
@@ -177,7 +177,7 @@ def builds_are_not_kept(state: Observations) -> None:
 
 
 def what_was_built_once_stays_so(state: Observations) -> None:
-    state.merged("parent", 1, "9")
+    state.merge_and_build("parent", 1, "9")
     state.step()
     state.builds.clear()
     state.components["parent"] = replace(state.components["parent"], digest=digest("a"))
@@ -201,7 +201,7 @@ def one_is_built_as_two(state: Observations) -> None:
     assert "up/child draft parent=1,second=2" in state.step()[0][0]
     (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "CR27"]
     assert message.count("parent#1 is merged") == 1
-    state.merged("parent", 1, "8")
+    state.merge_and_build("parent", 1, "8")
     state.step()
     text = state.pulls["child", 1].description
     assert text.count("acme/parent#1 (") == 1
@@ -231,10 +231,10 @@ def builds_of_what_nobody_observed(state: Observations) -> None:
 
 def closed_by_hand_before_the_merge(state: Observations) -> None:
     state.close("child", 1)
-    state.merged("parent", 1, "9")
+    state.merge_and_build("parent", 1, "9")
     assert state.step() == ([], "CR34")
     number = state.open("parent", "other")
-    state.merged("parent", number, "a")
+    state.merge_and_build("parent", number, "a")
     assert state.step() == (["other/child ready parent=a [create]"], "CR21 CR30")
 
 
@@ -272,7 +272,7 @@ def a_later_push_contains_it(state: Observations) -> None:
     state.merge("parent", 1)
     state.build("parent", "", 1, "push", "failed")
     number = state.open("parent", "other")
-    state.merged("parent", number, "9")
+    state.merge_and_build("parent", number, "9")
     assert "up/child ready parent=9 [addCommit rebase describe undraft]" in state.step()[0]
 
 
@@ -311,4 +311,4 @@ PLAYS: list[tuple[Callable[[Observations], None], str]] = [
 @pytest.mark.parametrize("play", [pytest.param(play, id=f"{play.__name__}: {rule}") for play, rule in PLAYS])
 def test_afterwards(play: Callable[[Observations], None]) -> None:
     """C3, C9, I6, I10, I12, I17, CR5, CR20 to CR22, CR30, CR34, S7: what each row names, after `started`."""
-    play(started())
+    play(updating())

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from components.observations import Observations, brief, digest, run
-from components.plan.scenes import monorepo, only, operator, parent, started
+from components.plan.scenes import monorepo, only, operator, parent, updating
 from krm_merge.components.graph import BranchNames
 from krm_merge.components.plan.model import PlanChoices, parse_description
 
@@ -35,7 +35,7 @@ def test_r19_without_a_digest() -> None:
 
 def test_r19_a_merge_queue_promotes_nothing() -> None:
     """CR19, CR30: what may be merged is not merged."""
-    state = started()
+    state = updating()
     state.merge("parent", 1)
     state.build("parent", "5", 1, event="merge_queue")
     assert state.step()[0] == ["up/child draft parent=1 [rebase describe] until parent#1 mergeBuild"]
@@ -51,12 +51,12 @@ def test_r20_direct_dependants_only() -> None:
     state.component("unrelated")
     state.open("base", "u")
     state.build("base", "1", 1)
-    assert [one.partition(" ")[0] for one in state.step()[0]] == ["u/a", "u/b"]
+    assert [line.partition(" ")[0] for line in state.step()[0]] == ["u/a", "u/b"]
 
 
 def test_r21_what_it_carries() -> None:
     """CR21: branch with the same prefix, in the repository of the dependant; the image is named with its digest."""
-    state = started("fix/one")
+    state = updating("fix/one")
     plan = only(state)
     assert plan.target.repository == state.url("child")
     assert plan.branch == "fix/child"
@@ -69,13 +69,13 @@ def test_r21_what_is_done_is_not_repeated() -> None:
     for number, letter in ((1, "1"), (2, "2")):
         state.open("parent", f"f{number}")
         state.build("parent", letter, number)
-        state.merged("parent", number, str(number + 5))
+        state.merge_and_build("parent", number, str(number + 5))
     assert state.step() == (["f2/child ready parent=7 [create]"], "CR21 CR30")
 
 
 def test_r22_one_pull_request() -> None:
     """CR22: however often it is built."""
-    state = started()
+    state = updating()
     for letter in "2345":
         state.build("parent", letter, 1)
         state.step()
@@ -85,14 +85,14 @@ def test_r22_one_pull_request() -> None:
 
 def test_r23_a_merge_updates_it() -> None:
     """CR23: on the way over merged to built it is described and rebased."""
-    state = started()
-    state.merged("parent", 1, "9")
+    state = updating()
+    state.merge_and_build("parent", 1, "9")
     assert state.step()[0] == ["up/child ready parent=9 [addCommit rebase describe undraft]"]
 
 
 def test_r23_text_of_people_stays() -> None:
     """CR23: only the block is exchanged."""
-    state = started()
+    state = updating()
     state.edit("child", 1, description=f"Hello.\n{state.pulls['child', 1].description}Bye.\n")
     state.build("parent", "2", 1)
     plans, _ = state.plan()
@@ -100,21 +100,21 @@ def test_r23_text_of_people_stays() -> None:
     text = state.pulls["child", 1].description
     assert text.startswith("Hello.\n")
     assert text.endswith("Bye.\n")
-    told = parse_description(text)
-    assert told is not None
-    assert told.digests == {"parent": digest("2")}
+    description = parse_description(text)
+    assert description is not None
+    assert description.digests == {"parent": digest("2")}
 
 
 def test_r26_its_group() -> None:
     """CR26: what it is built into is in the group of what triggered it."""
-    state = started("feature/x")
+    state = updating("feature/x")
     branches = BranchNames(dependants={"parent", "child"})
     assert branches.group(state.pulls["child", 1].source_branch) == "feature" == only(state).group
 
 
 def test_r27_draft_with_a_reference() -> None:
     """CR27; and made a draft again where a person undrafted it."""
-    state = started()
+    state = updating()
     pull = state.pulls["child", 1]
     assert pull.draft
     assert "acme/parent#1" in pull.description
@@ -144,7 +144,7 @@ def test_r28_the_paths(changed: list[str], paths: tuple[str, ...]) -> None:
     state = monorepo()
     state.open("op", "new-feature", changed)
     state.build("controller", "1", 1)
-    assert [one.paths for one in only(state).synthetic] == ([paths] if paths else [])
+    assert [change.paths for change in only(state).synthetic] == ([paths] if paths else [])
 
 
 def test_r28_one_copy_for_two_dependencies() -> None:
@@ -268,7 +268,7 @@ def test_r32_groups_do_not_mix() -> None:
 def only_digests(state: Observations) -> dict[str, set[str]]:
     """The digests that may be replaced, by group."""
     plans, _ = state.plan()
-    return {plan.group: {known[7] for edit in plan.digests for known in edit.replaceable} for plan in plans}
+    return {plan.group: {replaceable[7] for edit in plan.digests for replaceable in edit.replaceable} for plan in plans}
 
 
 def test_r33_others_are_left_alone() -> None:
@@ -286,7 +286,7 @@ def test_r33_others_are_left_alone() -> None:
 
 def test_r34_closed_by_hand() -> None:
     """CR34: it is kept closed and reported; when it is reopened, it is updated again."""
-    state = started()
+    state = updating()
     state.close("child", 1)
     state.build("parent", "2", 1)
     assert state.step() == ([], "CR34")
@@ -297,7 +297,7 @@ def test_r34_closed_by_hand() -> None:
 def test_r5_deleted() -> None:
     """CR5, C9: a dependant's pull requests are closed; one whose dependencies are all deleted, too."""
     for name in ("child", "parent"):
-        state = started()
+        state = updating()
         state.removed.append(name)
         assert state.step() == (["up/child closed  [close]"], "CR5")
         assert state.step() == ([], "")
@@ -305,7 +305,7 @@ def test_r5_deleted() -> None:
 
 def test_the_branch_stays() -> None:
     """I17: a pull request keeps its branch, whatever other branches there are later."""
-    state = started()
+    state = updating()
     state.open("child", "other", branches=["main", "up"])
     assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
 
@@ -322,7 +322,7 @@ def test_suffix_repository() -> None:
 
 def test_an_ignored_prefix() -> None:
     """CR22, I6: the pull request is found again."""
-    state = started()
+    state = updating()
     number = state.open("parent", "renovate/nginx")
     state.build("parent", "2", number)
     state.step()
@@ -330,7 +330,7 @@ def test_an_ignored_prefix() -> None:
 
 def test_only_at_separates() -> None:
     """CR22, C2: the pull request is found again."""
-    state = started()
+    state = updating()
     state.choices = PlanChoices(BranchNames(("@",)))
     number = state.open("parent", "other")
     state.build("parent", "2", number)

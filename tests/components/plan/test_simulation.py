@@ -141,7 +141,7 @@ def test_s3_a_mix_is_held() -> None:
     builds = [build("controller", "9", 1, event="push"), build("bundle", "e", 2, event="push")]
     graph, _ = build_graph(components)
     plans, _ = plan(graph, History(builds, [], graph.components), PlanChoices())
-    assert [one.branch for one in plans] == ["component-update-controller/bundle"]
+    assert [plan.branch for plan in plans] == ["component-update-controller/bundle"]
     names = ["app-20240101-000001-000", "app-20240101-000002-000"]
     played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
     assert [(snapshot.component, snapshot.blocker) for snapshot in played.snapshots] == [
@@ -161,10 +161,10 @@ def test_snapshots_do_not_change() -> None:
     builds = [build("parent", "8", 3, event="push"), build("child", "9", 2, event="push")]
     promoted = [component("parent", at="8"), component("child", "parent", at="c")]
     name = "app-20240101-000002-000"
-    made = {("team", name): [SnapshotPart("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
-    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, snapshots=made))
+    earlier = {("team", name): [SnapshotPart("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
+    unknown, with_earlier = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, snapshots=earlier))
     assert images(unknown.snapshots[0]) == {"child": "9"}
-    assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}
+    assert images(with_earlier.snapshots[0]) == {"parent": "7", "child": "9"}
 
 
 def test_an_older_push_is_no_candidate() -> None:

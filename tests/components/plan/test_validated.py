@@ -27,7 +27,7 @@ def snapshot(letter: str, status: str, namespace: str = "team") -> str:
     return yaml.safe_dump({**about, "metadata": metadata, "spec": spec, "status": {"conditions": conditions}})
 
 
-def planned(*items: str) -> dict[str, Any]:
+def plan_spec(*items: str) -> dict[str, Any]:
     answer = run([component("parent", None), component("child", None), *items], "plan")
     (spec,) = (yaml.safe_load(item)["spec"] for item in answer.items if "kind: PullRequestPlan" in item)
     assert isinstance(spec, dict)
@@ -47,7 +47,7 @@ def planned(*items: str) -> dict[str, Any]:
     ],
 )
 def test_a_push_waits_for_its_tests(mode: str, snapshots: list[str], waits: bool) -> None:
-    spec = planned(config(mode), push("1", "main"), *snapshots)
+    spec = plan_spec(config(mode), push("1", "main"), *snapshots)
     assert spec.get("draft", False) is waits
     expected = [{"component": "parent", "until": "validated"}] if waits else []
     assert spec.get("waitingFor", []) == expected
@@ -69,24 +69,24 @@ status: {headSHA: '1111111111111111111111111111111111111111'}
         "pipelinesascode.tekton.dev/event-type": "pull_request",
     }
     build["metadata"]["annotations"]["pipelinesascode.tekton.dev/source-branch"] = "fix"
-    spec = planned(config("validated"), pull_request, yaml.safe_dump(build))
-    assert [one["until"] for one in spec["waitingFor"]] == ["merged"]
+    spec = plan_spec(config("validated"), pull_request, yaml.safe_dump(build))
+    assert [condition["until"] for condition in spec["waitingFor"]] == ["merged"]
 
 
 def test_configure_keeps_the_tests_that_somebody_waits_for() -> None:
     """CR14, CR16: the dependency is tested, and still not released."""
     items = [component("parent", None), component("child", None), SCENARIO, RELEASE]
 
-    def tested(mode: str) -> tuple[list[str], str]:
+    def contexts_of(mode: str) -> tuple[list[str], str]:
         answer = run([*items, config(mode)], "configure")
         contexts = [context["name"] for context in yaml.safe_load(answer.items[2])["spec"]["contexts"]]
         annotations = yaml.safe_load(answer.items[3])["metadata"]["annotations"]
         return contexts, annotations["release.appstudio.openshift.io/auto-release"]
 
     released = 'updatedComponentIs("child")'
-    assert tested("immediate") == (["component_child", "group", "disabled"], released)
+    assert contexts_of("immediate") == (["component_child", "group", "disabled"], released)
     # There is nothing that is not to be tested, so the scenario is as it was: of all.
-    assert tested("validated") == (["application", "disabled", "group"], released)
+    assert contexts_of("validated") == (["application", "disabled", "group"], released)
 
 
 def test_configure_is_done_after_one_run() -> None:

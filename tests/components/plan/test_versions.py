@@ -10,7 +10,7 @@ from components.observations import Answer, run
 from components.plan.versions import PAC, component, push
 
 
-def planned(answer: Answer) -> dict[str, tuple[str, str, list[str]]]:
+def parts_of(answer: Answer) -> dict[str, tuple[str, str, list[str]]]:
     """Of each plan by its dependant: the target branch, the directory, the letters of the digests."""
     specs = [yaml.safe_load(item)["spec"] for item in answer.items if "kind: PullRequestPlan" in item]
     return {
@@ -30,7 +30,7 @@ PUSHES = [push("1", "main"), push("2", "release-2")]
 def test_each_version_gets_the_digest_of_its_own() -> None:
     items = [component("parent", BOTH), component("child", BOTH, "parent", context="dir-"), *PUSHES]
     answer = run(items, "plan")
-    assert planned(answer) == {"child": ("main", "dir-v1", ["1"]), "child-v2": ("release-2", "dir-v2", ["2"])}
+    assert parts_of(answer) == {"child": ("main", "dir-v1", ["1"]), "child-v2": ("release-2", "dir-v2", ["2"])}
     assert answer.exit_code == 0
     # What is said of a version is said at its Component.
     about = [result["resourceRef"]["name"] for result in answer.results if "child-v2" in str(result["message"])]  # type: ignore[index]
@@ -44,13 +44,13 @@ def test_versions_go_together_by_name_else_by_branch_else_with_the_first() -> No
         component("child", {"a": "main", "b": "release-2", "v2": "other", "c": "else"}, "parent"),
         *PUSHES,
     ]
-    digests = {name: letters for name, (_, _, letters) in planned(run(items, "plan")).items()}
+    digests = {name: letters for name, (_, _, letters) in parts_of(run(items, "plan")).items()}
     assert digests == {"child": ["1"], "child-b": ["2"], "child-v2": ["2"], "child-c": ["1"]}
 
 
 def test_a_dependant_without_versions_depends_on_the_first() -> None:
     items = [component("parent", BOTH), component("child", None, "parent"), *PUSHES]
-    assert planned(run(items, "plan")) == {"child": ("", ".", ["1"])}
+    assert parts_of(run(items, "plan")) == {"child": ("", ".", ["1"])}
 
 
 def test_a_component_of_the_name_of_a_version_is_not_replaced() -> None:
@@ -59,7 +59,7 @@ def test_a_component_of_the_name_of_a_version_is_not_replaced() -> None:
     answer = run([component("parent", BOTH), old, component("child", BOTH, "parent"), *PUSHES], "plan")
     (message,) = answer.messages("C10")
     assert "team/parent: its version v2 is not planned: there is a Component team/parent-v2" in message
-    assert {name: letters for name, (_, _, letters) in planned(answer).items()} == {"child": ["1"], "child-v2": ["1"]}
+    assert {name: letters for name, (_, _, letters) in parts_of(answer).items()} == {"child": ["1"], "child-v2": ["1"]}
 
 
 def test_configure_knows_the_directories_of_all_versions() -> None:

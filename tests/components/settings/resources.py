@@ -115,7 +115,7 @@ status: {}
 """
 
 
-def replaced(text: str, *pairs: tuple[str, str]) -> str:
+def replace_text(text: str, *pairs: tuple[str, str]) -> str:
     for old, new in pairs:
         assert old in text, old
         text = text.replace(old, new)
@@ -160,4 +160,4 @@ def releasing(expression: str, note: str = "") -> str:
     """A ReleasePlan with an expression of its own, and what is remembered of another one."""
     about = f"    {REPLACED}: {note}\n" if note else ""
     expression = f"    release.appstudio.openshift.io/auto-release: {expression} # why\n" if expression else ""
-    return replaced(RELEASE, ("spec:\n", f"  annotations:\n    a: b\n{expression}{about}spec:\n"))
+    return replace_text(RELEASE, ("spec:\n", f"  annotations:\n    a: b\n{expression}{about}spec:\n"))

@@ -20,7 +20,7 @@ from components.settings.resources import (
     REPOSITORY,
     SCENARIO,
     expect,
-    replaced,
+    replace_text,
 )
 
 CEL = """\
@@ -37,25 +37,25 @@ class Case:
     before: list[str]
     after: list[str]
     config: str = ""
-    told: list[str] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
 
 
 DERIVED = "components.krm-merge.dev/derived-nudges"
 
 
-def derived(text: str, names: str) -> str:
+def derive(text: str, names: str) -> str:
     """A Component, op1 or op2, whose annotation says who is nudged because of the graph alone."""
     names = f'"{names}"' if "," in names else names
     if text.startswith(OP1[:20]):
-        return replaced(text, ("has it\n", f"has it\n    {DERIVED}: {names}\n"))
-    return replaced(text, ("namespace: team}", f"namespace: team, annotations: {{{DERIVED}: {names}}}}}"))
+        return replace_text(text, ("has it\n", f"has it\n    {DERIVED}: {names}\n"))
+    return replace_text(text, ("namespace: team}", f"namespace: team, annotations: {{{DERIVED}: {names}}}}}"))
 
 
 NUDGES = "{emit: {contexts: false, releasePlans: false, celGuards: false}}"
 NOTHING = "{emit: {buildNudgesRef: false, contexts: false, releasePlans: false, celGuards: false}}"
 OP2_FILES = '"src/***".pathChanged() || ".tekton/op2-push.yaml".pathChanged()'
 ONLY_BUNDLE = """'updatedComponentIs("bundle")'"""
-SCENARIO_AFTER = replaced(
+SCENARIO_AFTER = replace_text(
     SCENARIO,
     ("# required\n", f"""# required\n  annotations:\n    {REPLACED}: '["application", "group"]'\n"""),
     (
@@ -67,13 +67,13 @@ SCENARIO_AFTER = replaced(
 )
 
 CASES = [
-    Case("set", [OP1, OP2, BUNDLE], [OP1, derived(OP2_NUDGES, "bundle"), BUNDLE], NUDGES, ["CR1"]),
+    Case("set", [OP1, OP2, BUNDLE], [OP1, derive(OP2_NUDGES, "bundle"), BUNDLE], NUDGES, ["CR1"]),
     Case(
         "sorted",
         [OP1, OP2, CATALOG, BUNDLE],
         [
-            derived(replaced(OP1, ("    - bundle\n", "    - bundle\n    - catalog\n")), "catalog"),
-            derived(OP2_NUDGES + "  - catalog\n", "bundle,catalog"),
+            derive(replace_text(OP1, ("    - bundle\n", "    - bundle\n    - catalog\n")), "catalog"),
+            derive(OP2_NUDGES + "  - catalog\n", "bundle,catalog"),
             CATALOG,
             BUNDLE,
         ],
@@ -84,22 +84,30 @@ CASES = [
     Case(
         "CR5: deleted, taken out of all lists",
         [
-            replaced(OP1, ("    - bundle", "    - old\n    - bundle")),
+            replace_text(OP1, ("    - bundle", "    - old\n    - bundle")),
             OP2.replace("name: op2,", 'name: op2, deletionTimestamp: "2024-01-01T00:00:00Z",'),
-            replaced(BUNDLE, ("    - op1\n", "    - op1\n  depends-on: [op2]\n  depends on:\n    - old\n    - op1\n")),
+            replace_text(
+                BUNDLE, ("    - op1\n", "    - op1\n  depends-on: [op2]\n  depends on:\n    - old\n    - op1\n")
+            ),
         ],
         [
             OP1,
             OP2.replace("name: op2,", 'name: op2, deletionTimestamp: "2024-01-01T00:00:00Z",'),
-            replaced(BUNDLE, ("    - op2   # second\n", ""), ("    - op1\n", "    - op1\n  depends on:\n    - op1\n")),
+            replace_text(
+                BUNDLE, ("    - op2   # second\n", ""), ("    - op1\n", "    - op1\n  depends on:\n    - op1\n")
+            ),
         ],
         "{removed: [old], emit: {contexts: false, releasePlans: false, celGuards: false}}",
         ["CR5"] * 7,
     ),
     Case(
         "C9: unknown, left",
-        [OP1, OP2, replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
-        [OP1, derived(OP2_NUDGES, "bundle"), replaced(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
+        [OP1, OP2, replace_text(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n"))],
+        [
+            OP1,
+            derive(OP2_NUDGES, "bundle"),
+            replace_text(BUNDLE, ("    - op1\n", "    - op1\n    - ghost # to come\n")),
+        ],
         NUDGES,
         ["C9", "CR1"],
     ),
@@ -111,7 +119,7 @@ CASES = [
             OP2_NUDGES,
             BUNDLE,
             SCENARIO_AFTER,
-            replaced(
+            replace_text(
                 RELEASE,
                 (
                     "spec:\n",
@@ -131,7 +139,7 @@ CASES = [
             OP2_NUDGES,
             BUNDLE,
             REPOSITORY + "  context: src\n",
-            replaced(
+            replace_text(
                 PIPELINE,
                 (CEL, f"{CEL}      && ( {OP2_FILES} )\n"),
             ),
@@ -146,7 +154,7 @@ def test_written(case: Case) -> None:
     """CR5, CR13, CR14, C1, C8, C9: exactly this; all other bytes stay, and a second run changes nothing."""
     answer = expect(case.before, case.config)
     assert answer.items == case.after
-    assert answer.rules() == case.told
+    assert answer.rules() == case.rules
 
 
 # --- build-nudges-ref, NudgeConfig -----------------------------------------------------------------------------------
@@ -158,11 +166,11 @@ def test_r6_the_last_edge_is_taken_out() -> None:
     configured = expect(before, NUDGES).items
     assert "- catalog" in configured[0]
     assert "- bundle\n  - catalog" in configured[1]
-    only_bundle = expect([*configured[:3], replaced(CATALOG, ("dependsOn", "notDependsOn"))], NUDGES)
-    assert only_bundle.items[:2] == [OP1, derived(OP2_NUDGES, '"bundle"')]
+    only_bundle = expect([*configured[:3], replace_text(CATALOG, ("dependsOn", "notDependsOn"))], NUDGES)
+    assert only_bundle.items[:2] == [OP1, derive(OP2_NUDGES, '"bundle"')]
     assert only_bundle.rules() == ["CR6", "CR6"]
     assert "op1: spec.build-nudges-ref is now bundle" in only_bundle.messages("CR6")[0]
-    none = expect([*only_bundle.items[:2], *(replaced(one, ("dependsOn", "no")) for one in before[2:])], NUDGES)
+    none = expect([*only_bundle.items[:2], *(replace_text(item, ("dependsOn", "no")) for item in before[2:])], NUDGES)
     assert none.items[:2] == [OP1, OP2]
     assert none.rules() == ["CR6"]
     assert "op2: spec.build-nudges-ref is now empty" in none.messages("CR6")[0]
@@ -173,7 +181,7 @@ def test_what_follows_from_edges_declares_none() -> None:
     config = "{emit: {nudgeConfig: true}}"
     before = [OP2, BUNDLE]
     configured = expect(before, config).items
-    free = [configured[0], replaced(BUNDLE, ("dependsOn", "no")), *configured[2:]]
+    free = [configured[0], replace_text(BUNDLE, ("dependsOn", "no")), *configured[2:]]
     assert run(free, "validate").results == []
     answer = expect(free, config)
     assert answer.items[0] == OP2
@@ -184,27 +192,27 @@ def test_what_follows_from_edges_declares_none() -> None:
 
 def test_nudges_of_a_person_and_of_the_graph() -> None:
     """CR6: who takes a name out of the annotation declares it; what dependsOn still says is derived again."""
-    ours = derived(OP2_NUDGES, "bundle")
-    without = replaced(BUNDLE, ("dependsOn", "no"))
+    ours = derive(OP2_NUDGES, "bundle")
+    without = replace_text(BUNDLE, ("dependsOn", "no"))
     assert expect([ours, without], NUDGES).items[0] == OP2
     assert expect([OP2_NUDGES, without], NUDGES).items[0] == OP2_NUDGES
-    taken_out = replaced(ours, ("  build-nudges-ref:\n  - bundle\n", ""))
+    taken_out = replace_text(ours, ("  build-nudges-ref:\n  - bundle\n", ""))
     assert expect([taken_out, BUNDLE], NUDGES).items[0] == ours
     # Of another application it is no edge.
-    other = replaced(BUNDLE, ("application: app", "application: other"))
+    other = replace_text(BUNDLE, ("application: app", "application: other"))
     assert expect([ours, other], NUDGES).items[0] == OP2
 
 
 def test_derived_nudges_of_deleted_ones() -> None:
     """CR5, CR6: a deleted Component is taken out of the annotation, too, and nudges nobody."""
-    ours = derived(OP2_NUDGES, "bundle")
+    ours = derive(OP2_NUDGES, "bundle")
     config = NUDGES.replace("{emit", "{removed: [bundle], emit")
     answer = expect([ours, BUNDLE], config)
     assert answer.items[0] == OP2
     assert answer.rules() == ["CR5"]
     assert expect([ours, BUNDLE], config.replace("[bundle]", "[op2]")).items[0] == OP2
-    made = expect([OP1, OP2, BUNDLE], "{emit: {nudgeConfig: true}}").items[-1]
-    answer = expect([OP1, OP2, BUNDLE, made], "{removed: [op2]}")
+    nudge_config = expect([OP1, OP2, BUNDLE], "{emit: {nudgeConfig: true}}").items[-1]
+    answer = expect([OP1, OP2, BUNDLE, nudge_config], "{removed: [op2]}")
     assert f"{DERIVED}: " in answer.items[-1]
     assert "op2" not in answer.items[-1]
 
@@ -232,21 +240,21 @@ def test_nudge_config() -> None:
     pair = "      to: bundle\n      mode: immediate\n"
     answer = expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], config)
     note = f'  annotations:\n    {DERIVED}: "op2>bundle"\nspec:'
-    expected = replaced(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
+    expected = replace_text(NUDGE_CONFIG, ("spec:", note)) + f"    - from: op2\n{pair}"
     assert answer.items == [OP1, OP2, BUNDLE, expected]
     assert answer.rules() == ["CR1"]
     assert "spec.nudges is now op1>bundle, op2>bundle" in answer.messages("CR1")[0]
     # CR6: what a person chose for an edge that follows from others stays as long as the edge.
     chosen = expected.replace("from: op2\n      to: bundle\n      mode: immediate", MODE)
     assert expect([OP1, OP2, BUNDLE, chosen], config).items[3] == chosen
-    again = expect([OP1, OP2, replaced(BUNDLE, ("dependsOn", "no")), chosen], config)
+    again = expect([OP1, OP2, replace_text(BUNDLE, ("dependsOn", "no")), chosen], config)
     assert (again.items[3], again.rules()) == (NUDGE_CONFIG, ["CR6"])
-    *rest, made = expect([OP1, OP2, BUNDLE], config).items
+    *rest, nudge_config = expect([OP1, OP2, BUNDLE], config).items
     assert rest == [OP1, OP2, BUNDLE]
-    assert f'{DERIVED}: "op1>bundle,op2>bundle"\n' in made
-    assert "nudges:\n  - from: op1\n    to: bundle\n    mode: immediate\n  - from: op2\n" in made
-    assert "apiVersion: appstudio.redhat.com/v1beta2\nkind: NudgeConfig\n" in made
-    assert "namespace: team" in made
+    assert f'{DERIVED}: "op1>bundle,op2>bundle"\n' in nudge_config
+    assert "nudges:\n  - from: op1\n    to: bundle\n    mode: immediate\n  - from: op2\n" in nudge_config
+    assert "apiVersion: appstudio.redhat.com/v1beta2\nkind: NudgeConfig\n" in nudge_config
+    assert "namespace: team" in nudge_config
     assert expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], NOTHING).items[-1] == NUDGE_CONFIG
 
 
@@ -255,8 +263,8 @@ def test_nudge_config() -> None:
 
 def comments_of_entries_stay() -> None:
     """C8: also of those in a list that gets another."""
-    text = replaced(OP1, ("    - bundle\n", "    -   bundle  # the old one\n"))
-    expected = derived(replaced(text, ("old one\n", "old one\n    - catalog\n")), "catalog")
+    text = replace_text(OP1, ("    - bundle\n", "    -   bundle  # the old one\n"))
+    expected = derive(replace_text(text, ("old one\n", "old one\n    - catalog\n")), "catalog")
     assert expect([text, OP2_NUDGES + "  - catalog\n", BUNDLE, CATALOG]).items[0] == expected
 
 
@@ -283,13 +291,13 @@ def annotations_too() -> None:
 
 def unknown_nudges_stay() -> None:
     """C9."""
-    text = replaced(OP1, ("    - bundle", "    - ghost\n    - bundle"))
+    text = replace_text(OP1, ("    - bundle", "    - ghost\n    - bundle"))
     assert "ghost" in expect([text, BUNDLE]).items[0]
 
 
 def nudges_of_other_applications_stay() -> None:
     """C9, CR4: ignored is not taken out."""
-    other = replaced(BUNDLE, ("application: app", "application: other"), ("dependsOn", "notDependsOn"))
+    other = replace_text(BUNDLE, ("application: app", "application: other"), ("dependsOn", "notDependsOn"))
     assert expect([OP1, other]).items[0] == OP1
 
 

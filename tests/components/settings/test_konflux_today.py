@@ -162,7 +162,7 @@ def test_a_nudge_config_holds_what_its_definition_allows() -> None:
 
 def test_a_list_is_read_as_its_items() -> None:
     """C10: as `kubectl get -o yaml` writes it; what would have to be edited there is reported."""
-    inside = "".join(f"- {textwrap.indent(one, '  ')[2:]}" for one in (OP1, OP2, BUNDLE))
+    inside = "".join(f"- {textwrap.indent(item, '  ')[2:]}" for item in (OP1, OP2, BUNDLE))
     whole = f"apiVersion: v1\nkind: List\nitems:\n{inside}metadata:\n  resourceVersion: ''\n"
     answer = run([whole], "validate")
     assert answer.exit_code == 0

@@ -8,7 +8,7 @@ import re
 import pytest
 import yaml
 
-from components.settings.resources import BUNDLE, OP1, OP2, expect, of_mono, releasing, replaced
+from components.settings.resources import BUNDLE, OP1, OP2, expect, of_mono, releasing, replace_text
 
 # --- PipelineRuns in git ---------------------------------------------------------------------------------------------
 
@@ -145,14 +145,16 @@ def test_build_service_edits_the_files_of_digest_files() -> None:
 
 def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
     """C10, CR6: without digest.files the guard covers what they name; with it they wait in an annotation."""
-    own = pipeline("controller", f"'{OWN}'").replace("spec: {}", f"    {NUDGED}: deploy/.*[.]sh # ours\nspec: {{}}")
-    remaining = expect([*MONO, own])
+    run_of_people = pipeline("controller", f"'{OWN}'").replace(
+        "spec: {}", f"    {NUDGED}: deploy/.*[.]sh # ours\nspec: {{}}"
+    )
+    remaining = expect([*MONO, run_of_people])
     guarded = annotations_of(remaining.items[-1])
     assert guarded["build-nudge-files"] == "deploy/.*[.]sh"
     assert guarded["on-cel-expression"] == f"{OWN} && {guard('deploy/.*[.]sh')}"
-    replaced = expect([*MONO, own], FILES)
-    made = annotations_of(replaced.items[-1])
-    assert (made["build-nudge-files"], made["replaced"]) == ("^bundle/csv[.]yaml$", '"deploy/.*[.]sh"')
+    replaced = expect([*MONO, run_of_people], FILES)
+    annotations = annotations_of(replaced.items[-1])
+    assert (annotations["build-nudge-files"], annotations["replaced"]) == ("^bundle/csv[.]yaml$", '"deploy/.*[.]sh"')
     assert annotations_of(expect(replaced.items).items[-1]) == guarded
 
 
@@ -255,7 +257,7 @@ def test_expressions_in_braces() -> None:
 
 def test_expressions_of_releases_keep_their_style() -> None:
     """C8, CR16: a block stays one, on lines that begin as conditions do."""
-    text = replaced(releasing("shouldRelease()"), ("shouldRelease() # why", ">-\n      body.x &&\n      body.y"))
+    text = replace_text(releasing("shouldRelease()"), ("shouldRelease() # why", ">-\n      body.x &&\n      body.y"))
     after = '>-\n      (body.x\n      && body.y)\n      && (updatedComponentIs("bundle"))\n'
     assert after in expect([BUNDLE, OP1, OP2, text]).items[-1]
 

@@ -21,7 +21,7 @@ from components.settings.resources import (
     expect,
     of_mono,
     releasing,
-    replaced,
+    replace_text,
 )
 
 # --- Repository, IntegrationTestScenario, ReleasePlan ----------------------------------------------------------------
@@ -37,13 +37,13 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("contexts", "expected", "told"), CONTEXTS)
-def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, told: bool) -> None:
+@pytest.mark.parametrize(("contexts", "expected", "has_notice"), CONTEXTS)
+def test_repository_contexts(contexts: list[tuple[str, str]], expected: str, has_notice: bool) -> None:
     """CR13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
     components = [of_mono(name, context) for name, context in contexts]
     answer = expect([*components, REPOSITORY])
     assert answer.items[-1] == (REPOSITORY if expected == "." else f"{REPOSITORY}  context: {expected}\n")
-    assert answer.rules() == ["CR13"] * (expected != ".") + ["I7"] * told
+    assert answer.rules() == ["CR13"] * (expected != ".") + ["I7"] * has_notice
     # A later change of the Component is propagated.
     changed = expect([*components, REPOSITORY + "  context: before # odd\n"])
     written = '"."' if expected == "." else expected
@@ -76,7 +76,7 @@ def test_all_that_is_tested() -> None:
     names = ("component_alone", "component_bundle", "group")
     note = f'  annotations:\n    {REPLACED}: "[]"\nspec:'
     contexts = "  contexts:\n" + "".join(f"  - name: {name}\n" for name in names)
-    assert answer.items[-2] == replaced(scenario, ("spec:", note)) + contexts
+    assert answer.items[-2] == replace_text(scenario, ("spec:", note)) + contexts
     expected = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
     assert f"auto-release: '{expected}'\n" in answer.items[-1]
     (message,) = answer.messages("CR14")
@@ -94,7 +94,7 @@ def scenario(*contexts: str, note: str = "") -> str:
 
 
 def contexts_of(text: str) -> list[str]:
-    return [one["name"] for one in yaml.safe_load(text)["spec"].get("contexts", [])]
+    return [context["name"] for context in yaml.safe_load(text)["spec"].get("contexts", [])]
 
 
 # The contexts before and after, of an application where bundle depends on op1 and op2; and what is remembered.
@@ -132,7 +132,7 @@ def test_scenarios(before: list[str], after: str, remembered: list[str] | None) 
     if remembered is None:
         assert text == scenario(*before)
         assert not answer.messages("CR14")
-    free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, text])
+    free = expect([ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2, text])
     assert sorted(contexts_of(free.items[-1])) == sorted(before)
     assert REPLACED not in free.items[-1]
     assert free.rules() == ["CR6"] * (remembered is not None)
@@ -158,19 +158,19 @@ def test_scenarios_that_are_edited() -> None:
     """CR14: what a person does to contexts that were replaced stays, as far as no dependency is tested."""
     components = [ALONE, BUNDLE, OP1, OP2]
     general = expect([*components, scenario("application")]).items[-1]
-    more = replaced(general, ("- name: group\n", "- name: group\n  - name: override\n  - name: push\n"))
+    more = replace_text(general, ("- name: group\n", "- name: group\n  - name: override\n  - name: push\n"))
     answer = expect([*components, more])
     assert contexts_of(answer.items[-1]) == ["component_alone", "component_bundle", "group", "override"]
     assert """'["application", "push"]'""" in answer.items[-1]
     limited = expect([*components, scenario("component_op1", "component_bundle")]).items[-1]
-    text = replaced(limited, ("- name: component_bundle # of component_bundle\n", "- name: component_alone\n"))
+    text = replace_text(limited, ("- name: component_bundle # of component_bundle\n", "- name: component_alone\n"))
     assert expect([*components, text]).items[-1] == text
     grouped = expect([*components, scenario("component_op1", "component_bundle", "group")]).items[-1]
-    answer = expect([*components, replaced(grouped, ("  - name: group # of group\n", ""))])
+    answer = expect([*components, replace_text(grouped, ("  - name: group # of group\n", ""))])
     assert contexts_of(answer.items[-1]) == ["component_bundle"]
     # Of what is no dependency any more the context comes back, while others stay away.
     some = expect([*components, scenario("component_op1", "component_op2")]).items[-1]
-    answer = expect([ALONE, replaced(BUNDLE, ("    - op2   # second\n", "")), OP1, OP2, some])
+    answer = expect([ALONE, replace_text(BUNDLE, ("    - op2   # second\n", "")), OP1, OP2, some])
     assert contexts_of(answer.items[-1]) == ["component_op2"]
     assert """'["component_op1"]'""" in answer.items[-1]
 
@@ -218,10 +218,12 @@ def test_releases(before: str, after: str, remembered: str | None) -> None:
     if remembered is not None or note is None:
         assert note == remembered
     assert [rule for rule in answer.rules() if rule == "CR16"] == ["CR16"] * (configured != text or "false" in before)
-    free = expect([ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2, configured])
+    free = expect(
+        [ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2, configured]
+    )
     assert free.rules() == ["CR6"] * (configured != text)
-    value, wanted = yaml.safe_load(free.items[-1]), yaml.safe_load(text)
-    assert value == wanted
+    value, result = yaml.safe_load(free.items[-1]), yaml.safe_load(text)
+    assert value == result
     assert "# why" in free.items[-1] or not before
 
 
@@ -229,16 +231,16 @@ def test_releases_go_back_as_they_were() -> None:
     """CR6, C8: annotations and all."""
     for text in (RELEASE, releasing("shouldRelease()"), releasing("'shouldRelease() && updatedComponentIs(\"x\")'")):
         configured = expect([BUNDLE, OP2, text])
-        free = expect([replaced(BUNDLE, ("dependsOn", "no")), OP2, configured.items[-1]])
+        free = expect([replace_text(BUNDLE, ("dependsOn", "no")), OP2, configured.items[-1]])
         assert free.items[-1] == text
 
 
 def test_releases_that_are_edited() -> None:
     """CR16: what a person writes after the first run holds, and it is that what comes back."""
     components = [ALONE, BUNDLE, OP1, OP2]
-    free = [ALONE, replaced(BUNDLE, ("dependsOn", "no")), replaced(OP1, ("build", "no")), OP2]
+    free = [ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2]
     configured = expect([*components, releasing("shouldRelease()")]).items[-1]
-    inside = replaced(configured, ("(shouldRelease())", '(shouldRelease() && updatedComponentIs("bundle"))'))
+    inside = replace_text(configured, ("(shouldRelease())", '(shouldRelease() && updatedComponentIs("bundle"))'))
     assert expression_of(expect([*components, inside]).items[-1]) == expression_of(inside)
     assert expression_of(expect([*free, inside]).items[-1]) == 'shouldRelease() && updatedComponentIs("bundle")'
     anew = releasing("body.x", json.dumps(json.dumps("shouldRelease()")))
@@ -263,7 +265,7 @@ def test_releases_that_cannot_be_read() -> None:
 
 def test_expressions_win_over_labels() -> None:
     """CR16: Konflux looks at the label only where there is no expression."""
-    text = replaced(releasing("shouldRelease()"), ("'true'   # by itself", "'false'"))
+    text = replace_text(releasing("shouldRelease()"), ("'true'   # by itself", "'false'"))
     answer = expect([BUNDLE, OP1, OP2, text])
     assert expression_of(answer.items[-1]) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
 
@@ -272,9 +274,9 @@ def test_expressions_win_over_labels() -> None:
 def test_releases_that_are_off_stay_off(place: str) -> None:
     """CR16: nobody's "false" becomes a release."""
     name = "release.appstudio.openshift.io/auto-release"
-    text = replaced(RELEASE, ("'true'   # by itself", "'false' # never"))
+    text = replace_text(RELEASE, ("'true'   # by itself", "'false' # never"))
     if place == "annotation":
-        text = replaced(RELEASE, ("spec:\n", f'  annotations: {{{name}: "false"}} # never\nspec:\n'))
+        text = replace_text(RELEASE, ("spec:\n", f'  annotations: {{{name}: "false"}} # never\nspec:\n'))
     answer = expect([OP1, OP2_NUDGES, BUNDLE, text])
     assert answer.items[-1] == text
     assert answer.rules() == ["CR16"]

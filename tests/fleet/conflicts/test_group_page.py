@@ -11,7 +11,7 @@ from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts import GroupSession, GroupSteps
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import OF_FLEET
-from resolve.browsing import card, count, faults, opened, window
+from resolve.browsing import card, count, faults, open_page, window
 from resolve.serving import Client, served_session
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture
 def page(context: BrowserContext, messages: list[str], client: Client) -> Page:
-    return opened(context, client)
+    return open_page(context, client)
 
 
 def test_a_group_is_settled_with_one_click_and_saved_with_others_open(page: Page, client: Client) -> None:
@@ -87,7 +87,7 @@ def test_always_is_offered_for_a_group_alone(page: Page) -> None:
 def test_anybody_can_use_it(browser: Browser, client: Client, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
     context = window(browser, width=width, bypass_csp=True)
-    page = opened(context, client)
+    page = open_page(context, client)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.keyboard.press("x")
     page.keyboard.type("teams/team-2")

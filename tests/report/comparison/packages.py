@@ -20,7 +20,7 @@ Files = Mapping[str, str | bytes | File | None]
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
 
 
-def followed(ref: str, more: str = "", strategy: str = "resource-merge") -> str:
+def kptfile_at(ref: str, more: str = "", strategy: str = "resource-merge") -> str:
     """The Kptfile of a package that follows a version."""
     source = "repo: https://git.example.com/web\n    directory: /\n"
     return (
@@ -31,13 +31,13 @@ def followed(ref: str, more: str = "", strategy: str = "resource-merge") -> str:
 
 def tree(files: Files) -> dict[str, File]:
     """Files as a tree."""
-    found = {}
+    entries = {}
     for path, content in files.items():
         if isinstance(content, File):
-            found[path] = content
+            entries[path] = content
         elif content is not None:
-            found[path] = File(content.encode() if isinstance(content, str) else content)
-    return found
+            entries[path] = File(content.encode() if isinstance(content, str) else content)
+    return entries
 
 
 @dataclass(frozen=True)
@@ -70,21 +70,21 @@ class Package:
     ours: Files = field(default_factory=dict)
     on_conflict: str = "upstream"
 
-    def compared(self) -> Comparison:
+    def compare(self) -> Comparison:
         """The comparison; kpt's outcome is ours with the changes of `kpt`."""
         original = tree({"Kptfile": KPTFILE, **self.original})
         upstream = original | tree(self.upstream)
         for path in (path for path, content in self.upstream.items() if content is None):
             del upstream[path]
-        local = _changed(original | tree({"Kptfile": followed("v1")}), self.local)
+        local = _change(original | tree({"Kptfile": kptfile_at("v1")}), self.local)
         policy = Policy(self.on_conflict)  # type: ignore[arg-type]
         sides = PackageUpdate(local, Upstream({"v1": original, "v2": upstream}), ref="v2")
         outcome = sides.merge(PackageMerger(policy, smart=True))
         changes = {**outcome.changes, **tree(self.ours)}
-        merged = _changed(local, changes)
-        fetched = [side | tree({"Kptfile": followed(ref)}) for side, ref in ((original, "v1"), (upstream, "v2"))]
-        return comparison_of(fetched[0], fetched[1], _changed(merged, self.kpt), replace(outcome, changes=changes))
+        merged = _change(local, changes)
+        fetched = [side | tree({"Kptfile": kptfile_at(ref)}) for side, ref in ((original, "v1"), (upstream, "v2"))]
+        return comparison_of(fetched[0], fetched[1], _change(merged, self.kpt), replace(outcome, changes=changes))
 
 
-def _changed(files: Tree, changes: Files) -> dict[str, File]:
+def _change(files: Tree, changes: Files) -> dict[str, File]:
     return {path: file for path, file in {**files, **tree(changes)}.items() if changes.get(path, "") is not None}

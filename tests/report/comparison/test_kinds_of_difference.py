@@ -14,7 +14,7 @@ from krm_merge.packages.files.tree import File
 from krm_merge.report.comparison.difference import HEADINGS
 from krm_merge.report.forms import FORMS, as_json, render_document
 from krm_merge.report.forms.terminal import comparison_lines
-from report.comparison.packages import Package, followed
+from report.comparison.packages import Package, kptfile_at
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))
 WEB = """\
@@ -69,25 +69,25 @@ class Case:
     findings: list[tuple[str, str]]
     layout: dict[str, int] = field(default_factory=dict)
     lines: dict[str, dict[str, int]] | None = None
-    said: str = ""
+    phrase: str = ""
 
 
-def written(*replaced: tuple[str, str], said: str = "", lines: int = 0, **layout: int) -> Case:
+def written(*replaced: tuple[str, str], phrase: str = "", lines: int = 0, **layout: int) -> Case:
     """A package of which upstream changed one line; kpt writes the same values otherwise."""
     text = NEW
     for old, new in replaced:
         assert old in text
         text = text.replace(old, new)
     kinds = {name.replace("_", " "): count for name, count in layout.items()}
-    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [("layout", "")], kinds, said=said)
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [("layout", "")], kinds, said=phrase)
 
 
-def differing(finding: str, *replaced: tuple[str, str], path: str = "", said: str = "") -> Case:
+def differing(finding: str, *replaced: tuple[str, str], path: str = "", phrase: str = "") -> Case:
     text = NEW
     for old, new in replaced:
         assert old in text
         text = text.replace(old, new)
-    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [(finding, path)], said=said)
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [(finding, path)], said=phrase)
 
 
 CASES: dict[str, Case] = {
@@ -98,7 +98,9 @@ CASES: dict[str, Case] = {
         said="the same package, byte for byte",
     ),
     # ---- layout
-    "quotes that come": written(("team: shop", "team: 'shop'"), quotes=1, said="kpt writes the same otherwise: quotes"),
+    "quotes that come": written(
+        ("team: shop", "team: 'shop'"), quotes=1, phrase="kpt writes the same otherwise: quotes"
+    ),
     "quotes that change": written(('"false"', "'false'"), quotes=1),
     "indentation of a list": written(
         ("      - name: web\n        image: web:2", "        - name: web\n          image: web:2"),
@@ -106,7 +108,7 @@ CASES: dict[str, Case] = {
         ("      - name: log\n        image", "        - name: log\n          image"),
         ("        command: >-\n          run\n          it", "          command: >-\n            run\n            it"),
         spacing=9,
-        said="spacing (9)",
+        phrase="spacing (9)",
     ),
     "spaces before a comment": written(("web # ours", "web  # ours"), spacing=1),
     "spaces behind a colon": written(("replicas: 1", "replicas:   1"), spacing=1),
@@ -115,7 +117,7 @@ CASES: dict[str, Case] = {
     "a folded text in one line": written((">-\n          run\n          it", "run it"), folding=1),
     "a flow mapping with spaces": written(("[{ip: 10.0.0.1}]", "[{ip: 10.0.0.1} ]"), spacing=1),
     "a flow list in block style": written(
-        ("hostAliases: [{ip: 10.0.0.1}]", "hostAliases:\n      - ip: 10.0.0.1"), flow_style=2, said="flow style (2)"
+        ("hostAliases: [{ip: 10.0.0.1}]", "hostAliases:\n      - ip: 10.0.0.1"), flow_style=2, phrase="flow style (2)"
     ),
     "a block list in flow style": written(
         ("args:\n        - --one\n        - --two", "args: [--one, --two]"), flow_style=1
@@ -166,18 +168,18 @@ CASES: dict[str, Case] = {
         {"document marks": 1},
     ),
     # ---- comments
-    "a comment at the end of a line": differing("comments-lost", (" # ours", ""), said="kpt loses 1 comment: # ours"),
-    "a comment above a field": differing("comments-lost", ("  # how many\n", ""), said="# how many"),
-    "a comment at the end": differing("comments-lost", ("# the end\n", ""), said="# the end"),
+    "a comment at the end of a line": differing("comments-lost", (" # ours", ""), phrase="kpt loses 1 comment: # ours"),
+    "a comment above a field": differing("comments-lost", ("  # how many\n", ""), phrase="# how many"),
+    "a comment at the end": differing("comments-lost", ("# the end\n", ""), phrase="# the end"),
     "a comment at another place": differing(
         "comments-differ",
         (" # ours", ""),
         ("  # how many\n", "  # how many\n  # ours\n"),
-        said="kpt has 1 comment at another place: # ours",
+        phrase="kpt has 1 comment at another place: # ours",
     ),
-    "a setter": differing("comments-lost", (" # kpt-set: web:${tag}", ""), said="# kpt-set: web:${tag}"),
+    "a setter": differing("comments-lost", (" # kpt-set: web:${tag}", ""), phrase="# kpt-set: web:${tag}"),
     "a setter at another field": differing(
-        "comments-differ", (" # kpt-set: web:${tag}", ""), ("log:1", "log:1 # kpt-set: web:${tag}"), said="kpt-set"
+        "comments-differ", (" # kpt-set: web:${tag}", ""), ("log:1", "log:1 # kpt-set: web:${tag}"), phrase="kpt-set"
     ),
     "a setter that krm-merge loses": Case(
         Package(
@@ -193,7 +195,7 @@ CASES: dict[str, Case] = {
     "a comment twice": differing(
         "comments-differ",
         ("  # how many\n", "  # how many\n  # how many\n"),
-        said="kpt writes 1 comment too many: # how many",
+        phrase="kpt writes 1 comment too many: # how many",
     ),
     "a document of comments": Case(
         Package(
@@ -225,7 +227,7 @@ CASES: dict[str, Case] = {
     ),
     # ---- kpt's own books
     "the comment of kpt": differing(
-        "notes", ("metadata:\n", "metadata: # kpt-merge: /web\n"), said="# kpt-merge: /web"
+        "notes", ("metadata:\n", "metadata: # kpt-merge: /web\n"), phrase="# kpt-merge: /web"
     ),
     "the annotation of kpt": differing(
         "notes",
@@ -233,7 +235,7 @@ CASES: dict[str, Case] = {
             "    team: shop\n",
             "    team: shop\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'\n",
         ),
-        said="internal.kpt.dev/upstream-identifier",
+        phrase="internal.kpt.dev/upstream-identifier",
     ),
     "the first annotation of all": Case(
         Package(
@@ -261,7 +263,7 @@ CASES: dict[str, Case] = {
     ),
     "where the package comes from": Case(
         Package(
-            {"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"Kptfile": followed("v2").replace("commit: v2", "commit: v3")}
+            {"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"Kptfile": kptfile_at("v2").replace("commit: v2", "commit: v3")}
         ),
         [("notes", "")],
         said="upstreamLock.git.commit",
@@ -270,8 +272,8 @@ CASES: dict[str, Case] = {
         Package(
             {"c.yaml": CONFIG},
             {"c.yaml": LATER},
-            {"Kptfile": followed("v1", strategy="copy-merge")},
-            {"Kptfile": followed("v2")},
+            {"Kptfile": kptfile_at("v1", strategy="copy-merge")},
+            {"Kptfile": kptfile_at("v2")},
         ),
         [("local-change-lost", "upstream.updateStrategy")],
         said="kpt puts the original's value back",
@@ -353,14 +355,18 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_comparison_says_what_differs(name: str) -> None:
     case = CASES[name]
-    made = case.package.compared()
-    document: dict[str, Any] = json.loads(as_json(made))
+    comparison = case.package.compare()
+    document: dict[str, Any] = json.loads(as_json(comparison))
     jsonschema.validate(document, SCHEMA)
-    text = "\n".join(line.text for line in comparison_lines(made))
-    found = document["differences"]
-    assert sorted((one["finding"], one["path"]) for one in found) == sorted(case.findings), text
+    text = "\n".join(line.text for line in comparison_lines(comparison))
+    differences = document["differences"]
+    assert sorted((difference["finding"], difference["path"]) for difference in differences) == sorted(case.findings), (
+        text
+    )
     if case.layout:
-        assert next(one["layout"] for one in found if one["finding"] == "layout") == case.layout, text
+        assert (
+            next(difference["layout"] for difference in differences if difference["finding"] == "layout") == case.layout
+        ), text
     if case.lines is not None:
         assert document["lines"] == case.lines, text
     assert all("unexplained" not in counts for counts in document["lines"].values()) or name == "a value of nobody", (
@@ -368,15 +374,18 @@ def test_the_comparison_says_what_differs(name: str) -> None:
     )
     assert document["same"] == (name in ("the same bytes", "a conflict"))
     # The text names all that the document has.
-    assert case.said in text
-    assert all(f"{HEADINGS[one['finding']]}:" in text and one["message"] in text for one in found)
+    assert case.phrase in text
+    assert all(
+        f"{HEADINGS[difference['finding']]}:" in text and difference["message"] in text for difference in differences
+    )
 
 
 @pytest.mark.parametrize("suffix", FORMS)
 def test_every_form_has_every_difference(suffix: str) -> None:
     for name in ("an order of documents", "a setter that krm-merge loses", "a conflict"):
-        made = CASES[name].package.compared()
-        text = render_document(made, suffix)
+        comparison = CASES[name].package.compare()
+        text = render_document(comparison, suffix)
         assert all(
-            one.file in text and (one.finding in text or HEADINGS[one.finding] in text) for one in made.differences
+            difference.file in text and (difference.finding in text or HEADINGS[difference.finding] in text)
+            for difference in comparison.differences
         )

@@ -36,7 +36,7 @@ EDITS = [
 
 
 @st.composite
-def edited(draw: st.DrawFn) -> tuple[str, str]:
+def edits(draw: st.DrawFn) -> tuple[str, str]:
     """A document, and the same with a few of its lines written otherwise."""
     text = draw(st.sampled_from(DOCUMENTS))
     lines = text.splitlines(keepends=True)
@@ -69,7 +69,7 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
     return text, "".join(lines)
 
 
-def parsed(text: str) -> Node | None:
+def parse(text: str) -> Node | None:
     try:
         return read(text)
     except TextError:
@@ -77,14 +77,14 @@ def parsed(text: str) -> Node | None:
 
 
 @settings(max_examples=scaled(400))
-@given(edited())
+@given(edits())
 def test_nothing_is_left_unexplained(texts: tuple[str, str]) -> None:
-    first, second = map(parsed, texts)
+    first, second = map(parse, texts)
     if not isinstance(first, MappingNode) or not isinstance(second, MappingNode):
         return
-    found = spots(first, second)
-    assert bool(found) == (texts[0] != texts[1])
-    assert unexplained_lines(*texts, found) == []
+    result = spots(first, second)
+    assert bool(result) == (texts[0] != texts[1])
+    assert unexplained_lines(*texts, result) == []
 
 
 def test_what_nothing_touches_is_unexplained() -> None:

@@ -29,8 +29,8 @@ HOSTILE = (
 
 def report_of_all(**options: object) -> MergeReport:
     merged = [merged_case(nature, **options) for nature in CASES]
-    records = [record for one in merged for record in one.records]
-    contexts = {id_: context for one in merged for id_, context in contexts_of(one.records, one.files.get).items()}
+    records = [record for file in merged for record in file.records]
+    contexts = {id_: context for file in merged for id_, context in contexts_of(file.records, file.files.get).items()}
     sides = {"original": RecordedSide("v1", "a" * 40), "upstream": RecordedSide("v2", "b" * 40)}
     return MergeReport("web", sides, records, Files((), ("c.yaml",), ()), (), (), contexts)
 
@@ -216,8 +216,8 @@ def test_warnings_that_no_record_is_about_are_shown() -> None:
         {"severity": "info", "message": "all is well"},
     ]
     report = MergeReport(records=merged_case("value").records, results=results)
-    shown = [notice["message"] for notice in report.notices()]
-    assert shown[-1] == "a name that leads nowhere"
+    messages = [notice["message"] for notice in report.notices()]
+    assert messages[-1] == "a name that leads nowhere"
     assert "a name that leads nowhere" in render_document(report, ".html")
     assert "all is well" not in render_document(report, ".html")
 

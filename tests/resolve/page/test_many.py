@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from resolve.browsing import card, count, faults, opened, window
+from resolve.browsing import card, count, faults, open_page, window
 from resolve.packages import CHOSEN_OF_FIVE, config_maps, five_kinds, task_of
-from resolve.serving import Client, served
+from resolve.serving import Client, serve
 
 pytestmark = pytest.mark.browser
 
@@ -19,13 +19,13 @@ NAMES = {"upstream": "Take upstream", "local": "Keep yours", "original": "Take o
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with served(task_of(*five_kinds(300))) as client:
+    with serve(task_of(*five_kinds(300))) as client:
         yield client
 
 
 @pytest.fixture
-def page(context: BrowserContext, said: list[str], client: Client) -> Page:
-    return opened(context, client)
+def page(context: BrowserContext, messages: list[str], client: Client) -> Page:
+    return open_page(context, client)
 
 
 def batch(page: Page) -> Locator:
@@ -172,13 +172,13 @@ def test_a_deletion_shows_what_changed_and_all_of_it_on_demand(page: Page) -> No
     expect(alone.locator(".changes")).to_contain_text("apiVersion: v1")
 
 
-def test_long_paths_are_cut_in_the_middle_and_whole_on_focus(context: BrowserContext, said: list[str]) -> None:
+def test_long_paths_are_cut_in_the_middle_and_whole_on_focus(context: BrowserContext, messages: list[str]) -> None:
     name = f"client-folder/standard/{'applications-' * 9}last.yaml"
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: %s}\n"
-    with served(
+    with serve(
         task_of(*({name: (text % side).encode(), "b.yaml": (text % side).encode()} for side in "oul"))
     ) as client:
-        page = opened(context, client)
+        page = open_page(context, client)
         link = page.get_by_role("navigation").get_by_role("link", name="last.yaml")
         end = link.locator(".middle span").last
         width = page.locator("nav").evaluate("nav => nav.clientWidth")
@@ -193,8 +193,8 @@ def test_long_paths_are_cut_in_the_middle_and_whole_on_focus(context: BrowserCon
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_anybody_can_settle_many(browser: Browser, width: int, scheme: str) -> None:
     context = window(browser, width=width, bypass_csp=True)
-    with served(task_of(*five_kinds(20))) as client:
-        page = opened(context, client)
+    with serve(task_of(*five_kinds(20))) as client:
+        page = open_page(context, client)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         faults(page, f"many-{width}-{scheme}")
         page.keyboard.press("g")
@@ -204,9 +204,9 @@ def test_anybody_can_settle_many(browser: Browser, width: int, scheme: str) -> N
     context.close()
 
 
-def test_three_thousand_conflicts_are_searched(context: BrowserContext, said: list[str]) -> None:
-    with served(task_of(*config_maps(3000))) as client:
-        page = opened(context, client)
+def test_three_thousand_conflicts_are_searched(context: BrowserContext, messages: list[str]) -> None:
+    with serve(task_of(*config_maps(3000))) as client:
+        page = open_page(context, client)
         page.keyboard.press("/")
         page.keyboard.type("c299")
         expect(page.locator("#found")).to_have_text("11 of 3,000")

@@ -13,22 +13,22 @@ from tools.make_pictures import make_pictures
 from checkout import ROOT
 from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from report.conflicts import SECRETS
-from resolve.browsing import MILLISECONDS, card, count, faults, opened, window
+from resolve.browsing import MILLISECONDS, card, count, faults, open_page, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, fork, task_of
-from resolve.serving import Client, served
+from resolve.serving import Client, serve
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with served(task_of(*config_maps(3))) as client:
+    with serve(task_of(*config_maps(3))) as client:
         yield client
 
 
 @pytest.fixture
-def page(context: BrowserContext, said: list[str], client: Client) -> Page:
-    return opened(context, client)
+def page(context: BrowserContext, messages: list[str], client: Client) -> Page:
+    return open_page(context, client)
 
 
 # ---- by mouse and by keyboard --------------------------------------------------------------------------------------
@@ -188,9 +188,9 @@ def test_the_tree_leads_to_a_file(page: Page) -> None:
     expect(page.locator("nav a.on")).to_have_count(1)
 
 
-def test_every_nature_has_a_card(context: BrowserContext, said: list[str]) -> None:
-    with served(task_of(*all_natures())) as client:
-        page = opened(context, client)
+def test_every_nature_has_a_card(context: BrowserContext, messages: list[str]) -> None:
+    with serve(task_of(*all_natures())) as client:
+        page = open_page(context, client)
         while client.host.session.open:
             record = client.host.session.open[0]
             choice = PER_NATURE[record.nature]
@@ -209,10 +209,10 @@ def test_every_nature_has_a_card(context: BrowserContext, said: list[str]) -> No
         assert client.host.is_saved
 
 
-def test_what_was_merged_without_a_conflict_can_be_overruled(context: BrowserContext, said: list[str]) -> None:
+def test_what_was_merged_without_a_conflict_can_be_overruled(context: BrowserContext, messages: list[str]) -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: %s}\n"
-    with served(task_of(*({"c.yaml": (head % value).encode()} for value in ("x", "y", "x")))) as client:
-        page = opened(context, client)
+    with serve(task_of(*({"c.yaml": (head % value).encode()} for value in ("x", "y", "x")))) as client:
+        page = open_page(context, client)
         expect(count(page)).to_have_text("No conflicts")
         page.locator("#automatic > summary").click()
         page.get_by_role("button", name="Overrule").click()
@@ -236,7 +236,7 @@ def test_a_reload_keeps_choices(page: Page) -> None:
 
 
 def test_a_second_tab_learns_that_something_changed(page: Page, context: BrowserContext, client: Client) -> None:
-    other = opened(context, client)
+    other = open_page(context, client)
     other.keyboard.press("u")
     expect(count(other)).to_have_text("2 open · 1 settled")
     page.keyboard.press("l")
@@ -248,18 +248,18 @@ def test_a_second_tab_learns_that_something_changed(page: Page, context: Browser
 
 
 def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
-    context: BrowserContext, said: list[str], tmp_path: Path
+    context: BrowserContext, messages: list[str], tmp_path: Path
 ) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*config_maps(2))
-    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
-        page = opened(context, client)
+    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+        page = open_page(context, client)
         page.keyboard.press("u")
         expect(count(page)).to_have_text("1 open · 1 settled")
     page.keyboard.press("l")
     expect(card(page, 1).get_by_role("alert")).to_contain_text("run the same command again")
-    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
-        expect(count(opened(context, client))).to_have_text("1 open · 1 settled")
+    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+        expect(count(open_page(context, client))).to_have_text("1 open · 1 settled")
 
 
 def test_closing_without_saving(page: Page, client: Client) -> None:
@@ -281,32 +281,32 @@ def test_without_the_token_the_page_shows_nothing(context: BrowserContext, clien
 # ---- what it looks like, and what it must not do -------------------------------------------------------------------
 
 
-def test_markup_in_values_is_text(context: BrowserContext, said: list[str]) -> None:
+def test_markup_in_values_is_text(context: BrowserContext, messages: list[str]) -> None:
     evil = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n"
     sides = [{f"{evil.replace('/', '')}.yaml": f'{head}  a: "{evil}{side}"\n'.encode()} for side in "oul"]
-    with served(task_of(*sides)) as client:
-        page = opened(context, client)
+    with serve(task_of(*sides)) as client:
+        page = open_page(context, client)
         expect(card(page, 0).locator(".side").first).to_contain_text(evil)
         assert page.locator("main img, main script").count() == 0
 
 
-def test_hidden_values_are_not_on_the_page(context: BrowserContext, said: list[str]) -> None:
+def test_hidden_values_are_not_on_the_page(context: BrowserContext, messages: list[str]) -> None:
     values = ("hush-original", "hush-upstream", "hush-local")
     text = SECRETS["a Secret"]
-    with served(task_of(*({"s.yaml": text.replace("VALUE", value).encode()} for value in values))) as client:
-        page = opened(context, client)
+    with serve(task_of(*({"s.yaml": text.replace("VALUE", value).encode()} for value in values))) as client:
+        page = open_page(context, client)
         expect(card(page, 0).locator(".side").nth(1)).to_contain_text("hidden value, differs")
         page.keyboard.press("l")
         expect(count(page)).to_have_text("Settled")
         assert "hush" not in page.content()
 
 
-def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserContext, said: list[str]) -> None:
+def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserContext, messages: list[str]) -> None:
     text = SECRETS["a Secret"]
     sides = [{"s.yaml": text.replace("VALUE", value).encode()} for value in ("hush-o", "hush-u", "hush-l")]
-    with served(task_of(*sides)) as client:
-        page = opened(context, client)
+    with serve(task_of(*sides)) as client:
+        page = open_page(context, client)
         expect(card(page, 0)).to_contain_text("hidden value")
         page.get_by_role("button", name="Show values").first.click()
         expect(card(page, 0).locator(".side pre")).to_have_text(["hush-o", "hush-u", "hush-l"])
@@ -320,8 +320,8 @@ def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserCon
 def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
     context = window(browser, width=width, bypass_csp=True)
-    with served(task_of(*all_natures())) as client:
-        page = opened(context, client)
+    with serve(task_of(*all_natures())) as client:
+        page = open_page(context, client)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         faults(page, f"open-{width}-{scheme}")
         page.keyboard.press("u")
@@ -345,8 +345,8 @@ def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
 def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     """D3: from git, as text and nothing else; not what is hidden, and nothing of what nobody committed."""
     context = window(browser, width=width, bypass_csp=True)
-    with served(fork(tmp_path / "fork")) as client:
-        page = opened(context, client)
+    with serve(fork(tmp_path / "fork")) as client:
+        page = open_page(context, client)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         for number in range(8):
             card(page, number).scroll_into_view_if_needed()
@@ -369,9 +369,9 @@ def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, 
     context.close()
 
 
-def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> None:
-    with served(task_of(*config_maps(3000))) as client:
-        page = opened(context, client)
+def test_three_thousand_conflicts(context: BrowserContext, messages: list[str]) -> None:
+    with serve(task_of(*config_maps(3000))) as client:
+        page = open_page(context, client)
         expect(count(page)).to_have_text("3000 open · 0 settled")
         page.keyboard.press("p")
         expect(page.locator("article").last).to_be_focused()
@@ -386,6 +386,6 @@ def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> N
 def test_the_pictures_of_the_readme_can_be_made(browser: Browser, tmp_path: Path) -> None:
     make_pictures(browser, tmp_path)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = sorted(file.name for file in tmp_path.iterdir())
-    assert made == ["resolve-dark.png", "resolve-light.png"]
-    assert all(f"docs/pictures/{name}" in readme for name in made)
+    pictures = sorted(file.name for file in tmp_path.iterdir())
+    assert pictures == ["resolve-dark.png", "resolve-light.png"]
+    assert all(f"docs/pictures/{name}" in readme for name in pictures)

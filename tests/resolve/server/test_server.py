@@ -18,12 +18,12 @@ from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps
 from krm_merge.resolve.server import LONGEST_BODY
 from report.conflicts import SCHEMA, SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
-from resolve.serving import Client, served
+from resolve.serving import Client, serve
 
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with served(task_of(*config_maps(2))) as client:
+    with serve(task_of(*config_maps(2))) as client:
         yield client
 
 
@@ -134,10 +134,12 @@ def test_the_lines_around_a_place(client: Client) -> None:
     (first, _) = client.report()["records"]
     client.choose([first["id"]], "upstream")
     context = client.ask(f"/api/context?id={first['id']}").body
-    shown = {
-        side: found["lines"][found["start"] : found["stop"]] for side, found in context.items() if "lines" in found
+    lines = {
+        side: excerpt["lines"][excerpt["start"] : excerpt["stop"]]
+        for side, excerpt in context.items()
+        if "lines" in excerpt
     }
-    assert shown == {
+    assert lines == {
         "original": ["data: {a: o}"],
         "upstream": ["data: {a: u}"],
         "local": ["data: {a: l}"],
@@ -167,7 +169,7 @@ def test_saving_needs_all_settled_and_comes_once(client: Client, monkeypatch: py
 
 
 def test_closing_ends_the_server() -> None:
-    with served(task_of(*config_maps(1))) as client:
+    with serve(task_of(*config_maps(1))) as client:
         assert client.ask("/api/close", {}).body == {"closed": True, "saved": False}
         assert not client.host.is_saved
         # The block waits for the end of the server.
@@ -185,7 +187,7 @@ def is_there(client: Client) -> bool:
 
 def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "IDLE_SECONDS", 0)
-    with served(task_of(*config_maps(1))) as client:
+    with serve(task_of(*config_maps(1))) as client:
         wait_until(lambda: not is_there(client))
 
 
@@ -199,7 +201,7 @@ def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pyt
     seen: list[bool] = []
     monkeypatch.setattr(server_module, "_AFTER_SAVING", 0)
     task = task_of(*config_maps(1))
-    with served(task, Slow(None, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, Slow(None, PolicySteps(task.choices.package.target_file))) as client:
         client.choose([client.report()["records"][0]["id"]], "local")
         assert client.ask("/api/save", {}).body["saved"]
         assert seen == [True]
@@ -238,9 +240,9 @@ def refusals(client: Client, status: int, **headers: Any) -> None:
     assert (client.host.session.revision, client.host.is_saved) == (before, False)
 
 
-@pytest.mark.parametrize("given", [None, "", "Bearer", "Bearer wrong", "Bearer caf\xe9", "Basic dTpw"])
-def test_without_the_token_there_is_nothing(client: Client, given: str | None) -> None:
-    refusals(client, 401, Authorization=given)
+@pytest.mark.parametrize("credentials", [None, "", "Bearer", "Bearer wrong", "Bearer caf\xe9", "Basic dTpw"])
+def test_without_the_token_there_is_nothing(client: Client, credentials: str | None) -> None:
+    refusals(client, 401, Authorization=credentials)
 
 
 def test_the_token_is_not_taken_from_the_address(client: Client) -> None:
@@ -248,19 +250,19 @@ def test_the_token_is_not_taken_from_the_address(client: Client) -> None:
     assert len(client.token) >= 43  # 256 bits
 
 
-@pytest.mark.parametrize("given", ["http://evil.example", "null", "http://127.0.0.1", "https://127.0.0.1:PORT"])
-def test_other_pages_are_refused(client: Client, given: str) -> None:
-    refusals(client, 403, Origin=given.replace("PORT", str(client.port)))
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1", "https://127.0.0.1:PORT"])
+def test_other_pages_are_refused(client: Client, origin: str) -> None:
+    refusals(client, 403, Origin=origin.replace("PORT", str(client.port)))
 
 
-@pytest.mark.parametrize("given", ["cross-site", "same-site", "none"])
-def test_requests_from_other_sites_are_refused(client: Client, given: str) -> None:
-    refusals(client, 403, Sec_Fetch_Site=given)
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none"])
+def test_requests_from_other_sites_are_refused(client: Client, site: str) -> None:
+    refusals(client, 403, Sec_Fetch_Site=site)
 
 
-@pytest.mark.parametrize("given", ["evil.example", "localhost:PORT", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:PORT.", ""])
-def test_other_names_of_the_server_are_refused(client: Client, given: str) -> None:
-    name = given.replace("PORT", str(client.port))
+@pytest.mark.parametrize("host", ["evil.example", "localhost:PORT", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:PORT.", ""])
+def test_other_names_of_the_server_are_refused(client: Client, host: str) -> None:
+    name = host.replace("PORT", str(client.port))
     refusals(client, 421, Host=name)
     assert client.ask("/", Host=name).status == 421
 
@@ -271,16 +273,16 @@ def test_a_second_or_missing_host_is_refused(client: Client) -> None:
     assert raw(client, "GET / HTTP/1.1\n\n").startswith(b"HTTP/1.1 421 ")
 
 
-@pytest.mark.parametrize("given", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_is_refused(client: Client, given: str | None) -> None:
+@pytest.mark.parametrize("media_type", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_form_is_refused(client: Client, media_type: str | None) -> None:
     for path in POSTS:
-        got = client.ask(path, {"revision": 0}, Content_Type=given)
+        got = client.ask(path, {"revision": 0}, Content_Type=media_type)
         assert (got.status, got.headers["Connection"]) == (415, "close")
 
 
-@pytest.mark.parametrize("given", [b"{", b"[]", b"1", b"\xff", b'"' + b"[" * 100_000, b"[" * 100_000])
-def test_what_is_no_json_object_is_refused(client: Client, given: bytes) -> None:
-    got = client.ask("/api/choose", raw=given)
+@pytest.mark.parametrize("body", [b"{", b"[]", b"1", b"\xff", b'"' + b"[" * 100_000, b"[" * 100_000])
+def test_what_is_no_json_object_is_refused(client: Client, body: bytes) -> None:
+    got = client.ask("/api/choose", raw=body)
     assert (got.status, got.headers["Connection"]) == (400, "close")
 
 
@@ -383,7 +385,7 @@ def test_values_of_secrets_are_in_no_answer() -> None:
     for text in SECRETS.values():
         sides = [{"s.yaml": text.replace("VALUE", value).encode()} for value in values]
         seen = []
-        with served(task_of(*sides)) as client:
+        with serve(task_of(*sides)) as client:
             for record in client.report()["records"]:
                 seen.append(client.ask(f"/api/context?id={record['id']}"))
                 if record["choices"]:
@@ -399,7 +401,7 @@ SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  a: V
 
 def test_a_hidden_value_is_shown_to_somebody_who_asks_for_it() -> None:
     sides = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("one", "two", "three")]
-    with served(task_of(*sides)) as client:
+    with serve(task_of(*sides)) as client:
         (record,) = client.report()["records"]
         got = client.ask("/api/reveal", {"id": record["id"]})
         assert (got.status, got.headers["Cache-Control"]) == (200, "no-store")
@@ -413,7 +415,7 @@ def test_a_hidden_value_is_shown_to_somebody_who_asks_for_it() -> None:
 
 def test_a_whole_secret_is_shown_as_a_whole() -> None:
     both = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("one", "two")]
-    with served(task_of(both[0], {}, both[1])) as client:
+    with serve(task_of(both[0], {}, both[1])) as client:
         (record,) = client.report()["records"]
         values = client.ask("/api/reveal", {"id": record["id"]}).body["values"]
     assert values.keys() == {"original", "local", "result"}
@@ -435,10 +437,10 @@ def test_a_whole_secret_is_shown_as_a_whole() -> None:
 )
 def test_a_hidden_value_is_shown_to_nobody_else(body: dict[str, Any], headers: dict[str, Any], status: int) -> None:
     sides = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("hush1", "hush2", "hush3")]
-    with served(task_of(*sides)) as client:
+    with serve(task_of(*sides)) as client:
         (record,) = client.report()["records"]
-        asked = json.loads(json.dumps(body).replace("RECORD", record["id"]))
-        refused = client.ask("/api/reveal", asked, **headers)
+        request = json.loads(json.dumps(body).replace("RECORD", record["id"]))
+        refused = client.ask("/api/reveal", request, **headers)
         assert refused.status == status
         assert "hush" not in json.dumps(refused.body)
         assert client.ask(f"/api/reveal?id={record['id']}").status == 405
@@ -452,7 +454,7 @@ def test_nothing_else_is_revealed(client: Client) -> None:
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())
-    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         for _ in range(4):
             record = next(r for r in client.report()["records"] if r["status"] == "open")
             choice = PER_NATURE[record["nature"]]
@@ -462,7 +464,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     # What a kill leaves half written does not count.
     with file.open("a") as out:
         out.write('{"resolutions": [{"na')
-    with served(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
         after = client.report()
         assert client.view()["canUndo"]
     assert after["records"] == before["records"]

@@ -113,7 +113,10 @@ class Life:
             )
             hosted = self.forge.hosted.setdefault(url, Hosted(url, self.default))
             files: dict[str, str | None] = {f"{context}/source".removeprefix("./"): "0"}
-            files |= {self._file(name, one): self._reference(one, self.components[one].digest) for one in above}
+            files |= {
+                self._file(name, dependency): self._reference(dependency, self.components[dependency].digest)
+                for dependency in above
+            }
             hosted.commit(self.default, files, self._tick())
             if self.has_versions:
                 hosted.branches["v1"] = hosted.branches[self.default]
@@ -145,7 +148,7 @@ class Life:
         hosted = self._any_dependency()
         branch = self.random.choice(BRANCHES)
         target = self.random.choice(["v1", self.default]) if self.has_versions else self.default
-        if branch in hosted.branches or any(one.startswith(f"{branch}/") for one in hosted.branches):
+        if branch in hosted.branches or any(existing.startswith(f"{branch}/") for existing in hosted.branches):
             return
         if "/" in branch and branch.partition("/")[0] in hosted.branches:
             return
@@ -157,10 +160,10 @@ class Life:
 
     def push_to_branch(self) -> None:
         """A person pushes another commit to a pull request of people."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("open") if not is_planned(pull)]
-        if not found:
+        candidates = [(hosted, pull) for hosted, pull in self._pulls("open") if not is_planned(pull)]
+        if not candidates:
             return
-        hosted, pull = self.random.choice(found)
+        hosted, pull = self.random.choice(candidates)
         self._change_source(hosted, pull.source_branch, pull.target_branch)
         self._note(f"push to {hosted.url}#{pull.number}")
 
@@ -172,7 +175,7 @@ class Life:
             self._note(f"{outcome}: {build.event} {build.component} of {build.source} at {build.revision[:9]}")
             if outcome == "lost":
                 continue
-            self.builds.append(self._built(build, failed=outcome == "failed"))
+            self.builds.append(self._end(build, failed=outcome == "failed"))
             if outcome == "succeeded" and build.event == "push" and self.has_status:
                 self._promote(self.builds[-1])
 
@@ -186,10 +189,12 @@ class Life:
 
     def merge(self) -> None:
         """A person merges a pull request, seldom a draft."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("open") if not pull.draft or self.random.random() < 0.2]
-        if not found:
+        candidates = [
+            (hosted, pull) for hosted, pull in self._pulls("open") if not pull.draft or self.random.random() < 0.2
+        ]
+        if not candidates:
             return
-        hosted, pull = self.random.choice(found)
+        hosted, pull = self.random.choice(candidates)
         target, head, store = hosted.branches[pull.target_branch], hosted.branches[pull.source_branch], hosted.store
         try:
             tree = store.merge_trees(target, head)
@@ -212,27 +217,29 @@ class Life:
 
     def _below(self, url: str) -> set[str]:
         """The repositories of the Components that depend on those of one, by others, too."""
-        names, below = {name for name, one in self.components.items() if one.repository == url}, set[str]()
-        while more := {name for name, one in self.components.items() if names & set(one.depends_on)} - below:
+        names, below = {name for name, component in self.components.items() if component.repository == url}, set[str]()
+        while (
+            more := {name for name, component in self.components.items() if names & set(component.depends_on)} - below
+        ):
             names, below = more, below | more
         return {self.components[name].repository for name in below} - {url}
 
     def close(self) -> None:
         """A person closes a pull request by hand."""
-        found = list(self._pulls("open"))
-        if found and self.random.random() < 0.7:
-            hosted, pull = self.random.choice(found)
+        candidates = list(self._pulls("open"))
+        if candidates and self.random.random() < 0.7:
+            hosted, pull = self.random.choice(candidates)
             hosted.pulls[pull.number] = replace(hosted.current(pull), state="closed")
             self.excused[hosted.url] += 1
             self._note(f"close {hosted.url}#{pull.number}")
 
     def reopen(self) -> None:
         """A person reopens a pull request."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("closed") if pull.source_branch in hosted.branches]
-        if not found:
+        candidates = [(hosted, pull) for hosted, pull in self._pulls("closed") if pull.source_branch in hosted.branches]
+        if not candidates:
             return
-        hosted, pull = self.random.choice(found)
-        if any(one.source_branch == pull.source_branch and one.state == "open" for one in hosted.pulls.values()):
+        hosted, pull = self.random.choice(candidates)
+        if any(other.source_branch == pull.source_branch and other.state == "open" for other in hosted.pulls.values()):
             return
         hosted.pulls[pull.number] = replace(pull, state="open", head=hosted.branches[pull.source_branch])
         for url in self.forge.hosted:
@@ -267,15 +274,15 @@ class Life:
 
     def add_to_ours(self) -> None:
         """A person adds a commit to a pull request of ours."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("open") if is_planned(pull)]
-        if found and self.random.random() < 0.3:
-            hosted, pull = self.random.choice(found)
+        candidates = [(hosted, pull) for hosted, pull in self._pulls("open") if is_planned(pull)]
+        if candidates and self.random.random() < 0.3:
+            hosted, pull = self.random.choice(candidates)
             hosted.commit(pull.source_branch, {f"by-hand-{self.clock}": "x"}, self._tick())
             self._note(f"add to {hosted.url}#{pull.number}")
 
     def update_by_hand(self) -> None:
         """A person puts the newest digest of a dependency into the target."""
-        name = self.random.choice([name for name, one in self.components.items() if one.depends_on])
+        name = self.random.choice([name for name, component in self.components.items() if component.depends_on])
         above = self.random.choice(self.components[name].depends_on)
         digests = [build.digest for build in self.builds if build.component.name == above and build.digest]
         if digests and self.random.random() < 0.5:
@@ -302,15 +309,15 @@ class Life:
 
     def round(self, *, is_whole: bool = True) -> list[Plan]:
         """Observes, plans and applies; unless whole, observations may be lost and the process killed."""
-        builds, pulls = list(self.builds), self._observed()
+        builds, pulls = list(self.builds), self._observe()
         if not is_whole and self.random.random() < 0.3:
             builds = self._some_of(builds)
         if not is_whole and self.random.random() < 0.3:
-            known = {one.id for one in self.earlier}
-            late = [pull for pull in pulls if pull.id not in known or self.random.random() < 0.5]
-            pulls = [*[one for one in self.earlier if one.id not in {each.id for each in late}], *late]
+            ids = {pull.id for pull in self.earlier}
+            late = [pull for pull in pulls if pull.id not in ids or self.random.random() < 0.5]
+            pulls = [*[pull for pull in self.earlier if pull.id not in {each.id for each in late}], *late]
         self.earlier = pulls
-        plans = self._planned(builds, pulls)
+        plans = self._plan(builds, pulls)
         self.warned.clear()
         if not is_whole and self.random.random() < 0.3:
             self.strikes.after = self.random.randrange(4)
@@ -331,11 +338,11 @@ class Life:
         self.excused.update(list(self.forge.hosted))
         return [build for build in builds if self.random.random() < 0.7]
 
-    def _observed(self) -> list[PullRequest]:
+    def _observe(self) -> list[PullRequest]:
         forge = self.forge
         return [pull for url in forge.hosted for pull in observe_pull_requests(url, forge.open(url), forge)]
 
-    def _planned(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
+    def _plan(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
         versioned, history = self._history(builds, pulls)
         plans, _ = plan(versioned.graph, history, self.choices)
         return plans
@@ -343,8 +350,8 @@ class Life:
     def _history(self, builds: list[Build], pulls: list[PullRequest]) -> tuple[VersionedGraph, History]:
         graph, _ = build_graph(self.components.values())
         versioned = with_versions(graph)
-        found = versioned.builds(History(builds, pulls, graph.components))
-        return versioned, History(found, pulls, versioned.graph.components)
+        versioned_builds = versioned.builds(History(builds, pulls, graph.components))
+        return versioned, History(versioned_builds, pulls, versioned.graph.components)
 
     def _apply(self, plan: Plan, ended: set[str]) -> None:
         url = plan.target.repository
@@ -381,7 +388,7 @@ class Life:
         for number in range(MOST_ROUNDS):
             self._note(f"last rounds {number}")
             before, self.rounds = self.strikes.changes, number + 1
-            known = {
+            states = {
                 (hosted.url, pull.number): pull.state
                 for hosted in self.forge.hosted.values()
                 for pull in hosted.pulls.values()
@@ -390,20 +397,20 @@ class Life:
             for hosted in self.forge.hosted.values():
                 for pull in hosted.pulls.values():
                     at = (hosted.url, pull.number)
-                    if at not in known:
+                    if at not in states:
                         opened[at] = pull
-                    elif known[at] == "open" and pull.state == "closed" and at in opened:
+                    elif states[at] == "open" and pull.state == "closed" and at in opened:
                         problems.append(f"{hosted.url}#{pull.number} was opened and closed without anything new")
             if self.strikes.changes == before:
                 changing = [plan for plan in plans if {*plan.actions} - {"create"} and plan.branch not in self.warned]
-                problems += [f"{one.branch} has actions at rest: {one.actions}" for one in changing]
+                problems += [f"{plan.branch} has actions at rest: {plan.actions}" for plan in changing]
                 return [*problems, *self._broken_laws(plans)]
         return [*problems, f"restless after {MOST_ROUNDS} rounds"]
 
     def _broken_laws(self, plans: list[Plan]) -> Iterator[str]:
         yield from self._doubles()
         yield from self._too_many()
-        yield from self._lost()
+        yield from self._lost_digests()
         for planned in plans:
             if planned.pull_request is not None and planned.state == "open" and planned.branch not in self.warned:
                 yield from self._wrong_content(planned)
@@ -419,7 +426,7 @@ class Life:
             ]
             for first, state in ready:
                 for second, other in ready:
-                    suffixes = {one.source_branch.replace("@", "/").rpartition("/")[2] for one in (first, second)}
+                    suffixes = {pull.source_branch.replace("@", "/").rpartition("/")[2] for pull in (first, second)}
                     is_same = first.number < second.number and first.target_branch == second.target_branch
                     if is_same and len(suffixes) == 1 and state.digests == other.digests and state.digests:
                         yield f"{hosted.url}: #{first.number} and #{second.number} have the same digests"
@@ -433,9 +440,9 @@ class Life:
             if times > self.excused[url]:
                 yield f"{url}: {times} pull requests were opened again for the same digests: {self.opened_for}"
 
-    def _lost(self) -> Iterator[str]:
+    def _lost_digests(self) -> Iterator[str]:
         """CR15, CR20: a promoted digest that no pull request has, nor the target, nor a warning."""
-        versioned, history = self._history(self.builds, self._observed())
+        versioned, history = self._history(self.builds, self._observe())
         for edge in versioned.graph.edges:
             promoted, above = history.promoted_build(edge.dependency), edge.dependency.name.removesuffix("-v1")
             name = edge.dependant.name.removesuffix("-v1")
@@ -511,13 +518,13 @@ class Life:
         """A change in the directories of one Component or more."""
         here = self._built_here(hosted)
         some = self.random.sample(here, self.random.randint(1, len(here)))
-        changes = {f"{one.context}/source".removeprefix("./"): str(self._tick()) for one in some}
+        changes = {f"{component.context}/source".removeprefix("./"): str(self._tick()) for component in some}
         hosted.commit(branch, changes, self._tick(), base)
 
-    def _touched(self, hosted: Hosted, changed: list[str]) -> Iterator[str]:
-        for one in self._built_here(hosted):
-            if one.context == "." or any(path.startswith(f"{one.context}/") for path in changed):
-                yield one.key.name
+    def _components_of(self, hosted: Hosted, changed: list[str]) -> Iterator[str]:
+        for component in self._built_here(hosted):
+            if component.context == "." or any(path.startswith(f"{component.context}/") for path in changed):
+                yield component.key.name
 
     def _start_builds(self) -> None:
         """Builds of the open pull requests, ours too, whose heads are new."""
@@ -526,15 +533,15 @@ class Life:
             if not head or (hosted.url, pull.number, head) in self.started:
                 continue
             self.started.add((hosted.url, pull.number, head))
-            for name in self._touched(hosted, self.forge.changed_files(hosted.url, pull.number)):
+            for name in self._components_of(hosted, self.forge.changed_files(hosted.url, pull.number)):
                 source, target = pull.source_branch, pull.target_branch
                 self.running.append(Running(name, hosted.url, "pull_request", head, source, target, pull.number))
 
     def _start_push_builds(self, hosted: Hosted, branch: str, commit: str, changed: list[str], number: int) -> None:
-        for name in self._touched(hosted, changed):
+        for name in self._components_of(hosted, changed):
             self.running.append(Running(name, hosted.url, "push", commit, branch, branch, number))
 
-    def _built(self, build: Running, *, failed: bool) -> Build:
+    def _end(self, build: Running, *, failed: bool) -> Build:
         digest, at = self._digest(build.component), self._now()
         return Build(
             f"{build.component}-{self.clock}",
@@ -568,7 +575,7 @@ def _brief(state: DescribedState) -> str:
     return " ".join(f"{name}={digest[7:15]}" for name, digest in state.digests.items())
 
 
-def lived(seed: int, length: int = 40) -> tuple[Life, list[str]]:
+def live(seed: int, length: int = 40) -> tuple[Life, list[str]]:
     """A life, and what is wrong at its end."""
     life = Life(seed)
     life.live(length)

@@ -69,14 +69,16 @@ class MemoryStore(Store):
         return first in self.commits[second].ancestors
 
     def messages(self, since: str, commit: str) -> list[str]:
-        return [self.commits[one].message for one in self._between(since, commit)]
+        return [self.commits[ancestor].message for ancestor in self._between(since, commit)]
 
     def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
-        return [(self.commits[one].mail, self.commits[one].message) for one in self._between(since, commit)]
+        return [
+            (self.commits[ancestor].mail, self.commits[ancestor].message) for ancestor in self._between(since, commit)
+        ]
 
     def _between(self, since: str, commit: str) -> list[str]:
-        known = set(self.commits[since].ancestors)
-        return [ancestor for ancestor in self.commits[commit].ancestors if ancestor not in known]
+        ancestors = set(self.commits[since].ancestors)
+        return [ancestor for ancestor in self.commits[commit].ancestors if ancestor not in ancestors]
 
     def committed_at(self, commit: str) -> int:
         return self.commits[commit].made_at
@@ -126,7 +128,7 @@ class MemoryStore(Store):
     def merge_trees(self, ours: str, theirs: str, *, renames: bool = True) -> str:
         base = self._files(self.merge_base(ours, theirs))
         left, right = self._files(ours), self._files(theirs)
-        made: Tree = {}
+        tree: Tree = {}
         conflicts = []
         for path in sorted({*base, *left, *right}):
             was, here, there = base.get(path), left.get(path), right.get(path)
@@ -134,10 +136,10 @@ class MemoryStore(Store):
                 conflicts.append(path)
             result = there if here == was else here
             if result is not None:
-                made[path] = result
+                tree[path] = result
         if conflicts:
             raise MergeConflictError(conflicts)
-        return self.with_files(made)
+        return self.with_files(tree)
 
     def _files(self, name: str) -> Tree:
         return self.trees[self.commits[name].tree if name in self.commits else name]

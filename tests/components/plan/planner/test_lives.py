@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.plan.planner.life import lived
+from components.plan.planner.life import live
 from effort import THOROUGH, scaled
 
 LIVES = 300
@@ -14,5 +14,5 @@ PORTION = 30
 @pytest.mark.parametrize("first", range(0, LIVES if THOROUGH else scaled(LIVES), PORTION))
 def test_lives_come_to_rest(first: int) -> None:
     """C12, C14: no pull request is opened twice for the same digests, and none keeps another digest than it should."""
-    broken = {seed: problems for seed in range(first, first + PORTION) if (problems := lived(seed)[1])}
+    broken = {seed: problems for seed in range(first, first + PORTION) if (problems := live(seed)[1])}
     assert broken == {}

@@ -26,8 +26,8 @@ def schema_of(kind: str) -> Schema:
     assert definition["spec"]["names"]["kind"] == kind
     assert definition["metadata"]["name"] == f"{definition['spec']['names']['plural']}.{definition['spec']['group']}"
     (version,) = definition["spec"]["versions"]
-    found: Schema = version["schema"]["openAPIV3Schema"]
-    return found
+    schema: Schema = version["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def violations(schema: Schema, value: Any, at: str = "") -> Iterator[str]:
@@ -62,13 +62,13 @@ def nodes(schema: Schema) -> Iterator[Schema]:
 
 @pytest.mark.parametrize("kind", ["PullRequest", "PullRequestPlan"])
 def test_schemas_are_structural(kind: str) -> None:
-    known = {
+    keywords = {
         *("description", "type", "enum", "default", "minimum", "minLength", "items", "required", "properties"),
         "x-kubernetes-preserve-unknown-fields",
     }
     for node in nodes(schema_of(kind)):
         assert node["type"] in TYPES, node
-        assert node.keys() <= known, node
+        assert node.keys() <= keywords, node
         assert ("items" in node) == (node["type"] == "array"), node
 
 
@@ -116,7 +116,7 @@ def test_what_is_written_is_as_defined(world: World) -> None:
     world.build("controller", "op", "1", controller)
     check()
     check()
-    world.merged("base", "base", base, "2", "merge")
+    world.merge_and_build("base", "base", base, "2", "merge")
     check()
     world.forge.close(world.url("op"), controller)
     check()
@@ -126,10 +126,10 @@ def test_what_is_written_is_as_defined(world: World) -> None:
     check()
     world.forge.close(world.url("base"), other)
     check()
-    for kind, found in seen.items():
-        fields = {path for path in declared(schema_of(kind)) if not path.startswith(".status") or kind == "PullRequest"}
+    for kind, paths in seen.items():
+        fields = {path for path in paths_of(schema_of(kind)) if not path.startswith(".status") or kind == "PullRequest"}
         settings = {".spec.digest.files", ".spec.digest.exclude", ".spec.digest.tag", ".spec.commits.tag"}
-        assert fields - found <= settings
+        assert fields - paths <= settings
 
 
 def paths(value: Any, at: str = "") -> Iterator[str]:
@@ -143,13 +143,13 @@ def paths(value: Any, at: str = "") -> Iterator[str]:
             yield from paths(inner, at)
 
 
-def declared(schema: Schema, at: str = "") -> Iterator[str]:
+def paths_of(schema: Schema, at: str = "") -> Iterator[str]:
     for name, inner in schema.get("properties", {}).items():
         if at or name not in ("metadata",):
             yield f"{at}.{name}"
-            yield from declared(inner, f"{at}.{name}")
+            yield from paths_of(inner, f"{at}.{name}")
     if "items" in schema:
-        yield from declared(schema["items"], at)
+        yield from paths_of(schema["items"], at)
 
 
 PLAN = {

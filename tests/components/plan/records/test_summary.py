@@ -50,10 +50,10 @@ def test_what_waits_for_what(world: World, capsys: pytest.CaptureFixture[str]) -
 def test_for_programs_and_as_a_page(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """C7."""
     assert main(["components", "summary", str(world.package), "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert len(found["plans"]) == 24
-    assert found["byGroup"]["a"] == [f"child{number:02}.a" for number in range(12)]
-    assert found["plans"]["child03.b"]["waitsFor"] == [f"the merge of {world.root.name}/parent#2"]
+    summary = json.loads(capsys.readouterr().out)
+    assert len(summary["plans"]) == 24
+    assert summary["byGroup"]["a"] == [f"child{number:02}.a" for number in range(12)]
+    assert summary["plans"]["child03.b"]["waitsFor"] == [f"the merge of {world.root.name}/parent#2"]
     assert main(["components", "summary", str(world.package), "--format", "html"]) == 0
     page = capsys.readouterr().out
     assert page.count("<details>") == 2 + 2 + 12
