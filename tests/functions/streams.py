@@ -106,12 +106,12 @@ class Done:
         values = yaml.load(self.output, Loader=yaml.CSafeLoader)
         self.items: list[Value] = values["items"]
         self.results: list[Value] = values.get("results", [])
-        assert bool(self.said("error")) == bool(self.exit_code), self.told
+        assert bool(self.messages("error")) == bool(self.exit_code), self.told
         if self.exit_code:
             # W4
             assert self.text == self.before
 
-    def said(self, severity: str) -> list[str]:
+    def messages(self, severity: str) -> list[str]:
         return [result["message"] for result in self.results if result["severity"] == severity]
 
     def events(self, event: str) -> list[Value]:

@@ -91,7 +91,7 @@ def kptfile(more: str) -> str:
     return KPTFILE + indent(more, 2)
 
 
-def listed(items: str = KPTFILE + CONFIG_MAP, function_config: str | None = None) -> bytes:
+def resource_list(items: str = KPTFILE + CONFIG_MAP, function_config: str | None = None) -> bytes:
     return (HEAD + "items:\n" + items + (config() if function_config is None else function_config)).encode()
 
 
@@ -108,7 +108,7 @@ def results_of(output: bytes) -> list[dict[str, Any]]:
     return results
 
 
-def said(result: dict[str, Any]) -> str:
+def text_of(result: dict[str, Any]) -> str:
     """All that a result says about the place and the problem."""
     return " ".join(
         (result.get("file", {}).get("path", ""), result.get("field", {}).get("path", ""), result["message"])
@@ -141,71 +141,73 @@ UNREADABLE = [
     Bad("no apiVersion", b"kind: ResourceList\nitems: []\n", ("stdin", "apiVersion"), False),
     Bad("no items", (HEAD + config()).encode(), ("stdin", "items"), False),
     # An item that ends in the middle of a quoted text takes the rest of the list with it.
-    Bad("an open quote in an item", listed(kptfile("extra: 'open\n") + CONFIG_MAP), ("stdin", "line"), False),
-    Bad("UTF-16", listed().decode().encode("utf-16"), ("stdin", "UTF-8"), False),
+    Bad("an open quote in an item", resource_list(kptfile("extra: 'open\n") + CONFIG_MAP), ("stdin", "line"), False),
+    Bad("UTF-16", resource_list().decode().encode("utf-16"), ("stdin", "UTF-8"), False),
     Bad("no UTF-8 in the kind", b"apiVersion: config.kubernetes.io/v1\nkind: \xff\xfe\nitems: []\n", ("stdin",), False),
 ]
 
 REFUSED = [
-    Bad("no Kptfile among the items", listed(CONFIG_MAP), ("Kptfile",)),
-    Bad("two root Kptfiles", listed(KPTFILE + CONFIG_MAP + KPTFILE), ("Kptfile",)),
-    Bad("original missing", listed(function_config=config(original=None)), ("functionConfig", "original")),
-    Bad("upstream missing", listed(function_config=config(upstream=None)), ("functionConfig", "upstream")),
+    Bad("no Kptfile among the items", resource_list(CONFIG_MAP), ("Kptfile",)),
+    Bad("two root Kptfiles", resource_list(KPTFILE + CONFIG_MAP + KPTFILE), ("Kptfile",)),
+    Bad("original missing", resource_list(function_config=config(original=None)), ("functionConfig", "original")),
+    Bad("upstream missing", resource_list(function_config=config(upstream=None)), ("functionConfig", "upstream")),
     Bad(
         "original and upstream missing",
-        listed(function_config=config(original=None, upstream=None)),
+        resource_list(function_config=config(original=None, upstream=None)),
         ("functionConfig", "original"),
     ),
     Bad(
         "original is a Deployment",
-        listed(function_config=config(original=DEPLOYMENT)),
+        resource_list(function_config=config(original=DEPLOYMENT)),
         ("functionConfig", "original", "Kptfile"),
     ),
     Bad(
         "original is not YAML",
-        listed(function_config=config(original=PACKAGE + "extra: [1\n")),
+        resource_list(function_config=config(original=PACKAGE + "extra: [1\n")),
         ("functionConfig", "original", "line"),
     ),
     Bad(
         "upstream is not YAML",
-        listed(function_config=config(upstream=PACKAGE + "extra: [1\n")),
+        resource_list(function_config=config(upstream=PACKAGE + "extra: [1\n")),
         ("functionConfig", "upstream", "line"),
     ),
-    Bad("original is a word", listed(function_config=config(original="hello\n")), ("functionConfig", "original")),
+    Bad(
+        "original is a word", resource_list(function_config=config(original="hello\n")), ("functionConfig", "original")
+    ),
     Bad(
         "an unknown field of the functionConfig",
-        listed(function_config=config(more="onConflct: local\n")),
+        resource_list(function_config=config(more="onConflct: local\n")),
         ("functionConfig", "onConflct"),
     ),
     Bad(
         "onConflict is a number",
-        listed(function_config=config(more="onConflict: 3\n")),
+        resource_list(function_config=config(more="onConflict: 3\n")),
         ("functionConfig", "onConflict"),
     ),
     Bad(
         "onConflict is another word",
-        listed(function_config=config(more="onConflict: sometimes\n")),
+        resource_list(function_config=config(more="onConflict: sometimes\n")),
         ("functionConfig", "onConflict", "upstream", "local", "fail"),
     ),
     Bad(
         "original is a number",
-        listed(function_config=config(original=None, more="original: 5\n")),
+        resource_list(function_config=config(original=None, more="original: 5\n")),
         ("functionConfig", "original"),
     ),
-    Bad("rules is a mapping", listed(function_config=config(more="rules: {}\n")), ("functionConfig", "rules")),
+    Bad("rules is a mapping", resource_list(function_config=config(more="rules: {}\n")), ("functionConfig", "rules")),
     Bad(
         "an unknown field of a rule",
-        listed(function_config=config(more="rules:\n- {pth: spec, onConflict: local}\n")),
+        resource_list(function_config=config(more="rules:\n- {pth: spec, onConflict: local}\n")),
         ("functionConfig", "rules", "pth"),
     ),
     Bad(
         "a rule with a path that cannot be read",
-        listed(function_config=config(more='rules:\n- {path: "spec.containers[name=web", onConflict: local}\n')),
+        resource_list(function_config=config(more='rules:\n- {path: "spec.containers[name=web", onConflict: local}\n')),
         ("functionConfig", "rules", "path", "spec.containers[name=web"),
     ),
     Bad(
         "listKeys with a path that cannot be read",
-        listed(
+        resource_list(
             function_config=config(
                 more='listKeys:\n- {apiVersion: example.com/v1, kind: Widget, path: "spec..parts", keys: [name]}\n'
             )
@@ -214,12 +216,12 @@ REFUSED = [
     ),
     Bad(
         "an unknown kind of functionConfig",
-        listed(function_config=config().replace("kind: MergePackage", "kind: MergePackages")),
+        resource_list(function_config=config().replace("kind: MergePackage", "kind: MergePackages")),
         ("functionConfig", "kind", "MergePackages", "MergePackage"),
     ),
     Bad(
         "a ConfigMap that names an unknown function",
-        listed(
+        resource_list(
             function_config="functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: c}\n"
             "  data: {function: Merge}\n"
         ),
@@ -227,73 +229,83 @@ REFUSED = [
     ),
     Bad(
         "a ConfigMap with a wrong onConflict",
-        listed(
+        resource_list(
             function_config="functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: c}\n  data:\n"
             + indent(text_field("original", PACKAGE) + text_field("upstream", NEW_PACKAGE), 2)
             + "    onConflict: never\n"
         ),
         ("functionConfig", "data.onConflict"),
     ),
-    Bad("a functionConfig that is a word", listed(function_config="functionConfig: hello\n"), ("functionConfig",)),
+    Bad(
+        "a functionConfig that is a word", resource_list(function_config="functionConfig: hello\n"), ("functionConfig",)
+    ),
     Bad(
         "the same key twice in the functionConfig",
-        listed(function_config=config(more="onConflict: local\nonConflict: fail\n")),
+        resource_list(function_config=config(more="onConflict: local\nonConflict: fail\n")),
         ("functionConfig", "onConflict"),
     ),
-    Bad("the same key twice in the Kptfile", listed(kptfile(DUPLICATE) + CONFIG_MAP), ("Kptfile", "info")),
+    Bad("the same key twice in the Kptfile", resource_list(kptfile(DUPLICATE) + CONFIG_MAP), ("Kptfile", "info")),
     Bad(
         "the same key twice in original",
-        listed(function_config=config(original=PACKAGE + DUPLICATE)),
+        resource_list(function_config=config(original=PACKAGE + DUPLICATE)),
         ("functionConfig", "original", "info"),
     ),
     Bad(
         "the same key twice in upstream",
-        listed(function_config=config(upstream=PACKAGE + DUPLICATE)),
+        resource_list(function_config=config(upstream=PACKAGE + DUPLICATE)),
         ("functionConfig", "upstream", "info"),
     ),
     Bad(
         "no UTF-8 in the Kptfile",
-        listed().replace(b"description: mine", b"description: m\xe9ine"),
+        resource_list().replace(b"description: mine", b"description: m\xe9ine"),
         ("Kptfile", "UTF-8"),
     ),
     Bad(
         "no UTF-8 in original",
-        listed().replace(b"description: a\n", b"description: \xe9\n", 1),
+        resource_list().replace(b"description: a\n", b"description: \xe9\n", 1),
         ("functionConfig", "UTF-8"),
     ),
-    Bad("a Python tag in the Kptfile", listed(kptfile(PYTHON_TAG) + CONFIG_MAP), ("Kptfile", "python")),
+    Bad("a Python tag in the Kptfile", resource_list(kptfile(PYTHON_TAG) + CONFIG_MAP), ("Kptfile", "python")),
     Bad(
         "a Python tag in original",
-        listed(function_config=config(original=PACKAGE + PYTHON_TAG)),
+        resource_list(function_config=config(original=PACKAGE + PYTHON_TAG)),
         ("functionConfig", "original", "python"),
     ),
-    Bad("an unknown anchor in the Kptfile", listed(kptfile("extra: *nowhere\n") + CONFIG_MAP), ("Kptfile", "nowhere")),
+    Bad(
+        "an unknown anchor in the Kptfile",
+        resource_list(kptfile("extra: *nowhere\n") + CONFIG_MAP),
+        ("Kptfile", "nowhere"),
+    ),
 ]
 
 EXPENSIVE = [
-    Bad("an alias bomb in the Kptfile", listed(kptfile(BOMB) + CONFIG_MAP), ("Kptfile",)),
-    Bad("an alias bomb in original", listed(function_config=config(PACKAGE + BOMB)), ("functionConfig", "original")),
+    Bad("an alias bomb in the Kptfile", resource_list(kptfile(BOMB) + CONFIG_MAP), ("Kptfile",)),
+    Bad(
+        "an alias bomb in original",
+        resource_list(function_config=config(PACKAGE + BOMB)),
+        ("functionConfig", "original"),
+    ),
     Bad(
         "an alias bomb in upstream",
-        listed(function_config=config(upstream=PACKAGE + BOMB)),
+        resource_list(function_config=config(upstream=PACKAGE + BOMB)),
         ("functionConfig", "upstream"),
     ),
-    Bad("deep lists in the Kptfile", listed(kptfile(DEEP_BLOCK) + CONFIG_MAP), ("Kptfile",)),
-    Bad("deep lists on one line in the Kptfile", listed(kptfile(DEEP_FLOW_LIST) + CONFIG_MAP), ("Kptfile",)),
-    Bad("deep maps on one line in the Kptfile", listed(kptfile(DEEP_FLOW_MAP) + CONFIG_MAP), ("Kptfile",)),
+    Bad("deep lists in the Kptfile", resource_list(kptfile(DEEP_BLOCK) + CONFIG_MAP), ("Kptfile",)),
+    Bad("deep lists on one line in the Kptfile", resource_list(kptfile(DEEP_FLOW_LIST) + CONFIG_MAP), ("Kptfile",)),
+    Bad("deep maps on one line in the Kptfile", resource_list(kptfile(DEEP_FLOW_MAP) + CONFIG_MAP), ("Kptfile",)),
     Bad(
         "deep lists in original",
-        listed(function_config=config(PACKAGE + DEEP_BLOCK)),
+        resource_list(function_config=config(PACKAGE + DEEP_BLOCK)),
         ("functionConfig", "original"),
     ),
     Bad(
         "deep lists on one line in original",
-        listed(function_config=config(PACKAGE + DEEP_FLOW_LIST)),
+        resource_list(function_config=config(PACKAGE + DEEP_FLOW_LIST)),
         ("functionConfig", "original"),
     ),
     Bad(
         "deep maps on one line in upstream",
-        listed(function_config=config(upstream=PACKAGE + DEEP_FLOW_MAP)),
+        resource_list(function_config=config(upstream=PACKAGE + DEEP_FLOW_MAP)),
         ("functionConfig", "upstream"),
     ),
 ]
@@ -316,7 +328,7 @@ def assert_refused(bad: Bad, output: bytes, message: str) -> None:
     assert errors
     for error in errors:
         assert_one_line(error["message"])
-    assert any(all(word in said(error) for word in bad.says) for error in errors), errors
+    assert any(all(word in text_of(error) for word in bad.says) for error in errors), errors
     # What stderr says first is one of the errors: the place comes with it.
     assert bad.says[0] in message
 
@@ -368,7 +380,7 @@ def test_bad_input_is_refused_by_the_program(bad: Bad) -> None:
 
 
 def test_a_good_input_is_not_refused() -> None:
-    outcome = process(listed())
+    outcome = process(resource_list())
     assert outcome.exit_code == 0
     assert b"site: new" in outcome.output
     assert CONFIG_MAP.encode() in outcome.output
@@ -424,30 +436,30 @@ def test_an_untouched_item_passes_whatever_it_holds(item: bytes) -> None:
 
 def test_all_errors_of_a_function_config_are_reported() -> None:
     wrong = "onConflict: 3\noriginal: 5\nrules: {}\nonConflct: local\n"
-    data = listed(function_config=config(original=None, more=wrong))
+    data = resource_list(function_config=config(original=None, more=wrong))
     outcome = process(data)
     assert outcome.exit_code == 1
     assert items_of(data) in outcome.output
-    errors = [said(result) for result in results_of(outcome.output) if result["severity"] == "error"]
+    errors = [text_of(result) for result in results_of(outcome.output) if result["severity"] == "error"]
     for field in ("onConflict", "original", "rules", "onConflct"):
         assert any(field in error for error in errors), (field, errors)
     assert_one_line(outcome.message)
 
 
 def test_missing_original_and_upstream_are_both_reported() -> None:
-    outcome = process(listed(function_config=config(original=None, upstream=None)))
-    errors = " ".join(said(result) for result in results_of(outcome.output) if result["severity"] == "error")
+    outcome = process(resource_list(function_config=config(original=None, upstream=None)))
+    errors = " ".join(text_of(result) for result in results_of(outcome.output) if result["severity"] == "error")
     assert "original" in errors
     assert "upstream" in errors
 
 
 def test_errors_of_all_sources_are_reported_together() -> None:
     broken = config(original=PACKAGE + "extra: [1\n", upstream=PACKAGE + DUPLICATE)
-    data = listed(kptfile(DUPLICATE) + CONFIG_MAP, broken)
+    data = resource_list(kptfile(DUPLICATE) + CONFIG_MAP, broken)
     outcome = process(data)
     assert outcome.exit_code == 1
     assert items_of(data) in outcome.output
-    errors = [said(result) for result in results_of(outcome.output) if result["severity"] == "error"]
+    errors = [text_of(result) for result in results_of(outcome.output) if result["severity"] == "error"]
     for words in (("functionConfig", "original"), ("functionConfig", "upstream"), ("Kptfile", "info")):
         assert any(all(word in error for word in words) for error in errors), (words, errors)
 

@@ -34,7 +34,7 @@ def rename(**more: Value | bool) -> Value:
     return {"target": {"name": "old"}, "patch": "metadata: {name: new}", "options": options}
 
 
-def patched(items: list[str], *patches: Value) -> Done:
+def apply_patches(items: list[str], *patches: Value) -> Done:
     config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "PatchResources", "patches": list(patches)}
     done = Done(items, config)
     assert done.exit_code == 0, done.message
@@ -110,7 +110,7 @@ def patched(items: list[str], *patches: Value) -> Done:
     ],
 )
 def test_a_reference_that_is_left_behind_is_named(item: str, other: str, place: str) -> None:
-    (warning,) = patched([other, item], rename()).said("warning")
+    (warning,) = apply_patches([other, item], rename()).messages("warning")
     assert "patches[0] renames it to" in warning
     assert f"web in {place}; change these fields, too" in warning
 
@@ -131,7 +131,7 @@ def test_a_reference_that_is_left_behind_is_named(item: str, other: str, place: 
     ids=["another namespace", "another group", "another kind", "another role", "another workload", "no text"],
 )
 def test_what_refers_to_something_else_is_no_warning(item: str, other: str) -> None:
-    assert patched([other, item], rename()).said("warning") == []
+    assert apply_patches([other, item], rename()).messages("warning") == []
 
 
 MOUNTS = POD + "volumes: [{name: v, configMap: {name: old}}]\n"
@@ -141,17 +141,17 @@ MOUNTS = POD + "volumes: [{name: v, configMap: {name: old}}]\n"
 def test_references_that_are_patched_too_are_no_warning(first: bool) -> None:
     follows = {"target": {"kind": "Pod"}, "patch": "spec: {volumes: [{name: v, configMap: {name: new}}]}"}
     both = [rename(), follows] if first else [follows, rename()]
-    assert patched([MOUNTS, SETTINGS], *both).said("warning") == []
+    assert apply_patches([MOUNTS, SETTINGS], *both).messages("warning") == []
 
 
 def test_another_resource_may_take_the_old_name() -> None:
     takes = {"target": {"name": "next"}, "patch": "metadata: {name: old}", "options": {"allowNameChange": True}}
-    assert patched([MOUNTS, SETTINGS, SETTINGS.replace("old", "next")], rename(), takes).said("warning") == []
+    assert apply_patches([MOUNTS, SETTINGS, SETTINGS.replace("old", "next")], rename(), takes).messages("warning") == []
 
 
 def test_many_references_are_counted() -> None:
     pods = [MOUNTS.replace("name: web", f"name: p{number}") for number in range(8)]
-    (warning,) = patched([*pods, SETTINGS], rename()).said("warning")
+    (warning,) = apply_patches([*pods, SETTINGS], rename()).messages("warning")
     assert "Pod shop/p4 in spec.volumes[name=v].configMap.name, and 3 more; change" in warning
     assert "p5" not in warning
 
@@ -163,7 +163,7 @@ def test_a_new_namespace_leaves_references_behind() -> None:
         "options": {"allowNameChange": True},
     }
     other = INGRESS + "spec: {defaultBackend: {service: {name: old}}}\n"
-    (warning,) = patched([other, SERVICE], moves).said("warning")
+    (warning,) = apply_patches([other, SERVICE], moves).messages("warning")
     assert warning == (
         "Service shop/old: patches[0] renames it to Service mall/old, but the package still refers to "
         "Service shop/old: "
@@ -177,5 +177,5 @@ def test_plugins_leave_references_behind_too() -> None:
     config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "TransformResources", "plugins": [plugin]}
     done = Done([MOUNTS, SETTINGS], config)
     assert done.exit_code == 0, done.message
-    (warning,) = done.said("warning")
+    (warning,) = done.messages("warning")
     assert warning.startswith("ConfigMap old: renames renames it to ConfigMap new, but the package still refers to")

@@ -99,17 +99,17 @@ def write(folder: Path, files: dict[str, Text | None]) -> Path:
 
 def snapshot(folder: Path) -> Snapshot:
     """All that is below a folder, folders too: the mode as `ls` prints it, and what a file or link holds."""
-    found = {}
+    entries = {}
     for place in sorted(folder.rglob("*")):
         relative = place.relative_to(folder)
         if relative.parts[0] == ".git":
             continue
         mode = stat.filemode(place.lstat().st_mode)
         if place.is_symlink():
-            found[str(relative)] = (mode, os.fsencode(os.readlink(place)))
+            entries[str(relative)] = (mode, os.fsencode(os.readlink(place)))
         else:
-            found[str(relative)] = (mode, b"" if place.is_dir() else place.read_bytes())
-    return found
+            entries[str(relative)] = (mode, b"" if place.is_dir() else place.read_bytes())
+    return entries
 
 
 def kptfile(repository: str | Path, ref: str = "v1", commit: str = "", directory: str = "/", more: str = "") -> str:

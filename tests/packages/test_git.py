@@ -42,8 +42,8 @@ def repositories(tmp_path: Path) -> GitRepositories:
 
 
 def store(tmp_path: Path) -> Path:
-    [found] = (tmp_path / "cache" / "git").iterdir()
-    return found
+    [folder] = (tmp_path / "cache" / "git").iterdir()
+    return folder
 
 
 def commits_in(place: Path) -> int:
@@ -91,16 +91,16 @@ class TestResolve:
         upstream.tag("pkg/v1")
         commits["third"] = upstream.version("annotated", {"pkg/a": "3\n"})
         where = upstream.bare(tmp_path / "bare.git") if bare else upstream
-        found = repositories.resolve(str(where.path), directory, ref)
-        assert found.commit == commits[version]
+        resolved = repositories.resolve(str(where.path), directory, ref)
+        assert resolved.commit == commits[version]
 
-    @pytest.mark.parametrize(("ref", "said"), [("v1", "pkg/v1"), ("v2", "v2"), ("main", "main"), ("", "")])
+    @pytest.mark.parametrize(("ref", "name"), [("v1", "pkg/v1"), ("v2", "v2"), ("main", "main"), ("", "")])
     def test_names_the_ref_that_was_found(
-        self, upstream: Repository, repositories: GitRepositories, ref: str, said: str
+        self, upstream: Repository, repositories: GitRepositories, ref: str, name: str
     ) -> None:
         commit = upstream.version("v2", {"pkg/a": "1\n"})
         upstream.tag("pkg/v1")
-        assert repositories.resolve(str(upstream.path), "pkg", ref) == Version(said, commit)
+        assert repositories.resolve(str(upstream.path), "pkg", ref) == Version(name, commit)
 
     def test_a_tag_goes_before_a_branch_of_its_name(self, upstream: Repository, repositories: GitRepositories) -> None:
         first = upstream.version("both", {"a": "1\n"})
@@ -166,14 +166,14 @@ class TestTree:
         self, upstream: Repository, repositories: GitRepositories, data: bytes
     ) -> None:
         commit = upstream.commit({"a": data, "same": data, "z": "last\n"})
-        found = repositories.tree(str(upstream.path), "/", commit)
-        assert texts(found) == {"a": data, "same": data, "z": b"last\n"}
+        files = repositories.tree(str(upstream.path), "/", commit)
+        assert texts(files) == {"a": data, "same": data, "z": b"last\n"}
 
     def test_holds_files_of_any_name(self, upstream: Repository, repositories: GitRepositories) -> None:
         names = ["a\nb", 'quo"te', "-dash", "\N{SNOWMAN}", "tab\t", " blank "]
         commit = upstream.commit({name: name for name in names})
-        found = repositories.tree(str(upstream.path), "/", commit)
-        assert {path: file.data.decode() for path, file in found.items()} == {name: name for name in names}
+        files = repositories.tree(str(upstream.path), "/", commit)
+        assert {path: file.data.decode() for path, file in files.items()} == {name: name for name in names}
 
     @pytest.mark.parametrize("attributes", [{}, {".gitattributes": "*.txt text\n"}])
     def test_knows_what_may_be_run_and_what_is_a_link(
@@ -186,8 +186,8 @@ class TestTree:
             "dangling": File(b"../no where", "link"),
         }
         commit = upstream.commit({**files, **attributes})
-        found = repositories.tree(str(upstream.path), "/", commit)
-        assert {path: file for path, file in found.items() if path not in attributes} == files
+        tree = repositories.tree(str(upstream.path), "/", commit)
+        assert {path: file for path, file in tree.items() if path not in attributes} == files
 
     def test_leaves_submodules_out(self, upstream: Repository, repositories: GitRepositories, tmp_path: Path) -> None:
         upstream.commit({"pkg/a": "1\n"})
@@ -221,16 +221,16 @@ class TestTree:
         upstream.commit({"a": "2\n"})
         upstream.commit({"a": "3\n"})
         bare = upstream.bare(tmp_path / "bare.git")
-        found = repositories.tree(f"file://{bare.path}", "/", first)
-        assert texts(found) == {"a": b"1\n"}
+        files = repositories.tree(f"file://{bare.path}", "/", first)
+        assert texts(files) == {"a": b"1\n"}
 
     def test_only_the_commits_that_are_asked_for_are_fetched(
         self, upstream: Repository, repositories: GitRepositories, tmp_path: Path
     ) -> None:
         commits = [upstream.commit({"a": f"{number}\n"}) for number in range(6)]
         address = f"file://{upstream.path}"
-        for wanted, number in ((4, 1), (1, 2), (4, 2)):
-            assert texts(repositories.tree(address, "/", commits[wanted])) == {"a": f"{wanted}\n".encode()}
+        for content, number in ((4, 1), (1, 2), (4, 2)):
+            assert texts(repositories.tree(address, "/", commits[content])) == {"a": f"{content}\n".encode()}
             assert commits_in(store(tmp_path)) == number
 
     def test_a_server_that_gives_no_commits_by_id_gives_its_branches(
@@ -351,10 +351,10 @@ class TestProcesses:
     def test_more_objects_than_a_pipe_takes_names(self, upstream: Repository, repositories: GitRepositories) -> None:
         files: dict[str, Text | None] = {f"{number % 40}/{number}": f"{number}\n" for number in range(2000)}
         commit = upstream.commit(files)
-        found = texts(repositories.tree(str(upstream.path), "/", commit))
-        assert found == {path: str(text).encode() for path, text in files.items()}
+        contents = texts(repositories.tree(str(upstream.path), "/", commit))
+        assert contents == {path: str(text).encode() for path, text in files.items()}
         listed = git(upstream.path, "ls-tree", "-r", "--name-only", commit).splitlines()
-        assert list(found) == listed
+        assert list(contents) == listed
 
     def test_a_git_that_ended_is_an_error(self, upstream: Repository, tmp_path: Path) -> None:
         objects = Store(upstream.path / "none")

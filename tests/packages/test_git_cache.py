@@ -34,14 +34,14 @@ def upstream(place: Path, kilobytes: int = 400) -> tuple[Repository, str]:
     return repository, repository.commit({"a.bin": os.urandom(kilobytes * 1000)})
 
 
-def fetched(place: Path, kilobytes: int = 400) -> str:
+def fetch(place: Path, kilobytes: int = 400) -> str:
     """Fetches a repository of that size, as one command does; gives its address."""
     repository, commit = upstream(place, kilobytes)
     GitRepositories().tree(str(repository.path), "/", commit)
     return str(repository.path)
 
 
-def kept(cache: Path) -> list[str]:
+def addresses_in(cache: Path) -> list[str]:
     """The addresses of the copies, the least recently used first."""
     return [copy.address for copy in GitCache(cache).copies()]
 
@@ -55,27 +55,27 @@ def used(cache: Path, seconds_ago: int) -> None:
 def test_the_least_recently_used_copies_go_first(tmp_path: Path, cache: Path) -> None:
     names = []
     for name in ("a", "b"):
-        names.append(fetched(tmp_path / name))
+        names.append(fetch(tmp_path / name))
         used(cache, 10)
-    assert kept(cache) == names
+    assert addresses_in(cache) == names
     # Using the first one again makes the second one the oldest.
     GitRepositories().tree(names[0], "/", Repository(Path(names[0])).commit({"b": "1"}))
     used(cache, 10)
-    third = fetched(tmp_path / "c")
-    assert kept(cache) == [names[0], third]
+    third = fetch(tmp_path / "c")
+    assert addresses_in(cache) == [names[0], third]
     assert sum(copy.size for copy in GitCache(cache).copies()) <= 1_000_000
 
 
 def test_what_a_command_uses_stays_as_long_as_it_runs(tmp_path: Path, cache: Path) -> None:
-    made = [upstream(tmp_path / name, 700) for name in "ab"]
+    upstreams = [upstream(tmp_path / name, 700) for name in "ab"]
     repositories = GitRepositories()
     for _ in range(2):
-        for repository, commit in made:
+        for repository, commit in upstreams:
             assert set(repositories.tree(str(repository.path), "/", commit)) == {"a.bin"}
-    assert len(kept(cache)) == 2
+    assert len(addresses_in(cache)) == 2
     used(cache, 10)
-    third = fetched(tmp_path / "c", 700)
-    assert kept(cache) == [third]
+    third = fetch(tmp_path / "c", 700)
+    assert addresses_in(cache) == [third]
 
 
 def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -> None:
@@ -90,15 +90,15 @@ def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -
 
 
 def test_another_process_that_uses_a_copy_keeps_it(tmp_path: Path, cache: Path) -> None:
-    address = fetched(tmp_path / "a", 700)
+    address = fetch(tmp_path / "a", 700)
     (copy,) = GitCache(cache).copies()
     with GitCache(cache).open(copy.place.name, address):
         used(cache, 10)
-        fetched(tmp_path / "b", 700)
-        assert address in kept(cache)
+        fetch(tmp_path / "b", 700)
+        assert address in addresses_in(cache)
         assert GitCache(cache).clean() != []
-        assert kept(cache) == [address]
-    assert [one.address for one in GitCache(cache).clean()] == [address]
+        assert addresses_in(cache) == [address]
+    assert [entry.address for entry in GitCache(cache).clean()] == [address]
 
 
 def test_copies_of_components_stay_while_one_of_them_is_used(cache: Path) -> None:
@@ -108,7 +108,7 @@ def test_copies_of_components_stay_while_one_of_them_is_used(cache: Path) -> Non
     (place / "pack").write_bytes(bytes(2_000_000))
     GitCache(cache).trim()
     using.trim()
-    assert kept(cache) == ["app-123"]
+    assert addresses_in(cache) == ["app-123"]
     assert GitCache(cache).clean() == []
     del using
     assert [copy.place for copy in GitCache(cache).copies()] == [place]
@@ -119,7 +119,7 @@ def test_the_cache_is_private(tmp_path: Path, cache: Path, is_there: bool) -> No
     if is_there:
         (cache / "git").mkdir(parents=True)
         (cache / "git").chmod(0o755)
-    fetched(tmp_path / "a")
+    fetch(tmp_path / "a")
     assert (cache / "git").stat().st_mode & 0o777 == 0o700
     if not is_there:
         assert cache.stat().st_mode & 0o777 == 0o700
@@ -129,7 +129,7 @@ def test_the_default_cache_is_private_as_a_whole(tmp_path: Path, monkeypatch: py
     monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     (tmp_path / "home/krm-merge/git").mkdir(parents=True)
-    fetched(tmp_path / "a")
+    fetch(tmp_path / "a")
     assert (tmp_path / "home/krm-merge").stat().st_mode & 0o777 == 0o700
 
 
@@ -139,7 +139,7 @@ def test_the_copies_of_another_user_are_not_trusted(
     (cache / "git").mkdir(parents=True)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     with pytest.raises(PackageError, match=f"git belongs to another user.*set {CACHE_VARIABLE} to another"):
-        fetched(tmp_path / "a")
+        fetch(tmp_path / "a")
 
 
 def test_a_limit_that_is_no_number_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,9 +152,9 @@ def test_without_room_nothing_is_kept_for_the_next_command(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(LIMIT, "0")
-    fetched(tmp_path / "a")
-    second = fetched(tmp_path / "b")
-    assert kept(cache) == [second]
+    fetch(tmp_path / "a")
+    second = fetch(tmp_path / "b")
+    assert addresses_in(cache) == [second]
 
 
 def test_the_command_shows_and_cleans_it(tmp_path: Path, cache: Path) -> None:
@@ -163,17 +163,17 @@ def test_the_command_shows_and_cleans_it(tmp_path: Path, cache: Path) -> None:
     assert krm_merge("cache", cwd=tmp_path).stdout == f"{cache}: 0 repositories, 0.0 MB of 1 MB\n"
     GitRepositories().tree(address, "/", commit)
     used(cache, 10)
-    fetched(tmp_path / "b")
-    shown = krm_merge("cache", cwd=tmp_path)
-    assert shown.returncode == 0
-    assert "hunter2" not in shown.stdout
-    first, second, summary = shown.stdout.splitlines()
+    fetch(tmp_path / "b")
+    done = krm_merge("cache", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "hunter2" not in done.stdout
+    first, second, summary = done.stdout.splitlines()
     assert str(tmp_path / "a") in first
     assert second.split()[:2] == ["0.4", "MB"]
     assert summary.startswith(f"{cache}: 2 repositories, 0.")
     assert summary.endswith(" MB of 1 MB")
     listed = json.loads(krm_merge("cache", "--format", "json", cwd=tmp_path).stdout)
-    assert [one["repository"] for one in listed["repositories"]] == kept(cache)
+    assert [entry["repository"] for entry in listed["repositories"]] == addresses_in(cache)
     assert (listed["directory"], listed["limit"]) == (str(cache), 1_000_000)
     cleaned = krm_merge("cache", "--clean", cwd=tmp_path).stdout.splitlines()
     assert cleaned[0].startswith("removed: 2 repositories, 0.")

@@ -119,7 +119,7 @@ def are_in_their_group(branches: BranchNames, branch: str, groups: set[str]) -> 
 
 
 @pytest.mark.parametrize("branches", [OURS, BOTH, AT], ids=["/", "/@", "@"])
-@given @ given(branch=branch_texts, groups=st.sets(branch_texts, max_size=3))
+@given(branch=branch_texts, groups=st.sets(branch_texts, max_size=3))
 def test_our_branches_are_in_their_group(branches: BranchNames, branch: str, groups: set[str]) -> None:
     """CR26: what is written for a group is in it, and is found again."""
     are_in_their_group(branches, branch, groups)

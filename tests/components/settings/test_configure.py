@@ -144,7 +144,7 @@ CASES = [
                 (CEL, f"{CEL}      && ( {OP2_FILES} )\n"),
             ),
         ],
-        told=["CR12", "CR13"],
+        rules=["CR12", "CR13"],
     ),
 ]
 

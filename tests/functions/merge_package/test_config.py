@@ -82,17 +82,17 @@ def fields(draw: st.DrawFn) -> dict[str, str]:
     return dict(draw(st.permutations(list(chosen.items()))))
 
 
-def listed(text: str) -> ResourceList:
+def read_list(text: str) -> ResourceList:
     return ResourceList.parse(f"{HEAD}functionConfig:\n{text}".encode())
 
 
 def merge_package(chosen: dict[str, str]) -> ResourceList:
-    return listed("".join(f"  {name}: {value}\n" for name, value in chosen.items()) or "  a: b\n")
+    return read_list("".join(f"  {name}: {value}\n" for name, value in chosen.items()) or "  a: b\n")
 
 
 def config_map(chosen: dict[str, str]) -> ResourceList:
     lines = "".join(f"    {name}: {value}\n" for name, value in chosen.items())
-    return listed("  apiVersion: v1\n  kind: ConfigMap\n  data:\n" + lines)
+    return read_list("  apiVersion: v1\n  kind: ConfigMap\n  data:\n" + lines)
 
 
 def by_the_models(given_list: ResourceList) -> tuple[MergeSettings, list[str]]:
@@ -135,7 +135,7 @@ def test_every_value_in_every_field(name: str, value: str) -> None:
 
 def read(text: str) -> tuple[MergeSettings, dict[str | None, str]]:
     """The settings of a MergePackage with these fields, and the errors by field."""
-    given_list = listed("  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n" + text)
+    given_list = read_list("  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n" + text)
     settings = read_settings(given_list)
     return settings, {result.path: result.message for result in given_list.results.errors}
 
@@ -167,7 +167,7 @@ def test_no_function_config() -> None:
 
 @pytest.mark.parametrize("data", ["", "  data:\n", "  data: x\n", "  data: []\n", "  data: {}\n"])
 def test_a_config_map_without_data(data: str) -> None:
-    given_list = listed("  apiVersion: v1\n  kind: ConfigMap\n" + data)
+    given_list = read_list("  apiVersion: v1\n  kind: ConfigMap\n" + data)
     assert read_settings(given_list) == MergeSettings()
     assert not given_list.results.errors
 
@@ -211,7 +211,7 @@ def test_errors_name_the_field(text: str, path: str, problem: str) -> None:
 
 
 def test_all_errors_at_once_and_with_their_file() -> None:
-    given_list = listed(
+    given_list = read_list(
         "  apiVersion: fn.kpt.dev/v1\n  kind: MergePackage\n"
         "  metadata: {annotations: {internal.config.kubernetes.io/path: dir/merge.yaml}}\n"
         "  onConflict: x\n  other: y\n"
@@ -223,7 +223,7 @@ def test_all_errors_at_once_and_with_their_file() -> None:
 
 @pytest.mark.parametrize("metadata", ["{}", "{annotations: []}", "{annotations: {a: b}}"])
 def test_errors_of_a_config_without_a_file(metadata: str) -> None:
-    given_list = listed(f"  apiVersion: x\n  kind: MergePackage\n  metadata: {metadata}\n")
+    given_list = read_list(f"  apiVersion: x\n  kind: MergePackage\n  metadata: {metadata}\n")
     read_settings(given_list)
     assert [result.file for result in given_list.results.errors] == [None]
 

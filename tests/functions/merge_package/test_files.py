@@ -13,7 +13,7 @@ from effort import scaled
 from functions.streams import as_item
 from krm_merge import merge_packages
 from krm_merge.functions import process
-from packages.references.breaches import CLASSES, Texts, deployment, kustomization, made, text_of
+from packages.references.breaches import CLASSES, Texts, deployment, kustomization, resource, text_of
 
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
@@ -22,15 +22,15 @@ KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n"
 
 def items_of(texts: Texts) -> list[str]:
     """The resources of files as `kpt fn source` lists them: those that have a kind, with their places."""
-    found = []
+    items = []
     for path, text in {"Kptfile": KPTFILE, **texts}.items():
         values = list(yaml.safe_load_all(text)) if path.endswith(".yaml") or path == "Kptfile" else []
         for index, value in enumerate(values):
             if isinstance(value, dict) and "kind" in value:
                 metadata = {"name": "x", **value.get("metadata", {})} if "metadata" in value else {}
                 marks = {**metadata.get("annotations", {}), PATH: path, INDEX: str(index)}
-                found.append(text_of({**value, "metadata": {**metadata, "annotations": marks}}))
-    return found
+                items.append(text_of({**value, "metadata": {**metadata, "annotations": marks}}))
+    return items
 
 
 class Merged:
@@ -39,8 +39,8 @@ class Merged:
     def __init__(
         self, original: Texts | str, upstream: Texts | str, local: Texts, items: Sequence[str] = (), **config: Any
     ) -> None:
-        given = [side if isinstance(side, str) else "---\n".join(items_of(side)) for side in (original, upstream)]
-        sides = dict(zip(("original", "upstream"), given, strict=True))
+        packages = [side if isinstance(side, str) else "---\n".join(items_of(side)) for side in (original, upstream)]
+        sides = dict(zip(("original", "upstream"), packages, strict=True))
         function = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "m"}}
         head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
         listed = "".join(items or map(as_item, items_of(local)))
@@ -64,7 +64,7 @@ class Merged:
         return any(result["tags"]["rule"] == "I" and result["severity"] != "info" for result in self.results)
 
 
-def moved(texts: Texts, before: str, after: str) -> Texts:
+def move(texts: Texts, before: str, after: str) -> Texts:
     return {path.replace(before, after, 1): text for path, text in texts.items()}
 
 
@@ -93,8 +93,8 @@ def test_what_a_merge_breaks_is_mended_or_reported(name: str) -> None:
 
 def test_a_resource_that_local_changed_moves_with_its_file() -> None:
     local = {**PACKAGE, "base/deployment.yaml": PACKAGE["base/deployment.yaml"].replace("replicas: 1", "replicas: 5")}
-    own = {"overlay/kustomization.yaml": kustomization(["../base"])}
-    merged = Merged(PACKAGE, moved(PACKAGE, "base", "app/base"), local | own)
+    kustomization_of_local = {"overlay/kustomization.yaml": kustomization(["../base"])}
+    merged = Merged(PACKAGE, move(PACKAGE, "base", "app/base"), local | kustomization_of_local)
     assert merged.texts.keys() == {
         "Kptfile",
         "app/base/kustomization.yaml",
@@ -106,10 +106,13 @@ def test_a_resource_that_local_changed_moves_with_its_file() -> None:
 
 
 def test_an_edited_reference_keeps_its_comments() -> None:
-    own = kustomization(["../base"]).replace("- ../base", "# all of it\n- ../base # ours")
-    sides = PACKAGE, moved(PACKAGE, "base", "app/base"), PACKAGE
+    kustomization_of_local = kustomization(["../base"]).replace("- ../base", "# all of it\n- ../base # ours")
+    sides = PACKAGE, move(PACKAGE, "base", "app/base"), PACKAGE
     items = [as_item(text) for text in items_of(sides[2])] + [
-        as_item(own + f"metadata:\n  annotations:\n    {PATH}: overlay/kustomization.yaml\n    {INDEX}: '0'\n")
+        as_item(
+            kustomization_of_local
+            + f"metadata:\n  annotations:\n    {PATH}: overlay/kustomization.yaml\n    {INDEX}: '0'\n"
+        )
     ]
     merged = Merged(*sides, items=items)
     assert "  # all of it\n  - ../app/base # ours\n" in merged.outcome.output.decode()
@@ -119,9 +122,9 @@ def test_what_local_moved_takes_changes_at_its_own_place() -> None:
     upstream = {
         **PACKAGE,
         "base/deployment.yaml": PACKAGE["base/deployment.yaml"].replace("web:1", "web:2"),
-        "base/service.yaml": text_of(made("Service", "web")),
+        "base/service.yaml": text_of(resource("Service", "web")),
     }
-    merged = Merged(PACKAGE, upstream, moved(PACKAGE, "base", "mine"))
+    merged = Merged(PACKAGE, upstream, move(PACKAGE, "base", "mine"))
     assert "web:2" in merged.texts["mine/deployment.yaml"]
     assert "mine/service.yaml" in merged.texts
     assert not [path for path in merged.texts if path.startswith("base")]
@@ -129,8 +132,8 @@ def test_what_local_moved_takes_changes_at_its_own_place() -> None:
 
 @pytest.mark.parametrize("lists_all", [True, False])
 def test_a_kustomization_of_local_alone_lists_new_files(lists_all: bool) -> None:
-    original = {f"{name}.yaml": text_of(made("ConfigMap", name)) for name in ("a", "c")}
-    upstream = original | {"b.yaml": text_of(made("ConfigMap", "b"))}
+    original = {f"{name}.yaml": text_of(resource("ConfigMap", name)) for name in ("a", "c")}
+    upstream = original | {"b.yaml": text_of(resource("ConfigMap", "b"))}
     listed = ["a.yaml", "c.yaml"] if lists_all else ["a.yaml"]
     merged = Merged(original, upstream, original | {"kustomization.yaml": kustomization(listed)})
     expected = ["a.yaml", "b.yaml", "c.yaml"] if lists_all else ["a.yaml"]

@@ -19,15 +19,15 @@ ENDS = {"LF": ["\n"], "CRLF": ["\r\n"], "CR": ["\r"], "mixed": ["\n", "\r\n"]}
 ANY_ENDS = st.sampled_from([*ENDS])
 
 
-def ended(rng: random.Random, text: str, kind: str) -> str:
+def with_ends(rng: random.Random, text: str, kind: str) -> str:
     return re.sub("\n", lambda _: rng.choice(ENDS[kind]), text)
 
 
 def documents(texts: Texts) -> list[str]:
     """The Kptfile and the resources of a package, none with a separator."""
     yaml = [path for path in sorted(texts) if path.endswith(".yaml") and holds_resources(path, texts[path])]
-    found = [document for path in ["Kptfile", *yaml] for document in split(texts.get(path, ""))]
-    return [re.sub(r"\A---.*\n", "", document).rstrip("\n") + "\n" for document in found]
+    texts_of_files = [document for path in ["Kptfile", *yaml] for document in split(texts.get(path, ""))]
+    return [re.sub(r"\A---.*\n", "", document).rstrip("\n") + "\n" for document in texts_of_files]
 
 
 @given(st.integers(0, 2**48), ANY_ENDS, ANY_ENDS, ANY_ENDS)
@@ -38,12 +38,12 @@ def test_any_line_ends_merge_as_lf(seed: int, of_list: str, of_original: str, of
 
     def config(kinds: tuple[str, str]) -> str:
         sides = zip(("original", "upstream"), (original, upstream), kinds, strict=True)
-        texts = [(name, json.dumps(ended(rng, "---\n".join(side), kind))) for name, side, kind in sides]
+        texts = [(name, json.dumps(with_ends(rng, "---\n".join(side), kind))) for name, side, kind in sides]
         fields = "".join(f"  {name}: {text}\n" for name, text in texts)
         return f"functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n{fields}"
 
     plain = process((items + config(("LF", "LF"))).encode())
-    source = ended(rng, items + config((of_original, of_upstream)), of_list)
+    source = with_ends(rng, items + config((of_original, of_upstream)), of_list)
     done = process(source.encode())
     assert (done.exit_code, done.message) == (plain.exit_code, plain.message)
     lines = done.output.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

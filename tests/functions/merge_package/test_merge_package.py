@@ -73,7 +73,7 @@ class Done:
         self.items: list[Value] = self.output["items"]
         self.results: list[Value] = self.output.get("results", [])
 
-    def said(self, severity: str) -> list[str]:
+    def messages(self, severity: str) -> list[str]:
         return [result["message"] for result in self.results if result["severity"] == severity]
 
     def body(self, at: int = 0) -> Value:
@@ -143,13 +143,13 @@ def test_an_unknown_tag_is_refused() -> None:
     done = Done(request(items, FORMS["texts"]))
     assert done.exit_code == 1
     assert done.items == items
-    assert any("merge-source is mine" in message for message in done.said("error"))
+    assert any("merge-source is mine" in message for message in done.messages("error"))
 
 
 def test_a_side_that_is_missing_beside_tagged_items() -> None:
     done = Done(request([kptfile(LOCAL, path="Kptfile"), kptfile(ORIGINAL, path="o/Kptfile", source="original")]))
     assert done.exit_code == 1
-    assert any("upstream is missing" in message for message in done.said("error"))
+    assert any("upstream is missing" in message for message in done.messages("error"))
 
 
 def test_packages_of_a_render_are_told_apart_by_their_folders() -> None:
@@ -169,12 +169,12 @@ def test_packages_of_a_render_are_told_apart_by_their_folders() -> None:
     assert [item["metadata"]["name"] for item in done.items] == ["sub", "pkg"]
     # Local deleted the field that only the subpackage had.
     assert [done.body(0), done.body(1)] == [MERGED, MERGED]
-    assert any("declared in a pipeline" in message for message in done.said("info"))
+    assert any("declared in a pipeline" in message for message in done.messages("info"))
 
 
 def test_without_package_paths_nothing_is_said_of_a_pipeline() -> None:
     done = Done(request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"]))
-    assert not any("declared" in message for message in done.said("info"))
+    assert not any("declared" in message for message in done.messages("info"))
 
 
 def test_the_root_is_where_the_function_config_stands() -> None:
@@ -242,7 +242,7 @@ def test_on_delete(deleted_by: str, on_delete: str) -> None:
     assert done.exit_code == 0
     stands = sides[on_delete]
     assert done.body() == stands
-    assert len(done.said("warning")) == 1
+    assert len(done.messages("warning")) == 1
 
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "local", "fail"])
@@ -342,7 +342,7 @@ def test_a_subpackage_that_one_side_removed_and_the_other_changed(
     assert done.exit_code == exit_code
     assert [item["info"]["site"] for item in done.items[1:]] == ([left] if left else [])
     assert done.body() == (LOCAL if exit_code else MERGED)
-    assert len(done.said("error" if exit_code else "warning")) == 1
+    assert len(done.messages("error" if exit_code else "warning")) == 1
 
 
 FOLLOWS = {"type": "git", "git": {"repo": "https://example.com/a", "directory": "/", "ref": "v1"}}
@@ -363,7 +363,7 @@ def test_a_subpackage_that_follows_another_upstream_is_left_alone(
     done = Done(request(items, merge_package(original, upstream)))
     assert done.exit_code == 0
     assert done.items[1] == items[1]
-    assert len([message for message in done.said("warning") if "left alone" in message]) == changed
+    assert len([message for message in done.messages("warning") if "left alone" in message]) == changed
 
 
 BROKEN = "- kind: Kptfile\n  x: 1\n  x: 2\n  metadata:\n    annotations:\n      %s: %s\n"
@@ -393,7 +393,7 @@ def test_documents_that_are_no_objects_are_refused(document: str, side: str) -> 
     packages[side] += f"---\n{document}\n"
     done = Done(request([kptfile(LOCAL, path="Kptfile")], merge_package(**packages)))
     assert done.exit_code == 1
-    assert any(f"{side}: document 2 is not a Kubernetes object" in message for message in done.said("error"))
+    assert any(f"{side}: document 2 is not a Kubernetes object" in message for message in done.messages("error"))
 
 
 def test_a_kptfile_with_a_complex_key() -> None:
@@ -483,5 +483,5 @@ def test_an_annotation_of_upstream_beside_the_tag(upstream: str, local: str) -> 
     outcome = process((head + "".join(items)).encode())
     assert outcome.exit_code == 0, outcome.message
     [merged] = yaml.safe_load(outcome.output)["items"]
-    own = {"own": "c"} if "own" in local else {}
-    assert merged["metadata"]["annotations"] == {"team": "b", **own}
+    own_annotation = {"own": "c"} if "own" in local else {}
+    assert merged["metadata"]["annotations"] == {"team": "b", **own_annotation}

@@ -21,20 +21,20 @@ INDEX = "internal.config.kubernetes.io/index"
 
 def kptfile(path: str = "Kptfile", upstream: str = "", **annotations: str) -> str:
     ref = f"upstream: {{type: git, git: {{ref: {upstream}}}}}\n" if upstream else ""
-    return f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n{placed(path, **annotations)}{ref}"
+    return f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n{place(path, **annotations)}{ref}"
 
 
-def placed(path: str, **annotations: str) -> str:
+def place(path: str, **annotations: str) -> str:
     pairs = {PATH: path, **{PACKAGE if key == "package" else key: value for key, value in annotations.items()}}
     return "  annotations:\n" + "".join(f"    {key}: {value}\n" for key, value in pairs.items())
 
 
 def config_map(name: str, value: str, path: str, note: str = "", **annotations: str) -> str:
     head = f"metadata:{f' # kpt-merge: {note}' if note else ''}\n  name: {name}\n"
-    return f"apiVersion: v1\nkind: ConfigMap\n{head}{placed(path, **annotations)}data:\n  a: {value}\n"
+    return f"apiVersion: v1\nkind: ConfigMap\n{head}{place(path, **annotations)}data:\n  a: {value}\n"
 
 
-def merged(
+def merge(
     local: list[str], original: list[str], upstream: list[str], **options: str
 ) -> tuple[dict[str, Any], list[Any]]:
     """The values of the ConfigMaps by file and name, and the results."""
@@ -42,14 +42,14 @@ def merged(
     assert outcome.exit_code == 0, outcome.message
     root = read(outcome.output.decode())
     assert isinstance(root, MappingNode)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     items: Any = to_value(root.get("items"))
     for item in items:
         annotations = item["metadata"].get("annotations", {})
         if item["kind"] == "ConfigMap":
-            found[f"{annotations.get(PATH)}#{item['metadata']['name']}"] = item["data"]["a"]
+            values[f"{annotations.get(PATH)}#{item['metadata']['name']}"] = item["data"]["a"]
     results: Any = to_value(root.get("results")) or []
-    return found, results
+    return values, results
 
 
 def warnings(results: list[Any]) -> list[str]:
@@ -58,22 +58,22 @@ def warnings(results: list[Any]) -> list[str]:
 
 def test_of_two_with_one_name_the_one_in_the_file_goes() -> None:
     both = [kptfile(), config_map("x", "q", "base/x.yaml"), config_map("x", "a", "x.yaml")]
-    found, _ = merged(both, both, [kptfile(), config_map("x", "a", "x.yaml")])
-    assert found == {"x.yaml#x": "a"}
+    values, _ = merge(both, both, [kptfile(), config_map("x", "a", "x.yaml")])
+    assert values == {"x.yaml#x": "a"}
 
 
 def test_a_local_copy_in_another_file_does_not_take_the_change() -> None:
     local = [kptfile(), config_map("x", "a", "base/x.yaml"), config_map("x", "a", "x.yaml")]
-    found, _ = merged(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
-    assert found == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
+    values, _ = merge(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
+    assert values == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
 
 
 def test_a_subpackage_that_follows_another_upstream_is_left_alone_with_all_it_holds() -> None:
     original = [kptfile(), kptfile("sub/Kptfile", "v1"), config_map("x", "a", "sub/x.yaml")]
     upstream = [*original[:2], config_map("x", "b", "sub/x.yaml"), config_map("n", "n", "sub/n.yaml")]
     local = [kptfile(), kptfile("sub/Kptfile", "other"), config_map("x", "a", "sub/x.yaml")]
-    found, results = merged(local, original, upstream)
-    assert found == {"sub/x.yaml#x": "a"}
+    values, results = merge(local, original, upstream)
+    assert values == {"sub/x.yaml#x": "a"}
     assert warnings(results) == ["R3"]
 
 
@@ -81,8 +81,8 @@ def test_a_subpackage_that_follows_another_upstream_is_left_alone_with_all_it_ho
 def test_annotations_without_a_value_are_none(empty: str) -> None:
     bare = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  {empty}data:\n  a: b\n"
     local = config_map("x", "a", "x.yaml")
-    found, _ = merged([kptfile(), local], [kptfile(), local], [kptfile(), bare, bare.replace("name: x", "name: n")])
-    assert found == {"x.yaml#x": "b", "configmap_n.yaml#n": "b"}
+    values, _ = merge([kptfile(), local], [kptfile(), local], [kptfile(), bare, bare.replace("name: x", "name: n")])
+    assert values == {"x.yaml#x": "b", "configmap_n.yaml#n": "b"}
 
 
 def test_tagged_items_are_placed_from_the_folder_of_their_side() -> None:
@@ -124,25 +124,25 @@ def test_under_render_an_added_document_takes_the_next_index_of_its_file() -> No
 def test_a_rule_speaks_of_a_resource_by_its_name_on_any_side() -> None:
     local = [kptfile(), config_map("mine", "l", "x.yaml", note="/x")]
     rules = "[{name: x, onConflict: local}]"
-    found, _ = merged(
+    values, _ = merge(
         local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")], rules=rules
     )
-    assert found == {"x.yaml#mine": "l"}
+    assert values == {"x.yaml#mine": "l"}
 
 
 def test_a_copy_with_the_note_of_another_does_not_take_its_place() -> None:
     local = [kptfile(), config_map("copy", "a", "x.yaml", note="/x"), config_map("x", "a", "x.yaml")]
-    found, _ = merged(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
-    assert found == {"x.yaml#copy": "a", "x.yaml#x": "b"}
+    values, _ = merge(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
+    assert values == {"x.yaml#copy": "a", "x.yaml#x": "b"}
 
 
 def test_added_by_both_a_local_rename_stays() -> None:
-    found, _ = merged(
+    values, _ = merge(
         [kptfile(), config_map("mine", "a", "x.yaml", note="/x")],
         [kptfile()],
         [kptfile(), config_map("x", "a", "x.yaml")],
     )
-    assert found == {"x.yaml#mine": "a"}
+    assert values == {"x.yaml#mine": "a"}
 
 
 def test_the_comments_at_the_head_of_an_added_file_arrive() -> None:
@@ -159,7 +159,7 @@ def test_the_comments_at_the_head_of_an_added_file_arrive() -> None:
 def test_a_secret_is_not_told() -> None:
     def secret(value: str) -> str:
         note = f"    kubectl.kubernetes.io/last-applied-configuration: hidden-{value}\n"
-        head = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n{placed('s.yaml')}{note}"
+        head = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n{place('s.yaml')}{note}"
         return f"{head}stringData:\n  p: hidden-{value}\n"
 
     sides = [f"{kptfile()}---\n{secret(value)}" for value in ("o", "u")]
@@ -181,9 +181,11 @@ def test_a_path_that_leads_out_of_the_package_is_refused() -> None:
 def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     # What kpt notes of an item for its own use goes when the item changes.
     before = config_map("x", "a", "x.yaml")
-    own = before.replace("\ndata:", f"\n{ids}data:").replace("a: a", f"a: {value}")
+    local_item = before.replace("\ndata:", f"\n{ids}data:").replace("a: a", f"a: {value}")
     outcome = process(
-        resource_list([kptfile(), own], f"{kptfile()}---\n{before}", f"{kptfile()}---\n# new\n{before[:-1]} # why\n")
+        resource_list(
+            [kptfile(), local_item], f"{kptfile()}---\n{before}", f"{kptfile()}---\n# new\n{before[:-1]} # why\n"
+        )
     )
     output = outcome.output.decode()
     assert "\n- # new\n  apiVersion: v1\n" in output

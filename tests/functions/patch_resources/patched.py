@@ -29,22 +29,22 @@ def config_of(*patches: Value | str, **fields: Any) -> Value:
 class Done(streams.Done):
     """The output for items and patches."""
 
-    def patched(self) -> list[str]:
+    def targets(self) -> list[str]:
         """The names of the items with an annotation `hit`."""
-        found = ((item["metadata"]["name"], item["metadata"].get("annotations", {})) for item in self.items)
-        return [name for name, annotations in found if "hit" in annotations]
+        marks = ((item["metadata"]["name"], item["metadata"].get("annotations", {})) for item in self.items)
+        return [name for name, annotations in marks if "hit" in annotations]
 
 
-def patched(items: list[str], *patches: Value | str, **fields: Any) -> Done:
+def apply_patches(items: list[str], *patches: Value | str, **fields: Any) -> Done:
     done = Done(items, config_of(*patches, **fields))
     assert done.exit_code == 0, done.message
     return done
 
 
-def refused(items: list[str], *patches: Value | str, **fields: Any) -> list[str]:
+def refuse(items: list[str], *patches: Value | str, **fields: Any) -> list[str]:
     done = Done(items, config_of(*patches, **fields))
     assert done.exit_code == 1, done.output
-    return done.said("error")
+    return done.messages("error")
 
 
 NAMED_PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"

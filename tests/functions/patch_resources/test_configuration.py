@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, NAMED_PATCH, Done, config_of, patched, refused
+from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, NAMED_PATCH, Done, apply_patches, config_of, refuse
 from functions.streams import HEAD, OTHER, SERVICE, Value, as_item, config_map, many
 from krm_merge.functions import process
 from krm_merge.krm import program
@@ -34,7 +34,7 @@ def test_errors_of_all_resources_at_once() -> None:
 
 def test_a_target_that_cannot_be_read() -> None:
     broken = OTHER.replace("data:", "data: 1\ndata:")
-    (error,) = refused([DEPLOYMENT, broken], {"target": {}, "patch": HIT})
+    (error,) = refuse([DEPLOYMENT, broken], {"target": {}, "patch": HIT})
     assert error.startswith("other.yaml: ")
     assert "the key data is there twice" in error
 
@@ -127,9 +127,9 @@ def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("patch", ["", "# nothing\n---\n"])
 def test_an_empty_patch_is_skipped(patch: str) -> None:
     """P10: what generates patches may have nothing to say."""
-    done = patched([DEPLOYMENT], {"patch": patch, "target": {}}, {"patch": HIT, "target": {}})
-    assert done.patched() == ["web"]
-    assert done.said("info")[0] == "functionConfig: patches[0] is empty and skipped"
+    done = apply_patches([DEPLOYMENT], {"patch": patch, "target": {}}, {"patch": HIT, "target": {}})
+    assert done.targets() == ["web"]
+    assert done.messages("info")[0] == "functionConfig: patches[0] is empty and skipped"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,10 @@ def test_an_empty_patch_is_skipped(patch: str) -> None:
 )
 def test_what_an_option_would_allow_is_said(patch: str, option: str) -> None:
     """P9: kustomize leaves the field in silence."""
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch})
     assert done.text == done.before
     field = patch.replace(": {", ".").split(":")[0]
-    (warning,) = done.said("warning")
+    (warning,) = done.messages("warning")
     assert (
         warning == f"functionConfig: patches[0] does not change {field}: only options.{option} lets a patch change it"
     )
@@ -156,7 +156,7 @@ def test_what_an_option_would_allow_is_said(patch: str, option: str) -> None:
 def test_no_two_resources_of_one_identity(items: list[str], patch: str) -> None:
     """P9: kubectl would apply one over the other."""
     entry = {"target": {"kind": "Deployment"}, "patch": patch, "options": {"allowNameChange": True}}
-    errors = refused(items, entry)
+    errors = refuse(items, entry)
     assert errors
     assert all("patches[0] renames it to" in error and "of which there would be 2" in error for error in errors)
 
@@ -171,7 +171,7 @@ def test_errors_of_json_patches_name_the_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "shown"),
+    ("operation", "excerpt"),
     [
         (
             "{op: zap, path: /stringData/a, value: hunter2}",
@@ -182,10 +182,10 @@ def test_errors_of_json_patches_name_the_field() -> None:
         ("hunter2", 'operation 1 is "(redacted)"'),
     ],
 )
-def test_a_wrong_operation_shows_no_value(operation: str, shown: str) -> None:
+def test_a_wrong_operation_shows_no_value(operation: str, excerpt: str) -> None:
     """It is refused before anybody knows that it is for a Secret."""
-    (error,) = refused([OTHER], {"target": {"kind": "Secret"}, "patch": f"[{operation}]", "type": "json"})
-    assert shown in error
+    (error,) = refuse([OTHER], {"target": {"kind": "Secret"}, "patch": f"[{operation}]", "type": "json"})
+    assert excerpt in error
     assert "hunter2" not in error
 
 
@@ -194,7 +194,7 @@ def test_a_wrong_operation_shows_no_value(operation: str, shown: str) -> None:
 )
 def test_errors_of_json_patches_quote_little_of_the_document(operation: str) -> None:
     long = OTHER.replace("{a:   'b'}", "{a: " + "x" * 5000 + "}")
-    (error,) = refused([long], {"target": {"kind": "ConfigMap"}, "patch": f"[{operation}]"})
+    (error,) = refuse([long], {"target": {"kind": "ConfigMap"}, "patch": f"[{operation}]"})
     assert "xxx" in error
     assert len(error) < 400
 
@@ -204,13 +204,15 @@ def test_a_name_that_another_resource_gives_up_is_free() -> None:
     options = {"options": {"allowNameChange": True}}
     first = {"target": {"name": "new"}, "patch": "metadata: {name: newer}", **options}
     second = {"target": {"name": "web"}, "patch": "metadata: {name: new}", **options}
-    done = patched(items, first, second)
-    assert not done.said("error")
+    done = apply_patches(items, first, second)
+    assert not done.messages("error")
     assert [item["metadata"]["name"] for item in done.items] == ["new", "newer"]
 
 
-@pytest.mark.parametrize(("name", "shown"), [(r"a\n[ERROR] forged", r"a\n[ERROR] forged"), (r"a\e[2J", r"a\x1b[2J")])
-def test_names_of_strangers_make_no_lines_of_messages(name: str, shown: str) -> None:
+@pytest.mark.parametrize(("name", "escape"), [(r"a\n[ERROR] forged", r"a\n[ERROR] forged"), (r"a\e[2J", r"a\x1b[2J")])
+def test_names_of_strangers_make_no_lines_of_messages(name: str, escape: str) -> None:
     """kpt prints messages as they are: a line end in a name would look like a result of its own."""
-    done = patched([OTHER.replace("name: other", f'name: "{name}"')], {"target": {"kind": "ConfigMap"}, "patch": HIT})
-    assert done.said("info") == [f"functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap {shown}"]
+    done = apply_patches(
+        [OTHER.replace("name: other", f'name: "{name}"')], {"target": {"kind": "ConfigMap"}, "patch": HIT}
+    )
+    assert done.messages("info") == [f"functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap {escape}"]

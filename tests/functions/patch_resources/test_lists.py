@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, Done, config_of, patched, refused
+from functions.patch_resources.patched import DEPLOYMENT, ENV, HIT, Done, apply_patches, config_of, refuse
 from functions.streams import HEAD, SERVICE, as_item
 
 # ---- lists: orders, keys, schemas ------------------------------------------------------------------------------------
@@ -19,7 +19,7 @@ def env_of(done: Done) -> list[str]:
 
 
 def test_what_the_order_moves_is_told() -> None:
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV})
     assert env_of(done) == ["B", "C", "A"]
     (moved,) = [result for result in done.results if result["tags"]["rule"] == "P2"]
     assert moved["severity"] == "info"
@@ -33,16 +33,16 @@ def test_what_the_order_moves_is_told() -> None:
 
 def test_an_order_list_moves_what_it_names_behind_the_rest() -> None:
     order = "spec: {template: {spec: {$setElementOrder/containers: [{name: log}], containers: []}}}"
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order})
     names = [container["name"] for container in done.items[0]["spec"]["template"]["spec"]["containers"]]
     assert names == ["web", "log"]
-    assert "moves web in spec.template.spec.containers" in done.said("info")[0]
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order}, listOrder="kubernetes")
+    assert "moves web in spec.template.spec.containers" in done.messages("info")[0]
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order}, listOrder="kubernetes")
     assert done.text == done.before
 
 
 def test_kubectl_moves_without_a_word() -> None:
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV}, listOrder="kubernetes")
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV}, listOrder="kubernetes")
     assert env_of(done) == ["B", "C", "A"]
     assert all(result["tags"]["rule"] == "P4" for result in done.results)
 
@@ -65,9 +65,9 @@ PORTS = [
 @pytest.mark.parametrize(("patch", "multi", "single"), PORTS)
 def test_merge_keys(patch: str, multi: Any, single: Any) -> None:
     entry = {"target": {"kind": "Service"}, "patch": f"spec: {{ports: [{patch}]}}"}
-    for mode, wanted in (("multi", multi), ("single", single)):
+    for mode, expected in (("multi", multi), ("single", single)):
         done = Done([SERVICE], config_of(entry, mergeKeys=mode))
-        if wanted is None:
+        if expected is None:
             assert done.exit_code == 1
             (error,) = done.results
             assert error["message"].startswith("Service dns: patches[0]: spec.ports: ")
@@ -77,7 +77,7 @@ def test_merge_keys(patch: str, multi: Any, single: Any) -> None:
             assert error["resourceRef"] == {"apiVersion": "v1", "kind": "Service", "name": "dns"}
             continue
         ports = done.items[0]["spec"]["ports"]
-        assert [(port.get("protocol", "TCP"), port.get("targetPort")) for port in ports] == wanted
+        assert [(port.get("protocol", "TCP"), port.get("targetPort")) for port in ports] == expected
 
 
 CRD = """\
@@ -137,14 +137,14 @@ spec:
 def test_lists_of_custom_resources() -> None:
     patch = "spec: {ports: [{port: 53, protocol: TCP, note: n}], tags: [c], plain: [{name: z}]}"
     entry = {"target": {"kind": "Zone"}, "patch": patch}
-    done = patched([ZONE, CRD], entry)
-    wanted = ZONE.replace("# zones\n", '# zones\n    protocol: TCP\n    note: "n"\n').replace(
+    done = apply_patches([ZONE, CRD], entry)
+    result = ZONE.replace("# zones\n", '# zones\n    protocol: TCP\n    note: "n"\n').replace(
         "  - b\n", "  - b\n  - c\n"
     )
-    wanted = wanted.replace("  - name: x\n  - name: y\n", "  - name: z\n")
-    assert done.text == HEAD + as_item(wanted) + as_item(CRD)
+    result = result.replace("  - name: x\n  - name: y\n", "  - name: z\n")
+    assert done.text == HEAD + as_item(result) + as_item(CRD)
     # Without its definition nothing is known of it: lists are replaced.
-    done = patched([ZONE], entry)
+    done = apply_patches([ZONE], entry)
     assert done.items[0]["spec"] == {
         "ports": [{"port": 53, "protocol": "TCP", "note": "n"}],
         "tags": ["c"],
@@ -158,7 +158,7 @@ def test_list_keys() -> None:
         {"apiVersion": "example.com/v2", "kind": "Zone", "path": "spec.tags", "keys": ["name"]},
     ]
     entry = {"target": {"kind": "Zone"}, "patch": "spec: {plain: [{name: y, n: 1}, {name: z}], tags: [c]}"}
-    done = patched([ZONE], entry, listKeys=keys)
+    done = apply_patches([ZONE], entry, listKeys=keys)
     assert done.items[0]["spec"]["plain"] == [{"name": "x"}, {"name": "y", "n": 1}, {"name": "z"}]
     assert done.items[0]["spec"]["tags"] == ["c"]
 
@@ -172,10 +172,10 @@ def test_list_keys_of_a_list_in_list_elements() -> None:
     ]
     patch = "spec: {groups: [{name: g, parts: [{id: 1, side: r}, {id: 1, side: l, x: 1}]}]}"
     entry = {"target": {"kind": "W"}, "patch": patch}
-    done = patched([item], entry, listKeys=keys)
+    done = apply_patches([item], entry, listKeys=keys)
     parts = [{"id": 1, "side": "r"}, {"id": 1, "side": "l", "x": 1}]
     assert done.items[0]["spec"]["groups"] == [{"name": "g", "parts": parts}]
-    (error,) = refused([item], {**entry, "patch": patch.replace(", side: r", "")}, listKeys=keys)
+    (error,) = refuse([item], {**entry, "patch": patch.replace(", side: r", "")}, listKeys=keys)
     assert "spec.groups[name=g].parts: " in error
     assert "does not contain declared merge key: side" in error
 
@@ -185,8 +185,8 @@ def test_list_keys_of_a_list_in_list_elements() -> None:
 
 def test_a_json_patch_that_a_second_run_would_repeat() -> None:
     add = "- {op: add, path: /spec/ports/-, value: {port: 80}}"
-    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": add})
-    (warning,) = done.said("warning")
+    done = apply_patches([SERVICE], {"target": {"kind": "Service"}, "patch": add})
+    (warning,) = done.messages("warning")
     assert warning.startswith("functionConfig: patches[0]: a second run of this JSON patch would change more")
     assert done.results[-1]["tags"] == {"rule": "P6"}
 
@@ -212,29 +212,29 @@ MORE = "would change more; in a pipeline"
 )
 def test_json_patches_in_a_pipeline(patch: str, warns: str) -> None:
     """P6: a patch that fails the next run is no patch for a pipeline."""
-    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
-    said = "".join(text for text in done.said("warning") if "a second run" in text)
-    assert bool(said) is bool(warns)
-    assert said.startswith(f"functionConfig: patches[0]: a second run of this JSON patch {warns}" if warns else "")
+    done = apply_patches([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    warnings = "".join(text for text in done.messages("warning") if "a second run" in text)
+    assert bool(warnings) is bool(warns)
+    assert warnings.startswith(f"functionConfig: patches[0]: a second run of this JSON patch {warns}" if warns else "")
 
 
 def test_a_second_run_that_fails_for_one_resource_of_several() -> None:
     other = SERVICE.replace("name: dns", "name: second").replace("  ports:\n", "  ports:\n  - {port: 1}\n")
     remove = "- {op: remove, path: /spec/ports/1}"
-    done = patched([other, SERVICE], {"target": {"kind": "Service"}, "patch": remove})
-    (warning,) = done.said("warning")
+    done = apply_patches([other, SERVICE], {"target": {"kind": "Service"}, "patch": remove})
+    (warning,) = done.messages("warning")
     assert "fails: Service dns: operation 1, " in warning
 
 
 def test_json_patches_keep_comments_too() -> None:
     patch = "- {op: add, path: /spec/ports/0, value: {port: 80}}\n- {op: replace, path: /spec/ports/2/name, value: u}"
-    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    done = apply_patches([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
     assert done.text.endswith(
         "    ports:\n    - port: 80\n    - port: 53 # for zones\n      name: tcp\n"
         "    - name: u # for names\n      port: 53\n      protocol: UDP\n"
     )
     # Of a key field, too.
-    done = patched(
+    done = apply_patches(
         [SERVICE], {"target": {"kind": "Service"}, "patch": "- {op: replace, path: /spec/ports/0/port, value: 54}"}
     )
     assert "    - port: 54 # for zones\n      name: tcp\n" in done.text
@@ -245,25 +245,31 @@ WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nparts: 
 
 def test_a_replaced_list_that_no_schema_knows_is_told() -> None:
     patch = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}
-    done = patched([WIDGET], patch)
+    done = apply_patches([WIDGET], patch)
     assert done.items[0]["parts"] == [{"id": 1, "n": 9}]
-    (warning,) = done.said("warning")
+    (warning,) = done.messages("warning")
     assert "patches[0] replaces parts" in warning
     assert "3 elements became 1; name `listKeys`" in warning
     keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id"]}]
-    assert patched([WIDGET], patch, listKeys=keys).said("warning") == []
-    assert patched([WIDGET], {**patch, "type": "merge"}).said("warning") == []
+    assert apply_patches([WIDGET], patch, listKeys=keys).messages("warning") == []
+    assert apply_patches([WIDGET], {**patch, "type": "merge"}).messages("warning") == []
 
 
 def test_elements_with_equal_keys_are_refused() -> None:
     """P3: which one a patch is for is unknown; two in the patch are for the two, so that it may run again."""
     keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id"]}]
     widget = WIDGET.replace("{id: 2}", "{id: 1, n: 2}")
-    (error,) = refused([widget], {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}, listKeys=keys)
+    (error,) = refuse([widget], {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}, listKeys=keys)
     assert '{"id": 1} and {"id": 1, "n": 2}' in error
     both = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 8}, {id: 1, n: 9}]"}
-    assert patched([widget], both, listKeys=keys).items[0]["parts"] == [{"id": 1, "n": 8}, {"id": 1, "n": 9}, {"id": 3}]
-    assert len(patched([widget], {**both, "patch": "parts: [{id: 3, n: 1}]"}, listKeys=keys).items[0]["parts"]) == 3
+    assert apply_patches([widget], both, listKeys=keys).items[0]["parts"] == [
+        {"id": 1, "n": 8},
+        {"id": 1, "n": 9},
+        {"id": 3},
+    ]
+    assert (
+        len(apply_patches([widget], {**both, "patch": "parts: [{id: 3, n: 1}]"}, listKeys=keys).items[0]["parts"]) == 3
+    )
 
 
 PORTS_OF_A_WIDGET = (
@@ -282,15 +288,15 @@ def test_several_key_fields_in_one_text(key: str | None) -> None:
             "  group: example.com\n  names: {kind: Widget}\n  versions:\n  - name: v1\n    schema:\n"
             "      openAPIV3Schema: {properties: {ports: {type: array, x-kubernetes-patch-merge-key: 'host,port'}}}\n"
         )
-        done = patched([definition, PORTS_OF_A_WIDGET], patch)
+        done = apply_patches([definition, PORTS_OF_A_WIDGET], patch)
     else:
         keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "ports", "keys": yaml.safe_load(key)}]
-        done = patched([PORTS_OF_A_WIDGET], patch, listKeys=keys)
+        done = apply_patches([PORTS_OF_A_WIDGET], patch, listKeys=keys)
     assert [port["n"] for port in done.items[-1]["ports"]] == [1, 9, 3]
-    assert done.said("warning") == []
+    assert done.messages("warning") == []
 
 
 @pytest.mark.parametrize("keys", ["", ",", [], [""], 1, [1]])
 def test_keys_that_are_none(keys: Any) -> None:
     entry = {"apiVersion": "example.com/v1", "kind": "Widget", "path": "ports", "keys": keys}
-    assert "listKeys[0].keys" in refused([PORTS_OF_A_WIDGET], {"target": {}, "patch": HIT}, listKeys=[entry])[0]
+    assert "listKeys[0].keys" in refuse([PORTS_OF_A_WIDGET], {"target": {}, "patch": HIT}, listKeys=[entry])[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functions.patch_resources.patched import DEPLOYMENT, NAMED_PATCH, patched
+from functions.patch_resources.patched import DEPLOYMENT, NAMED_PATCH, apply_patches
 from functions.streams import Value
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: old}\n"
@@ -19,14 +19,14 @@ def json_patch(text: str) -> Value:
 
 
 def overwritten(*patches: Value | str) -> list[tuple[str, str, str, str]]:
-    done = patched([DEPLOYMENT], *patches)
+    done = apply_patches([DEPLOYMENT], *patches)
     tags = [(result["field"]["path"], result["tags"]) for result in done.events("ignored")]
     return [(path, tag["patch"], tag["winner"], tag.get("value", "")) for path, tag in tags]
 
 
 def test_the_last_patch_wins_and_both_are_named() -> None:
     field = "spec.template.spec.containers[name=web].image"
-    done = patched([DEPLOYMENT], NAMED_PATCH + IMAGE % "a", NAMED_PATCH + IMAGE % "b")
+    done = apply_patches([DEPLOYMENT], NAMED_PATCH + IMAGE % "a", NAMED_PATCH + IMAGE % "b")
     (result,) = done.events("ignored")
     assert result["message"] == f"Deployment shop/web: patches[0]'s {field} is ignored: patches[1] overwrites it"
     assert result["severity"] == "warning"
@@ -64,6 +64,6 @@ def test_what_is_no_conflict() -> None:
 
 def test_of_a_secret_no_values_are_shown() -> None:
     named = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: %s}\n"
-    done = patched([SECRET], named % "first", named % "second")
+    done = apply_patches([SECRET], named % "first", named % "second")
     assert len(done.events("ignored")) == 1
     assert "first" not in done.message + str(done.events("ignored"))

@@ -7,14 +7,14 @@ import json
 import pytest
 import yaml
 
-from functions.patch_resources.patched import DEPLOYMENT, HIT, NAMED_PATCH, Done, config_of, patched, refused
+from functions.patch_resources.patched import DEPLOYMENT, HIT, NAMED_PATCH, Done, apply_patches, config_of, refuse
 from functions.streams import HEAD, ID, INDEX, OTHER, PATH, SERVICE, Value, as_item
 
 # ---- what is patched -------------------------------------------------------------------------------------------------
 
 
 def test_everything_else_stays_byte_for_byte() -> None:
-    done = patched(
+    done = apply_patches(
         [OTHER, DEPLOYMENT, SERVICE],
         """\
         apiVersion: apps/v1
@@ -28,9 +28,9 @@ def test_everything_else_stays_byte_for_byte() -> None:
               - {name: web, image: "nginx:1.27"}
         """,
     )
-    wanted = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
-    wanted = "".join(line for line in wanted.splitlines(keepends=True) if "/id: " not in line)
-    assert done.text == HEAD + as_item(OTHER) + as_item(wanted) + as_item(SERVICE)
+    changed = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
+    changed = "".join(line for line in changed.splitlines(keepends=True) if "/id: " not in line)
+    assert done.text == HEAD + as_item(OTHER) + as_item(changed) + as_item(SERVICE)
     (result,) = done.results
     assert result == {
         "message": "functionConfig: patches[0] matches 1 resource, changes 1: Deployment shop/web",
@@ -51,10 +51,10 @@ def test_line_ends_stay() -> None:
 
 def test_only_edited_items_lose_their_ids() -> None:
     """W3; a patch that changes nothing edits nothing."""
-    done = patched([DEPLOYMENT, SERVICE], {"target": {}, "patch": "metadata: {labels: {app: web, tier: front}}"})
+    done = apply_patches([DEPLOYMENT, SERVICE], {"target": {}, "patch": "metadata: {labels: {app: web, tier: front}}"})
     assert as_item(DEPLOYMENT) in done.text
     assert ID not in done.items[1]["metadata"]["annotations"]
-    assert done.said("info") == ["functionConfig: patches[0] matches 2 resources, changes 1: Service dns"]
+    assert done.messages("info") == ["functionConfig: patches[0] matches 2 resources, changes 1: Service dns"]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_only_edited_items_lose_their_ids() -> None:
     ],
 )
 def test_a_patch_of_what_is_there_changes_no_byte(patch: str) -> None:
-    done = patched([DEPLOYMENT, SERVICE], patch)
+    done = apply_patches([DEPLOYMENT, SERVICE], patch)
     assert done.text == done.before
-    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
+    assert done.messages("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
 
 
 TARGETS = [
@@ -104,8 +104,8 @@ TARGETS = [
 @pytest.mark.parametrize(("target", "names"), TARGETS)
 @pytest.mark.parametrize("type_", [None, "merge"])
 def test_targets(target: Value, names: list[str], type_: str | None) -> None:
-    done = patched([DEPLOYMENT, SERVICE, OTHER], {"target": target, "patch": HIT, "type": type_})
-    assert done.patched() == names
+    done = apply_patches([DEPLOYMENT, SERVICE, OTHER], {"target": target, "patch": HIT, "type": type_})
+    assert done.targets() == names
     if not names:
         assert done.text == done.before
         (warning,) = done.results
@@ -130,22 +130,22 @@ NAMED = [
 @pytest.mark.parametrize(("head", "names"), NAMED)
 def test_a_patch_that_names_its_object(head: Value, names: list[str]) -> None:
     patch = {**head, "metadata": {**head["metadata"], "annotations": {"hit": "here"}}}
-    assert patched([DEPLOYMENT, SERVICE, OTHER], json.dumps(patch)).patched() == names
+    assert apply_patches([DEPLOYMENT, SERVICE, OTHER], json.dumps(patch)).targets() == names
 
 
 def test_a_target_comes_before_the_name_in_the_patch() -> None:
     patch = "apiVersion: v1\nkind: Any\nmetadata:\n  name: not-important\n  annotations: {hit: here}\n"
-    done = patched([DEPLOYMENT, SERVICE, OTHER], {"target": {"kind": "Service"}, "patch": patch})
-    assert done.patched() == ["dns"]
+    done = apply_patches([DEPLOYMENT, SERVICE, OTHER], {"target": {"kind": "Service"}, "patch": patch})
+    assert done.targets() == ["dns"]
     assert (done.items[1]["kind"], done.items[1]["metadata"]["name"]) == ("Service", "dns")
 
 
 def test_several_documents_in_one_patch() -> None:
     heads = ("apps/v1\nkind: Deployment\nmetadata:\n  name: web", "v1\nkind: Service\nmetadata:\n  name: dns")
     text = "---\n".join(f"apiVersion: {head}\n  annotations: {{hit: here}}\n" for head in heads)
-    done = patched([DEPLOYMENT, SERVICE, OTHER], text)
-    assert done.patched() == ["web", "dns"]
-    assert done.said("info") == [
+    done = apply_patches([DEPLOYMENT, SERVICE, OTHER], text)
+    assert done.targets() == ["web", "dns"]
+    assert done.messages("info") == [
         "functionConfig: patches[0] document 1 (Deployment web) matches 1 resource, changes 1: Deployment shop/web",
         "functionConfig: patches[0] document 2 (Service dns) matches 1 resource, changes 1: Service dns",
     ]
@@ -155,17 +155,17 @@ def test_several_documents_in_one_patch() -> None:
 def test_messages_say_which_of_several_documents() -> None:
     """P4: nobody finds the wrong one of a hundred."""
     wrong = NAMED_PATCH.replace("name: web", "name: wep")
-    done = patched([DEPLOYMENT], f"{NAMED_PATCH}---\n{wrong}")
-    assert done.said("warning") == [
+    done = apply_patches([DEPLOYMENT], f"{NAMED_PATCH}---\n{wrong}")
+    assert done.messages("warning") == [
         "functionConfig: patches[0] document 2 (Deployment wep) matches nothing in the package; "
         "check the object that it names"
     ]
-    errors = refused([DEPLOYMENT], f"{NAMED_PATCH}---\nspec: {{}}\n---\nkind: Deployment\n")
+    errors = refuse([DEPLOYMENT], f"{NAMED_PATCH}---\nspec: {{}}\n---\nkind: Deployment\n")
     assert [error.partition(": target is missing")[0] for error in errors] == [
         "functionConfig: patches[0] document 2",
         "functionConfig: patches[0] document 3 (Deployment)",
     ]
-    (error,) = refused(
+    (error,) = refuse(
         [DEPLOYMENT], f"{NAMED_PATCH}---\n{NAMED_PATCH}spec: {{template: {{spec: {{containers: [{{}}]}}}}}}\n"
     )
     assert error.startswith(
@@ -174,7 +174,7 @@ def test_messages_say_which_of_several_documents() -> None:
 
 
 def test_patches_are_applied_one_after_the_other() -> None:
-    done = patched(
+    done = apply_patches(
         [SERVICE],
         {"target": {"kind": "Service"}, "patch": "metadata: {labels: {step: one}}"},
         {"target": {"labelSelector": "step=one"}, "patch": "metadata: {labels: {step: two}}"},
@@ -187,9 +187,9 @@ def test_patches_are_applied_one_after_the_other() -> None:
 
 def test_many_changed_resources_are_counted() -> None:
     items = [OTHER.replace("name: other", f"name: o{number}") for number in range(8)]
-    done = patched(items, {"target": {"kind": "ConfigMap"}, "patch": HIT})
+    done = apply_patches(items, {"target": {"kind": "ConfigMap"}, "patch": HIT})
     names = ", ".join(f"ConfigMap o{number}" for number in range(5))
-    assert done.said("info") == [f"functionConfig: patches[0] matches 8 resources, changes 8: {names} and 3 more"]
+    assert done.messages("info") == [f"functionConfig: patches[0] matches 8 resources, changes 8: {names} and 3 more"]
 
 
 # ---- patches that are items ------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ spec:
 
 
 def test_a_patch_that_is_an_item() -> None:
-    done = patched([DEPLOYMENT, PATCH_ITEM, OTHER], {"path": "patches/web.yaml"})
+    done = apply_patches([DEPLOYMENT, PATCH_ITEM, OTHER], {"path": "patches/web.yaml"})
     assert as_item(PATCH_ITEM) + as_item(OTHER) in done.text
     assert done.items[0]["spec"]["replicas"] == 3
     annotations = done.items[0]["metadata"]["annotations"]
@@ -219,20 +219,20 @@ def test_a_patch_that_is_an_item() -> None:
 
 
 def test_an_item_that_is_a_patch_is_not_patched() -> None:
-    done = patched(
+    done = apply_patches(
         [PATCH_ITEM, DEPLOYMENT],
         {"path": "patches/web.yaml"},
         {"target": {"kind": "Deployment"}, "patch": HIT},
     )
     assert done.text.startswith(HEAD + as_item(PATCH_ITEM))
     assert "hit" in done.items[1]["metadata"]["annotations"]
-    assert done.said("info")[1].endswith("matches 1 resource, changes 1: Deployment shop/web")
+    assert done.messages("info")[1].endswith("matches 1 resource, changes 1: Deployment shop/web")
 
 
 def test_several_documents_in_the_file_of_a_patch() -> None:
     second = PATCH_ITEM.replace("apps/v1\nkind: Deployment", "v1\nkind: Service").replace("name: web", "name: dns")
     second = second.replace("spec:\n  replicas: 3\n", "spec:\n  type: ClusterIP\n")
-    done = patched([DEPLOYMENT, SERVICE, PATCH_ITEM, second], {"path": "patches/web.yaml"})
+    done = apply_patches([DEPLOYMENT, SERVICE, PATCH_ITEM, second], {"path": "patches/web.yaml"})
     assert done.items[0]["spec"]["replicas"] == 3
     assert done.items[1]["spec"]["type"] == "ClusterIP"
 
@@ -247,15 +247,15 @@ def test_files_of_patches_in_packages_of_a_render(path: str, replicas: int) -> N
         PATCH_ITEM.replace("spec:\n", package.format(folder) + "spec:\n").replace("replicas: 3", f"replicas: {count}")
         for folder, count in (("", 3), ("/sub", 4))
     )
-    done = patched([sub, DEPLOYMENT, root], {"path": path})
+    done = apply_patches([sub, DEPLOYMENT, root], {"path": path})
     assert done.items[1]["spec"]["replicas"] == replicas
-    assert len(done.said("info")) == 1
+    assert len(done.messages("info")) == 1
 
 
 def test_an_item_as_merge_patch_of_other_resources() -> None:
     item = PATCH_ITEM.replace("replicas: 3", "template: {spec: {containers: [{name: only}]}}")
     target = {"kind": "Deployment", "name": "web"}
-    done = patched([DEPLOYMENT, item], {"path": "patches/web.yaml", "type": "merge", "target": target})
+    done = apply_patches([DEPLOYMENT, item], {"path": "patches/web.yaml", "type": "merge", "target": target})
     assert done.items[0]["spec"] == {"replicas": 1, "template": {"spec": {"containers": [{"name": "only"}]}}}
 
 
@@ -266,7 +266,7 @@ def test_types() -> None:
     target = {"kind": "Deployment"}
     containers = "spec: {template: {spec: {containers: [{name: web, image: new}]}}}"
     operation = "- {op: replace, path: /spec/template/spec/containers/0/image, value: new}"
-    for patch, images in [
+    for fields, images in [
         ({"patch": containers}, ["fluent:1.0", "new"]),
         ({"patch": containers, "type": "strategic"}, ["fluent:1.0", "new"]),
         ({"patch": containers, "type": "merge"}, ["new"]),
@@ -275,9 +275,9 @@ def test_types() -> None:
         ({"patch": operation[2:], "type": "json"}, ["new", "nginx:1.25"]),
         ({"patch": json.dumps(yaml.safe_load(operation))}, ["new", "nginx:1.25"]),
     ]:
-        done = patched([DEPLOYMENT], {"target": target, **patch})
-        found = done.items[0]["spec"]["template"]["spec"]["containers"]
-        assert [container["image"] for container in found] == images
+        done = apply_patches([DEPLOYMENT], {"target": target, **fields})
+        patched = done.items[0]["spec"]["template"]["spec"]["containers"]
+        assert [container["image"] for container in patched] == images
 
 
 WRONG = [
@@ -340,8 +340,8 @@ def test_wrong_fields(change: Value, path: str) -> None:
 
 
 def test_all_errors_of_the_configuration_at_once() -> None:
-    said = refused([OTHER], {"patch": "spec: {}"}, {"path": "a.yaml"}, {"target": {}, "patch": "["}, {"target": {}})
-    assert [message.split(": ")[1] for message in said] == [f"patches[{at}]" for at in range(4)]
+    messages = refuse([OTHER], {"patch": "spec: {}"}, {"path": "a.yaml"}, {"target": {}, "patch": "["}, {"target": {}})
+    assert [message.split(": ")[1] for message in messages] == [f"patches[{at}]" for at in range(4)]
 
 
 NAMES = "{apiVersion: apps/v2, kind: StatefulSet, metadata: {name: new, namespace: other}}"
@@ -362,7 +362,7 @@ RENAMES = [
 @pytest.mark.parametrize("kind", [True, False])
 def test_identity_changes_only_where_that_is_allowed(patch: Value, name: bool, kind: bool) -> None:
     options = {"allowNameChange": name, "allowKindChange": kind}
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "options": options, **patch})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "options": options, **patch})
     (item,) = done.items
     assert (item["apiVersion"], item["kind"]) == (("apps/v2", "StatefulSet") if kind else ("apps/v1", "Deployment"))
     metadata = item["metadata"]
@@ -373,20 +373,22 @@ def test_identity_changes_only_where_that_is_allowed(patch: Value, name: bool, k
 
 def test_a_changed_kind_is_what_later_patches_see() -> None:
     rename = {"target": {"kind": "Deployment"}, "patch": "kind: DaemonSet", "options": {"allowKindChange": True}}
-    done = patched([DEPLOYMENT, OTHER], rename, {"target": {"kind": "DaemonSet"}, "patch": HIT})
-    assert done.patched() == ["web"]
+    done = apply_patches([DEPLOYMENT, OTHER], rename, {"target": {"kind": "DaemonSet"}, "patch": HIT})
+    assert done.targets() == ["web"]
 
 
 def test_a_changed_name_is_what_later_patches_see() -> None:
     rename = {"target": {"name": "web"}, "patch": "metadata: {name: new}", "options": {"allowNameChange": True}}
     before, after = ({"target": {"name": name}, "patch": HIT} for name in ("web", "new"))
-    done = patched([DEPLOYMENT, OTHER], rename, before, after)
-    assert done.patched() == ["new"]
-    assert "patches[1] matches nothing" in done.said("warning")[0]
+    done = apply_patches([DEPLOYMENT, OTHER], rename, before, after)
+    assert done.targets() == ["new"]
+    assert "patches[1] matches nothing" in done.messages("warning")[0]
 
 
 def test_a_namespace_is_not_given_to_what_has_none() -> None:
-    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": "metadata: {namespace: x, labels: {a: b}}"})
+    done = apply_patches(
+        [SERVICE], {"target": {"kind": "Service"}, "patch": "metadata: {namespace: x, labels: {a: b}}"}
+    )
     assert "namespace" not in done.items[0]["metadata"]
     assert done.items[0]["metadata"]["labels"] == {"a": "b"}
 
@@ -404,12 +406,12 @@ def test_a_namespace_is_not_given_to_what_has_none() -> None:
 )
 def test_what_kpt_keeps_in_annotations_stays(patch: Value) -> None:
     """Without its path kpt would take the object for a new one, and delete its file."""
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
     assert done.items[0]["metadata"]["annotations"] == {PATH: "apps/web.yaml"}
-    wanted = "".join(
+    result = "".join(
         line for line in DEPLOYMENT.splitlines(keepends=True) if "/id: " not in line and "team:" not in line
     )
-    assert done.text == HEAD + as_item(wanted)
+    assert done.text == HEAD + as_item(result)
 
 
 @pytest.mark.parametrize("name", [PATH, INDEX, "config.kubernetes.io/path", "internal.config.kubernetes.io/seqindent"])
@@ -419,20 +421,20 @@ def test_what_kpt_keeps_in_annotations_is_not_changed_or_added(name: str, type_:
     pointer = name.replace("/", "~1")
     operations = f"- {{op: add, path: /metadata/annotations/{pointer}, value: evil.yaml}}"
     patch = f"metadata: {{annotations: {{{name}: evil.yaml}}}}" if type_ != "json" else operations
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch, "type": type_})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch, "type": type_})
     assert done.text == done.before
-    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
+    assert done.messages("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
 
 
 def test_annotations_of_kpt_alone_make_no_annotations() -> None:
     bare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bare}\n"
-    done = patched([bare], {"target": {}, "patch": f"metadata: {{annotations: {{{PATH}: evil.yaml}}}}"})
+    done = apply_patches([bare], {"target": {}, "patch": f"metadata: {{annotations: {{{PATH}: evil.yaml}}}}"})
     assert done.text == done.before
 
 
 @pytest.mark.parametrize("patch", [{"patch": "metadata: null"}, {"patch": "- {op: remove, path: /metadata}"}])
 def test_the_name_cannot_be_removed(patch: Value) -> None:
-    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
+    done = apply_patches([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
     metadata = done.items[0]["metadata"]
     assert (metadata["name"], metadata["namespace"], metadata["annotations"]) == (
         "web",
@@ -487,7 +489,7 @@ def test_errors_tell_no_values_of_secrets(patch: str, says: str) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, ownerReferences: [{uid: a, name: b}]}\n"
     done = Done([secret + "data: {password: c2VjcmV0}\n"], config_of({"target": {"kind": "Secret"}, "patch": patch}))
     assert done.exit_code == 1
-    (error,) = done.said("error")
+    (error,) = done.messages("error")
     assert error.startswith("Secret s: patches[0]: ")
     assert says in error
     assert "c2VjcmV0" not in error
@@ -505,7 +507,7 @@ def test_errors_tell_no_values_of_secrets(patch: str, says: str) -> None:
 def test_errors_tell_no_values_of_variables(patch: str) -> None:
     env = "spec: {template: {spec: {containers: [{name: c, env: [{name: DB_PASSWORD, value: c2VjcmV0}]}]}}}\n"
     text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\n{env}"
-    (error,) = Done([text], config_of({"target": {"kind": "Deployment"}, "patch": patch})).said("error")
+    (error,) = Done([text], config_of({"target": {"kind": "Deployment"}, "patch": patch})).messages("error")
     assert "c2VjcmV0" not in error
     assert "aGlkZGVu" not in error
 
@@ -513,14 +515,14 @@ def test_errors_tell_no_values_of_variables(patch: str) -> None:
 def test_errors_tell_no_secret_values_of_patches() -> None:
     patch = "- {op: test, path: /data/API_TOKEN, value: aGlkZGVu}"
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {API_TOKEN: {a: b}}\n"
-    (error,) = Done([text], config_of({"target": {"kind": "ConfigMap"}, "patch": patch})).said("error")
+    (error,) = Done([text], config_of({"target": {"kind": "ConfigMap"}, "patch": patch})).messages("error")
     assert "aGlkZGVu" not in error
 
 
 def test_the_items_of_a_list_are_resources() -> None:
     """R10: each is patched in its own text, and may be removed; the List itself gets nothing."""
     items = f"apiVersion: v1\nkind: List\nitems:\n{as_item(SERVICE)}{as_item(OTHER)}"
-    done = patched([items, OTHER], {"target": {"kind": "Service"}, "patch": HIT})
+    done = apply_patches([items, OTHER], {"target": {"kind": "Service"}, "patch": HIT})
     (list_, other) = done.items
     assert "annotations" not in list_.get("metadata", {})
     assert ["hit" in item["metadata"].get("annotations", {}) for item in (*list_["items"], other)] == [
@@ -528,16 +530,16 @@ def test_the_items_of_a_list_are_resources() -> None:
         False,
         False,
     ]
-    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes 1: Service dns"]
-    done = patched([items], {"target": {"kind": "Service"}, "patch": "$patch: delete"})
+    assert done.messages("info") == ["functionConfig: patches[0] matches 1 resource, changes 1: Service dns"]
+    done = apply_patches([items], {"target": {"kind": "Service"}, "patch": "$patch: delete"})
     assert [item["kind"] for item in done.items[0]["items"]] == ["ConfigMap"]
 
 
 def test_a_patch_that_removes_the_object() -> None:
     patch = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\n$patch: delete\n"
-    done = patched([DEPLOYMENT, SERVICE, OTHER], patch)
+    done = apply_patches([DEPLOYMENT, SERVICE, OTHER], patch)
     assert done.text == HEAD + as_item(DEPLOYMENT) + as_item(OTHER)
-    assert done.said("info") == [
+    assert done.messages("info") == [
         "Service dns: removed by patches[0]",
         "functionConfig: patches[0] matches 1 resource, changes 1: Service dns",
     ]
@@ -545,17 +547,17 @@ def test_a_patch_that_removes_the_object() -> None:
 
 
 def test_the_last_item_may_go() -> None:
-    done = patched([SERVICE], {"target": {}, "patch": "$patch: delete"})
+    done = apply_patches([SERVICE], {"target": {}, "patch": "$patch: delete"})
     assert done.items == []
 
 
 def test_a_removal_is_none_in_kubectl() -> None:
-    (error,) = refused([SERVICE], {"target": {}, "patch": "$patch: delete"}, listOrder="kubernetes")
+    (error,) = refuse([SERVICE], {"target": {}, "patch": "$patch: delete"}, listOrder="kubernetes")
     assert error.startswith("Service dns: patches[0]: ")
     assert "use listOrder: document" in error
 
 
 def test_a_merge_patch_has_no_directives() -> None:
     """P4: it would leave them in the resource."""
-    (error,) = refused([OTHER], {"target": {}, "type": "merge", "patch": "data: {$patch: delete}"})
+    (error,) = refuse([OTHER], {"target": {}, "type": "merge", "patch": "data: {$patch: delete}"})
     assert error.startswith("functionConfig: patches[0]: data.$patch: a merge patch would write this directive")

@@ -17,24 +17,24 @@ from krm_merge.transform.plugins.sources import VARIABLE
 
 @pytest.fixture
 def points(monkeypatch: pytest.MonkeyPatch) -> Points:
-    made = Points()
+    entries = Points()
 
-    def known(*, group: str) -> list[Point]:
+    def entry_points_of(*, group: str) -> list[Point]:
         assert group == "krm_merge.transform_plugins"
-        return made.all
+        return entries.all
 
-    monkeypatch.setattr(entry_points, "entry_points", known)
+    monkeypatch.setattr(entry_points, "entry_points", entry_points_of)
     # A busy machine may take longer than the limit for what is done at once.
     monkeypatch.setattr(entry_points, "limit_plugin", partial(own_limits.limit_plugin, SECONDS))
-    return made
+    return entries
 
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    made = Programs(tmp_path / "plugins", tmp_path / "notes")
-    made.directory.mkdir()
-    monkeypatch.setenv(VARIABLE, str(made.directory))
-    return made
+    directory = Programs(tmp_path / "plugins", tmp_path / "notes")
+    directory.directory.mkdir()
+    monkeypatch.setenv(VARIABLE, str(directory.directory))
+    return directory
 
 
 @pytest.fixture(autouse=True)

@@ -48,22 +48,22 @@ def sets(name: str, value: Any, path: str = "/spec/replicas", kind: str = "Deplo
 class Done(streams.Done):
     """The output for items and plugins."""
 
-    def lost(self) -> list[tuple[str, str, str]]:
+    def losses(self) -> list[tuple[str, str, str]]:
         """The ignored changes: loser, winner, reason."""
         tags = [result["tags"] for result in self.events("ignored")]
-        return [(one["plugin"], one["winner"], one["reason"]) for one in tags]
+        return [(result["plugin"], result["winner"], result["reason"]) for result in tags]
 
 
-def transformed(items: list[str], *plugins: Value, **fields: Any) -> Done:
+def transform(items: list[str], *plugins: Value, **fields: Any) -> Done:
     done = Done(items, config_of(*plugins, **fields))
     assert done.exit_code == 0, done.message
     return done
 
 
-def refused(items: list[str], *plugins: Value, **fields: Any) -> list[str]:
+def refuse(items: list[str], *plugins: Value, **fields: Any) -> list[str]:
     done = Done(items, config_of(*plugins, **fields))
     assert done.exit_code == 1, done.output
-    return done.said("error")
+    return done.messages("error")
 
 
 @dataclass
@@ -116,11 +116,11 @@ class Programs:
 
         It has the longest time that there is.
         """
-        told = {"requestVersion": ["v1"], "responseVersion": ["v1"], **(meta or {})}
+        metadata = {"requestVersion": ["v1"], "responseVersion": ["v1"], **(meta or {})}
         text = [
             "#!/bin/sh",
             "request=$(cat)",
-            f"if [ \"$request\" = '{{}}' ]; then echo '{json.dumps(told)}'; exit; fi",
+            f"if [ \"$request\" = '{{}}' ]; then echo '{json.dumps(metadata)}'; exit; fi",
         ]
         file = self.directory / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ stringData: {{}}
 """
 
 
-def created(name: str = "extra", kind: str = "ConfigMap", **fields: Any) -> Value:
+def resource(name: str = "extra", kind: str = "ConfigMap", **fields: Any) -> Value:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, **fields}
 
 

@@ -18,9 +18,9 @@ from functions.transform_resources.plugins import (
     config_of,
     op,
     patches,
-    refused,
+    refuse,
     sets,
-    transformed,
+    transform,
 )
 from krm_merge.transform import Response
 
@@ -60,7 +60,7 @@ def test_config_maps(two_programs: Programs, data: dict[str, str], replicas: int
     done = Done([DEPLOYMENT], config_map(**data))
     assert done.exit_code == 0, done.message
     assert done.items[0]["spec"]["replicas"] == replicas
-    named = {one["tags"].get("plugin", "") for one in (*done.events("applied"), *done.events("ignored"))}
+    named = {result["tags"].get("plugin", "") for result in (*done.events("applied"), *done.events("ignored"))}
     assert named == set(ran)
 
 
@@ -115,9 +115,11 @@ def test_wrong_config_maps(data: dict[str, str], path: str, says: str) -> None:
 @pytest.mark.usefixtures("two_programs")
 def test_all_errors_of_a_config_map_at_once() -> None:
     done = Done([DEPLOYMENT], config_map(optional_flags="{", plugins="none"))
-    assert [one["field"]["path"] for one in done.results] == ["data.optional-flags", "data.plugins"]
+    assert [result["field"]["path"] for result in done.results] == ["data.optional-flags", "data.plugins"]
     done = Done([DEPLOYMENT], config_map(plugin_priorities="x,y", skip_plugins="z"))
-    assert [one["field"]["path"] for one in done.results] == ["data.plugin-priorities"] * 2 + ["data.skip-plugins"]
+    assert [result["field"]["path"] for result in done.results] == ["data.plugin-priorities"] * 2 + [
+        "data.skip-plugins"
+    ]
 
 
 def test_a_program_that_does_not_answer_is_named(two_programs: Programs) -> None:
@@ -126,7 +128,7 @@ def test_a_program_that_does_not_answer_is_named(two_programs: Programs) -> None
     for data in ({}, {"plugins": "a,broken"}):
         done = Done([DEPLOYMENT], config_map(**data))
         assert done.exit_code == 1
-        (error,) = done.said("error")
+        (error,) = done.messages("error")
         assert "broken: ended with exit code 1: oops" in error
 
 
@@ -226,18 +228,20 @@ def test_wrong_plugins(plugin: Value, says: str) -> None:
 @pytest.mark.usefixtures("odd_programs")
 def test_all_wrong_plugins_at_once() -> None:
     done = Done([DEPLOYMENT], config_of(*(plugin for plugin, _ in PLUGIN_ERRORS)))
-    assert [one["field"]["path"] for one in done.results] == [f"plugins[{at}]" for at in range(len(PLUGIN_ERRORS))]
+    assert [result["field"]["path"] for result in done.results] == [
+        f"plugins[{at}]" for at in range(len(PLUGIN_ERRORS))
+    ]
 
 
 def test_a_link_inside_of_the_directory(odd_programs: Programs) -> None:
     (odd_programs.directory / "inner").symlink_to("bin/ok")
-    transformed([DEPLOYMENT], {"exec": {"file": "inner"}})
+    transform([DEPLOYMENT], {"exec": {"file": "inner"}})
 
 
 @pytest.mark.parametrize("file", ["a", "/bin/sh"])
 def test_no_program_runs_without_a_directory(file: str) -> None:
     """T6: the package's configuration cannot allow it."""
-    (error,) = refused([DEPLOYMENT], {"exec": {"file": file}})
+    (error,) = refuse([DEPLOYMENT], {"exec": {"file": file}})
     assert error.startswith("functionConfig: plugins[0]: executable plugins run only where KRM_MERGE_PLUGIN_DIR names")
 
 
@@ -247,22 +251,20 @@ def test_unknown_names(name: str) -> None:
     done = Done([DEPLOYMENT], config_of(GOOD, BUILTIN, **{name: ["good", "bad", "worse"]}))
     assert done.exit_code == 1
     first, second = done.results
-    known = "known are good, KubernetesPlugin"
-    assert first["message"] == f"functionConfig: {name} names bad, but no plugin has that name; {known}"
+    names = "known are good, KubernetesPlugin"
+    assert first["message"] == f"functionConfig: {name} names bad, but no plugin has that name; {names}"
     assert "names worse" in second["message"]
     assert first["field"] == {"path": name}
 
 
 def test_programs_whose_metadata_are_none(programs: Programs) -> None:
     plugin = programs.add("p", meta={"requestVersion": ["v2"]})
-    (error,) = refused([DEPLOYMENT], {"exec": plugin["exec"]})
+    (error,) = refuse([DEPLOYMENT], {"exec": plugin["exec"]})
     assert error == "functionConfig: plugins[0]: requestVersion of the metadata does not name v1"
 
 
 def test_no_two_resources_of_one_identity() -> None:
     """P9, of plugins, too: kubectl would apply one over the other."""
     other = DEPLOYMENT.replace("name: web", "name: new")
-    (error,) = refused(
-        [DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"})
-    )
+    (error,) = refuse([DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"}))
     assert "Deployment shop/web: a renames it to Deployment shop/new, of which there would be 2" in error

@@ -27,12 +27,12 @@ from functions.transform_resources.plugins import (
     Run,
     adds,
     config_of,
-    created,
     op,
     patches,
-    refused,
+    refuse,
+    resource,
     sets,
-    transformed,
+    transform,
 )
 from krm_merge.functions import process
 from krm_merge.krm import program
@@ -45,21 +45,21 @@ from transform.plugins.programs import set_clock
 def test_options(points: Points) -> None:
     """Those of a plugin count more than those for all."""
     plugins = [{**points.add("a", Response()), "options": {"x": "1", "z": "3"}}, points.add("b", Response())]
-    transformed([BARE], *plugins, options={"x": "0", "y": "2"})
+    transform([BARE], *plugins, options={"x": "0", "y": "2"})
     assert points.options == [{"x": "1", "y": "2", "z": "3"}, {"x": "0", "y": "2"}]
 
 
 def test_unknown_options_warn(programs: Programs, points: Points) -> None:
-    known = {"optionalFields": [{"flagName": "color", "help": "Which.", "example": "red"}]}
-    program = {**programs.add("p", "echo '{}'", meta=known), "options": {"colour": "red"}}
-    done = transformed([BARE], program, BUILTIN, options={"color": "red", "registry-replacment": "a=b"})
-    assert done.said("warning") == [
+    metadata = {"optionalFields": [{"flagName": "color", "help": "Which.", "example": "red"}]}
+    program = {**programs.add("p", "echo '{}'", meta=metadata), "options": {"colour": "red"}}
+    done = transform([BARE], program, BUILTIN, options={"color": "red", "registry-replacment": "a=b"})
+    assert done.messages("warning") == [
         "functionConfig: no plugin knows the option registry-replacment",
         "functionConfig: p does not know the option colour",
     ]
     # One that tells nothing of its options may know any.
-    done = transformed([BARE], program, points.add("a", Response()), options={"registry-replacment": "a=b"})
-    assert done.said("warning") == ["functionConfig: p does not know the option colour"]
+    done = transform([BARE], program, points.add("a", Response()), options={"registry-replacment": "a=b"})
+    assert done.messages("warning") == ["functionConfig: p does not know the option colour"]
 
 
 def test_entry_points_tell_their_options(points: Points) -> None:
@@ -70,13 +70,13 @@ def test_entry_points_tell_their_options(points: Points) -> None:
             return Response.of(Operation("add", ("data", "color"), value=options["color"]))
 
     points.all.append(Point("colors", Colors))
-    done = transformed([BARE], {"entryPoint": "colors"}, options={"color": "red", "size": "9"})
+    done = transform([BARE], {"entryPoint": "colors"}, options={"color": "red", "size": "9"})
     assert done.items[0]["data"] == {"color": "red"}
-    assert done.said("warning") == ["functionConfig: no plugin knows the option size"]
+    assert done.messages("warning") == ["functionConfig: no plugin knows the option size"]
 
 
 def test_a_broken_option_is_an_error_of_its_plugin() -> None:
-    (error,) = refused([OTHER, SERVICE], BUILTIN, options={"strip-default-rbac": "maybe"})
+    (error,) = refuse([OTHER, SERVICE], BUILTIN, options={"strip-default-rbac": "maybe"})
     assert error.startswith("KubernetesPlugin: option strip-default-rbac is 'maybe'")
     assert error.endswith(" (ConfigMap other, Service dns)")
 
@@ -102,18 +102,18 @@ def test_one_error_for_each_problem(points: Points) -> None:
     done = Done([*items, DEPLOYMENT], config_of(*plugins))
     assert done.exit_code == 1
     names = ", ".join(f"ConfigMap o{n}" for n in range(5))
-    assert done.said("error") == [
+    assert done.messages("error") == [
         f"a: KeyError: 'data' ({names} and 3 more)",
         f"c: PluginRunError: no: because ({names} and 3 more)",
         "d: patches and newResources of the response are lists (ConfigMap o3)",
     ]
-    assert [one["tags"] for one in done.results] == [
+    assert [result["tags"] for result in done.results] == [
         {"rule": "T6", "event": "plugin-error", "plugin": name} for name in "acd"
     ]
 
 
-def nested(levels: int) -> Any:
-    return [nested(levels - 1)] if levels else 1
+def nest(levels: int) -> Any:
+    return [nest(levels - 1)] if levels else 1
 
 
 JSON_KNOWS: Final = "JSON has dict, list, str, int, float, bool and None"
@@ -143,7 +143,7 @@ WRONG_VALUES = [
     ({"\ud800": 2}, "has a key that is not text"),
     (["\ud800"], "has a lone surrogate"),
     (float("nan"), "has nan, which JSON does not have"),
-    (nested(150), "is nested deeper than 126 levels"),
+    (nest(150), "is nested deeper than 126 levels"),
 ]
 
 
@@ -154,7 +154,7 @@ def add_x(path: Any, value: Any) -> Operation:
 @pytest.mark.parametrize(("answer", "says"), WRONG_ANSWERS)
 def test_answers_that_are_none(points: Points, answer: Callable[[], Any], says: str) -> None:
     """T6: the error names the plugin, and no item changes."""
-    (error,) = refused([DEPLOYMENT], points.add("a", lambda *_: answer()))
+    (error,) = refuse([DEPLOYMENT], points.add("a", lambda *_: answer()))
     assert error.startswith(f"a: {says}")
     assert error.endswith("(Deployment shop/web)")
 
@@ -162,11 +162,11 @@ def test_answers_that_are_none(points: Points, answer: Callable[[], Any], says: 
 @pytest.mark.parametrize(("value", "says"), WRONG_VALUES)
 def test_values_that_are_no_json(points: Points, value: Any, says: str) -> None:
     """However a plugin answers."""
-    made = points.add("made", lambda *_: Response.of(add_x(("spec", "x"), value)))
+    plugin = points.add("made", lambda *_: Response.of(add_x(("spec", "x"), value)))
     read = points.add("read", {"patches": [op("add", "/spec/x", value)]})
-    new = adds(points, "new", created(data=value))
+    new = adds(points, "new", resource(data=value))
     where = "(Deployment shop/web)"
-    assert refused([DEPLOYMENT], made, read, new) == [
+    assert refuse([DEPLOYMENT], plugin, read, new) == [
         f"made: the value of add /spec/x {says} {where}",
         f"read: the value of add /spec/x {says} {where}",
         f"new: a new resource of the response {says} {where}",
@@ -175,13 +175,11 @@ def test_values_that_are_no_json(points: Points, value: Any, says: str) -> None:
 
 def test_the_deepest_value(points: Points) -> None:
     """It can be read again, as an item and in a file."""
-    deepest = points.add(
-        "a", {"patches": [op("add", "/spec/x", nested(124))], "newResources": [created(x=nested(125))]}
-    )
-    done = transformed([DEPLOYMENT], deepest)
+    deepest = points.add("a", {"patches": [op("add", "/spec/x", nest(124))], "newResources": [resource(x=nest(125))]})
+    done = transform([DEPLOYMENT], deepest)
     assert process(done.output.encode()).exit_code == 0
-    for answer in ({"patches": [op("add", "/spec/x", nested(125))]}, {"newResources": [created(x=nested(126))]}):
-        (error,) = refused([DEPLOYMENT], points.add("b", answer))
+    for answer in ({"patches": [op("add", "/spec/x", nest(125))]}, {"newResources": [resource(x=nest(126))]}):
+        (error,) = refuse([DEPLOYMENT], points.add("b", answer))
         assert "nested deeper than 126 levels" in error
 
 
@@ -192,7 +190,7 @@ def test_copies_that_are_too_deep() -> None:
         plugins = sets("b", 5), patches("a", op("add", "/x", {"a": {}}), *copies[:number])
         done = Done([DEPLOYMENT], config_of(*plugins))
         too_deep = ["a: makes a resource that is nested deeper than 126 levels (Deployment shop/web)"]
-        assert done.said("error") == (too_deep if last else [])
+        assert done.messages("error") == (too_deep if last else [])
 
 
 def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,7 +205,7 @@ def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: py
             return Response()
 
     points.all.append(Point("talks", Talks))
-    transformed([OTHER], {"entryPoint": "talks"})
+    transform([OTHER], {"entryPoint": "talks"})
     assert capsys.readouterr() == ("", "made\nlooking at ConfigMap\n")
 
 
@@ -217,7 +215,7 @@ def test_a_plugin_cannot_end_the_program(points: Points) -> None:
     def leaves(resource: Value, options: dict[str, str]) -> Response:
         raise SystemExit(0)
 
-    (error,) = refused([OTHER], points.add("a", leaves))
+    (error,) = refuse([OTHER], points.add("a", leaves))
     assert error.startswith("a: SystemExit")
 
 
@@ -237,7 +235,7 @@ WRONG_OPERATIONS = [
 
 @pytest.mark.parametrize(("wrong", "says"), WRONG_OPERATIONS)
 def test_operations_that_cannot_be_carried_out(wrong: Value, says: str) -> None:
-    (error,) = refused([DEPLOYMENT], sets("b", 5), patches("a", wrong))
+    (error,) = refuse([DEPLOYMENT], sets("b", 5), patches("a", wrong))
     assert error.startswith("a: ")
     assert says in error
     assert error.endswith(" (Deployment shop/web)")
@@ -245,7 +243,7 @@ def test_operations_that_cannot_be_carried_out(wrong: Value, says: str) -> None:
 
 def test_items_that_are_no_resources() -> None:
     items = [BARE, OTHER.replace("kind: ConfigMap\n", ""), OTHER.replace("data:", "data: 1\ndata:")]
-    first, second = refused(items, sets("a", 5))
+    first, second = refuse(items, sets("a", 5))
     assert "apiVersion and kind are expected" in first
     assert first.startswith("other.yaml: ")
     assert second.startswith("other.yaml: ")
@@ -260,12 +258,12 @@ def test_programs_change_resources(programs: Programs) -> None:
     answer = json.dumps({"version": "v1", "patches": [op("replace", "/spec/replicas", 3)]})
     script = f"echo '{answer}'"
     named = programs.add("file", script, meta={"name": "Told"})
-    for name, wanted in (("given", "given"), (None, "Told")):
-        done = transformed([DEPLOYMENT], {"name": name, "exec": named["exec"]}, priorities=[wanted])
+    for name, priority in (("given", "given"), (None, "Told")):
+        done = transform([DEPLOYMENT], {"name": name, "exec": named["exec"]}, priorities=[priority])
         assert done.items[0]["spec"]["replicas"] == 3
-        assert done.events("applied")[0]["tags"]["plugin"] == wanted
+        assert done.events("applied")[0]["tags"]["plugin"] == priority
     programs.add("plain", script)
-    done = transformed([DEPLOYMENT], {"exec": {"file": "plain"}}, priorities=["plain"])
+    done = transform([DEPLOYMENT], {"exec": {"file": "plain"}}, priorities=["plain"])
     assert done.events("applied")[0]["tags"]["plugin"] == "plain"
 
 
@@ -275,7 +273,7 @@ def test_programs_are_told_apart(programs: Programs) -> None:
     script = script.replace("${request##*KEY}", '$(echo "$request" | sed \'s/.*key": "\\([a-z]*\\)".*/\\1/\')')
     program = programs.add("p", script)
     plugins = [{**program, "name": name, "options": {"key": name}} for name in ("one", "two")]
-    done = transformed([BARE], *plugins)
+    done = transform([BARE], *plugins)
     assert done.items[0]["data"] == {"one": "x", "two": "x"}
 
 
@@ -314,12 +312,12 @@ def test_programs_that_do_what_they_should_not(
     """T6: nothing changes, the plugin is named, nothing of it is left."""
     clock = tmp_path / "clock"
     set_clock(monkeypatch, clock)
-    own = [line.format(notes=programs.notes, passes=f"echo {LONGEST} >> {clock}") for line in lines]
-    plugin = programs.add("bad", f"echo $$ >> {programs.notes}", *own)
+    script = [line.format(notes=programs.notes, passes=f"echo {LONGEST} >> {clock}") for line in lines]
+    plugin = programs.add("bad", f"echo $$ >> {programs.notes}", *script)
     done = Done([OTHER, DEPLOYMENT, SERVICE], config_of(sets("b", 5), plugin))
     assert done.exit_code == 1
     assert done.text == done.before
-    errors = done.said("error")
+    errors = done.messages("error")
     assert errors, done.told
     assert all(error.startswith("bad: ") for error in errors)
     assert says in errors[0]
@@ -346,7 +344,7 @@ def test_programs_that_do_not_tell_of_themselves(
     file.unlink()
     file.write_text("\n".join(["#!/bin/sh", *lines, ""]))
     file.chmod(0o555)
-    errors = refused([OTHER], {**program, "name": name})
+    errors = refuse([OTHER], {**program, "name": name})
     assert len(errors) == 1
     assert says in errors[0]
 
@@ -373,8 +371,8 @@ def test_several_processes_give_what_one_gives(
         sets("a", 5),
         sets("b", 6),
         patches("c", op("add", "/spec/ports/-", {"port": 80}), target={"kind": "Service"}),
-        points.add("d", lambda r, _: {"newResources": [created(r["kind"].lower(), data={"n": r["kind"]})]}),
-        points.add("e", lambda r, _: {"newResources": [created(r["metadata"]["name"])]}),
+        points.add("d", lambda r, _: {"newResources": [resource(r["kind"].lower(), data={"n": r["kind"]})]}),
+        points.add("e", lambda r, _: {"newResources": [resource(r["metadata"]["name"])]}),
         *([patches("f", op("replace", "/data/a", 1), target={"name": "n4.*"})] if fails else []),
     ]
     config = config_of(*plugins, priorities=["b"], whiteout={"action": action})

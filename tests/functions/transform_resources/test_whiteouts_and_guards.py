@@ -20,9 +20,9 @@ from functions.transform_resources.plugins import (
     config_of,
     op,
     patches,
-    refused,
+    refuse,
     sets,
-    transformed,
+    transform,
     without_ids,
 )
 from krm_merge.transform import Operation, Response
@@ -32,24 +32,24 @@ from krm_merge.transform import Operation, Response
 
 def test_a_whiteout_marks_by_default() -> None:
     """Nothing is deleted, and a second run leaves it as it is."""
-    done = transformed([CLAIM, OTHER], BUILTIN)
-    wanted = without_ids(CLAIM) + f'    {LOCAL_CONFIG}: "true"\n'
-    assert done.text == HEAD + as_item(wanted) + as_item(OTHER)
-    (told,) = done.events("whiteout")
-    assert told["severity"] == "info"
-    assert told["message"].startswith("PersistentVolumeClaim data: KubernetesPlugin whites it out (")
-    assert told["message"].endswith("; it is marked local-config and will not be applied")
-    assert told["tags"] == {**told["tags"], "rule": "T5", "event": "whiteout", "plugin": "KubernetesPlugin"}
-    assert told["tags"]["reason"]
-    assert told["file"] == {"path": "data.yaml"}
-    assert told["resourceRef"] == {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": "data"}
-    again = transformed([wanted, OTHER], BUILTIN)
+    done = transform([CLAIM, OTHER], BUILTIN)
+    marked = without_ids(CLAIM) + f'    {LOCAL_CONFIG}: "true"\n'
+    assert done.text == HEAD + as_item(marked) + as_item(OTHER)
+    (result,) = done.events("whiteout")
+    assert result["severity"] == "info"
+    assert result["message"].startswith("PersistentVolumeClaim data: KubernetesPlugin whites it out (")
+    assert result["message"].endswith("; it is marked local-config and will not be applied")
+    assert result["tags"] == {**result["tags"], "rule": "T5", "event": "whiteout", "plugin": "KubernetesPlugin"}
+    assert result["tags"]["reason"]
+    assert result["file"] == {"path": "data.yaml"}
+    assert result["resourceRef"] == {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": "data"}
+    again = transform([marked, OTHER], BUILTIN)
     assert again.text == again.before
     assert again.events("whiteout") == []
 
 
 @pytest.mark.parametrize(
-    ("metadata", "wanted"),
+    ("metadata", "metadata_after"),
     [
         ("{name: x}", f'{{name: x, annotations: {{{LOCAL_CONFIG}: "true"}}}}'),
         (
@@ -58,31 +58,31 @@ def test_a_whiteout_marks_by_default() -> None:
         ),
     ],
 )
-def test_marks_where_there_was_none(points: Points, metadata: str, wanted: str) -> None:
+def test_marks_where_there_was_none(points: Points, metadata: str, metadata_after: str) -> None:
     item = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n"
-    done = transformed([item], points.add("a", Response(is_whiteout=True)))
-    assert done.items[0]["metadata"] == yaml.safe_load(wanted)
+    done = transform([item], points.add("a", Response(is_whiteout=True)))
+    assert done.items[0]["metadata"] == yaml.safe_load(metadata_after)
 
 
 def test_a_whiteout_may_drop() -> None:
-    done = transformed([DEPLOYMENT, CLAIM, OTHER], BUILTIN, whiteout={"action": "drop"})
+    done = transform([DEPLOYMENT, CLAIM, OTHER], BUILTIN, whiteout={"action": "drop"})
     assert done.text == HEAD + as_item(DEPLOYMENT) + as_item(OTHER)
-    (told,) = done.events("whiteout")
-    assert told["message"].endswith("; it is removed from the package")
-    assert (told["severity"], told["file"]) == ("info", {"path": "data.yaml"})
+    (result,) = done.events("whiteout")
+    assert result["message"].endswith("; it is removed from the package")
+    assert (result["severity"], result["file"]) == ("info", {"path": "data.yaml"})
 
 
 def test_all_items_may_be_dropped(points: Points) -> None:
     whiteout = points.add("a", Response(is_whiteout=True))
-    assert transformed([BARE, OTHER], whiteout, whiteout={"action": "drop"}).items == []
+    assert transform([BARE, OTHER], whiteout, whiteout={"action": "drop"}).items == []
 
 
 def test_a_whiteout_may_be_refused() -> None:
     done = Done([DEPLOYMENT, CLAIM], config_of(sets("a", 5), BUILTIN, whiteout={"action": "error"}))
     assert done.exit_code == 1
-    (told,) = done.events("whiteout")
-    assert told["severity"] == "error"
-    assert told["message"].endswith("; whiteout.action is error")
+    (result,) = done.events("whiteout")
+    assert result["severity"] == "error"
+    assert result["message"].endswith("; whiteout.action is error")
 
 
 @pytest.mark.parametrize("priorities", [[], ["a"], ["b"]])
@@ -90,13 +90,13 @@ def test_any_whiteout_wins(points: Points, priorities: list[str]) -> None:
     """T5: whatever the priorities are; the changes that others proposed are reported."""
     whiteout = points.add("b", Response(is_whiteout=True, reason="old"))
     third = points.add("c", {"isWhiteOut": True, "patches": [op("remove", "/spec")]})
-    done = transformed([DEPLOYMENT], sets("a", 5), whiteout, third, priorities=priorities)
+    done = transform([DEPLOYMENT], sets("a", 5), whiteout, third, priorities=priorities)
     assert done.items[0]["spec"]["replicas"] == 1
     assert done.items[0]["metadata"]["annotations"][LOCAL_CONFIG] == "true"
-    assert [one["tags"]["plugin"] for one in done.events("whiteout")] == ["b", "c"]
-    assert [one["tags"]["reason"] for one in done.events("whiteout")] == ["old", ""]
+    assert [result["tags"]["plugin"] for result in done.events("whiteout")] == ["b", "c"]
+    assert [result["tags"]["reason"] for result in done.events("whiteout")] == ["old", ""]
     # Who wants it gone loses nothing.
-    assert done.lost() == [("a", "b", "whiteout")]
+    assert done.losses() == [("a", "b", "whiteout")]
     (lost,) = done.events("ignored")
     assert lost["field"] == {"path": "spec.replicas", "currentValue": "1", "proposedValue": "1"}
     assert lost["tags"]["value"] == "5"
@@ -110,9 +110,9 @@ IMAGE = "/spec/template/spec/containers/1/image"
 
 def test_the_severity_by_its_old_name() -> None:
     plugins = [patches("weak", op("replace", IMAGE, "a")), sets("strong", "nginx:9", IMAGE)]
-    done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": "info"})
+    done = transform([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": "info"})
     assert [event["severity"] for event in done.events("ignored")] == ["info"]
-    assert "conflicts.onConflict is called conflicts.severity" in " ".join(done.said("warning"))
+    assert "conflicts.onConflict is called conflicts.severity" in " ".join(done.messages("warning"))
 
 
 @pytest.mark.parametrize("severity", ["info", "warning"])
@@ -121,9 +121,9 @@ def test_an_ignored_change(severity: str) -> None:
         patches("weak", op("add", "/spec/paused", True), op("replace", IMAGE, 'say "hi"')),
         sets("strong", "nginx:9", IMAGE),
     ]
-    done = transformed([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"severity": severity})
-    (told,) = done.events("ignored")
-    assert told == {
+    done = transform([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"severity": severity})
+    (result,) = done.events("ignored")
+    assert result == {
         "severity": severity,
         "message": f"Deployment shop/web: weak's replace {IMAGE} is ignored: strong has priority (replace {IMAGE})",
         "resourceRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "shop"},
@@ -153,11 +153,11 @@ def test_a_conflict_may_be_an_error() -> None:
     plugins = [sets("a", 5), sets("b", 6), sets("a", "x", "/spec/type", "Service"), sets("c", "y", "/spec/type", ".*")]
     done = Done([DEPLOYMENT, SERVICE], config_of(*plugins[:2], conflicts={"severity": "error"}))
     assert done.exit_code == 1
-    assert len(done.said("error")) == 1
+    assert len(done.messages("error")) == 1
     service = [patches(name, op("add", "/spec/type", name), target={"kind": "Service"}) for name in "de"]
     done = Done([DEPLOYMENT, SERVICE, OTHER], config_of(*plugins[:2], *service, conflicts={"severity": "error"}))
     assert done.exit_code == 1
-    assert [one["severity"] for one in done.events("ignored")] == ["error", "error"]
+    assert [result["severity"] for result in done.events("ignored")] == ["error", "error"]
     assert "(and 1 more)" in done.message
     assert done.events("ignored")[1]["file"] == {"path": "dns.yaml", "index": 2}
 
@@ -193,13 +193,13 @@ FIELDS = [
 
 @pytest.mark.parametrize(("weak", "strong", "path", "current", "proposed"), FIELDS)
 def test_fields(weak: Value, strong: Value, path: str, current: str | None, proposed: str | None) -> None:
-    done = transformed([DEPLOYMENT], patches("s", strong), patches("w", weak))
-    (told,) = done.events("ignored")
+    done = transform([DEPLOYMENT], patches("s", strong), patches("w", weak))
+    (result,) = done.events("ignored")
     values = {"path": path, "currentValue": current, "proposedValue": proposed}
-    assert told["field"] == {name: text for name, text in values.items() if text is not None}
-    assert (told["tags"]["op"], told["tags"]["pointer"]) == (weak["op"], weak["path"])
-    wanted = json.dumps(weak["value"], separators=(",", ":")) if "value" in weak else None
-    assert told["tags"].get("value") == wanted
+    assert result["field"] == {name: text for name, text in values.items() if text is not None}
+    assert (result["tags"]["op"], result["tags"]["pointer"]) == (weak["op"], weak["path"])
+    value = json.dumps(weak["value"], separators=(",", ":")) if "value" in weak else None
+    assert result["tags"].get("value") == value
 
 
 # ---- Secrets ---------------------------------------------------------------------------------------------------------
@@ -228,9 +228,9 @@ def test_values_of_secrets_are_not_told(points: Points, wish: Value, severity: s
     assert "aGlkZGVu" not in done.output
     assert "c2VjcmV0" not in done.told + done.message
     assert "c3Ryb25n" not in done.told + done.message
-    for one in done.events("ignored"):
-        assert one["tags"].get("value", "(redacted)") == "(redacted)"
-        values = {text for name, text in one.get("field", {}).items() if name != "path"}
+    for result in done.events("ignored"):
+        assert result["tags"].get("value", "(redacted)") == "(redacted)"
+        values = {text for name, text in result.get("field", {}).items() if name != "path"}
         assert values <= {"(redacted)"}
 
 
@@ -246,10 +246,10 @@ def test_values_of_secret_variables_are_not_told() -> None:
         patches(name, op("replace", path, secret), op("replace", "/spec/priority", number))
         for name, secret, number in (("s", "c3Ryb25n", 2), ("w", "aGlkZGVu", 3))
     ]
-    done = transformed([yaml.safe_dump(resource)], *plugins)
-    hidden, shown = done.events("ignored")
+    done = transform([yaml.safe_dump(resource)], *plugins)
+    hidden, plain = done.events("ignored")
     assert hidden["tags"]["value"] == "(redacted)"
-    assert shown["tags"]["value"] == "3"
+    assert plain["tags"]["value"] == "3"
     assert not any(text in str(done.results) for text in ("c2VjcmV0", "c3Ryb25n", "aGlkZGVu"))
 
 
@@ -261,9 +261,9 @@ def test_changes_of_secrets_are_not_told(points: Points) -> None:
         new = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"password": "aGlkZGVu"}}
         return {"patches": [op("add", "/data/n", f"bnVtYmVy{next(counter)}")], "newResources": [new]}
 
-    done = transformed([SECRET], points.add("a", counts))
+    done = transform([SECRET], points.add("a", counts))
     assert done.events("not-idempotent")
-    assert [one["tags"]["reason"] for one in done.events("ignored")] == ["exists"]
+    assert [result["tags"]["reason"] for result in done.events("ignored")] == ["exists"]
     assert "aGlkZGVu" not in done.output
     assert "bnVtYmVy" not in done.told
     assert "c2VjcmV0" not in done.told
@@ -274,19 +274,19 @@ def test_changes_of_secrets_are_not_told(points: Points) -> None:
 
 def test_a_guard_that_does_not_hold_leaves_the_patch_out() -> None:
     guarded = [op("test", "/spec/replicas", 2), op("replace", "/spec/replicas", 3)]
-    done = transformed([DEPLOYMENT], patches("a", *guarded))
+    done = transform([DEPLOYMENT], patches("a", *guarded))
     assert done.text == done.before
-    (told,) = done.events("test-skipped")
-    assert told["severity"] == "info"
-    assert told["message"] == "Deployment shop/web: a patch of a is skipped: test /spec/replicas found another value"
-    assert told["tags"] == {"rule": "T4", "event": "test-skipped", "plugin": "a"}
-    assert told["field"] == {"path": "spec.replicas"}
+    (result,) = done.events("test-skipped")
+    assert result["severity"] == "info"
+    assert result["message"] == "Deployment shop/web: a patch of a is skipped: test /spec/replicas found another value"
+    assert result["tags"] == {"rule": "T4", "event": "test-skipped", "plugin": "a"}
+    assert result["field"] == {"path": "spec.replicas"}
     assert done.events("idle") == []
 
 
 def test_a_guard_that_holds() -> None:
     guarded = [op("test", "/spec/replicas", 1), op("replace", "/spec/replicas", 3)]
-    done = transformed([DEPLOYMENT], patches("a", *guarded, onTestFailure="error", target={"kind": "Deployment"}))
+    done = transform([DEPLOYMENT], patches("a", *guarded, onTestFailure="error", target={"kind": "Deployment"}))
     assert done.items[0]["spec"]["replicas"] == 3
 
 
@@ -294,10 +294,10 @@ def test_a_guard_that_holds() -> None:
 def test_a_guard_of_what_is_not_there_does_not_hold(path: str) -> None:
     """RFC 6902, 4.6: the target of a test must exist."""
     guarded = [op("test", path, "x"), op("replace", "/spec/replicas", 3)]
-    done = transformed([DEPLOYMENT], patches("a", *guarded))
+    done = transform([DEPLOYMENT], patches("a", *guarded))
     assert done.text == done.before
     assert len(done.events("test-skipped")) == 1
-    assert refused([DEPLOYMENT], patches("a", *guarded, onTestFailure="error"))
+    assert refuse([DEPLOYMENT], patches("a", *guarded, onTestFailure="error"))
 
 
 @pytest.mark.parametrize("kind", ["program", "dict", "Response"])
@@ -309,10 +309,10 @@ def test_a_guard_of_a_plugin_with_code(programs: Programs, points: Points, kind:
         plugin = programs.add("a", f"echo '{json.dumps(answer)}'")
     else:
         plugin = points.add("a", answer if kind == "dict" else Response.of(*map(Operation.read, guarded)))
-    done = transformed([DEPLOYMENT, SERVICE], plugin)
+    done = transform([DEPLOYMENT, SERVICE], plugin)
     assert done.items[0]["spec"]["replicas"] == 3
-    (told,) = done.events("test-skipped")
-    assert told["message"] == "Service dns: a patch of a is skipped: test /spec/replicas found another value"
+    (result,) = done.events("test-skipped")
+    assert result["message"] == "Service dns: a patch of a is skipped: test /spec/replicas found another value"
     assert done.events("not-idempotent") == []
 
 
@@ -321,6 +321,6 @@ def test_a_guard_may_be_an_error() -> None:
     second = DEPLOYMENT.replace("name: web\n  namespace", "name: api\n  namespace")
     done = Done([DEPLOYMENT, second], config_of(patches("a", *guarded, onTestFailure="error")))
     assert done.exit_code == 1
-    assert done.said("error") == [
+    assert done.messages("error") == [
         "a: test /spec/replicas found another value (Deployment shop/web, Deployment shop/api)"
     ]

@@ -18,7 +18,7 @@ from functions.transform_resources.plugins import (
     op,
     patches,
     sets,
-    transformed,
+    transform,
     without_ids,
 )
 from krm_merge.transform import Response
@@ -64,13 +64,13 @@ ORDERS = [
 def test_priorities(declared: str, priorities: str, order: str, detect: str) -> None:
     """T2: listed before unlisted, then as declared; T11: a repeated name keeps its first place."""
     plugins = [sets(name, 10 + "abc".index(name)) for name in declared]
-    done = transformed([DEPLOYMENT], *plugins, priorities=list(priorities), conflicts={"detect": detect})
+    done = transform([DEPLOYMENT], *plugins, priorities=list(priorities), conflicts={"detect": detect})
     winner = order[0]
     assert done.items[0]["spec"]["replicas"] == 10 + "abc".index(winner)
     why = "priority" if winner in priorities else "order"
-    assert sorted(plugin for plugin, _, _ in done.lost()) == sorted(order[1:])
+    assert sorted(plugin for plugin, _, _ in done.losses()) == sorted(order[1:])
     if detect == "effect":
-        assert sorted(done.lost()) == sorted((name, winner, why) for name in order[1:])
+        assert sorted(done.losses()) == sorted((name, winner, why) for name in order[1:])
     (applied,) = done.events("applied")
     assert applied["tags"] == {"rule": "T2", "event": "applied", "plugin": winner}
     assert applied["severity"] == "info"
@@ -88,23 +88,23 @@ def test_priorities(declared: str, priorities: str, order: str, detect: str) -> 
 def test_two_plugins_of_one_name(priorities: list[str], replicas: int, lost: list[tuple[str, str, str]]) -> None:
     """T11: both get the priority of the name; between them, the earlier one wins."""
     plugins = [sets("x", 11), sets("y", 12), sets("x", 13)]
-    done = transformed([DEPLOYMENT], *plugins, priorities=priorities)
+    done = transform([DEPLOYMENT], *plugins, priorities=priorities)
     assert done.items[0]["spec"]["replicas"] == 10 + replicas
-    assert done.lost() == lost
+    assert done.losses() == lost
 
 
 def test_the_order_of_items_and_priorities_gives_the_same_bytes() -> None:
     """T2: same input, same bytes out."""
     plugins = [sets("a", 5), sets("b", 6), sets("c", "x", "/spec/ports/0/name", "Service")]
-    outputs = {transformed([DEPLOYMENT, SERVICE], *plugins, priorities=["b"]).output for _ in range(3)}
+    outputs = {transform([DEPLOYMENT, SERVICE], *plugins, priorities=["b"]).output for _ in range(3)}
     assert len(outputs) == 1
 
 
 def test_equal_changes_agree() -> None:
     """T2: both are recorded."""
-    done = transformed([DEPLOYMENT], sets("a", 5), sets("b", 5), priorities=["b"])
+    done = transform([DEPLOYMENT], sets("a", 5), sets("b", 5), priorities=["b"])
     assert done.items[0]["spec"]["replicas"] == 5
-    assert done.lost() == []
+    assert done.losses() == []
     (applied,) = done.events("applied")
     assert applied["tags"] == {"rule": "T2", "event": "applied", "plugin": "b", "agreed": "a with b"}
     assert applied["message"] == "Deployment shop/web: 1 change: 1 of b; a with b agreed"
@@ -118,7 +118,7 @@ def test_every_plugin_sees_the_original(points: Points) -> None:
         del resource["metadata"]["labels"]
         return Response()
 
-    done = transformed([DEPLOYMENT], points.add("a", changes), sets("b", 5), points.add("c", Response()))
+    done = transform([DEPLOYMENT], points.add("a", changes), sets("b", 5), points.add("c", Response()))
     assert done.items[0]["spec"]["replicas"] == 5
     # T8: once more on what came of it.
     assert [seen["spec"]["replicas"] for seen in points.seen] == [1, 1, 5, 5]
@@ -133,13 +133,13 @@ def test_every_plugin_sees_all_options(points: Points) -> None:
         return Response()
 
     seen = ({"who": "me"}, {"who": "me", "own": "x"})
-    own = points.add("own", takes) | {"options": {"own": "x"}}
-    transformed([OTHER, SERVICE], points.add("a", takes), own, options={"who": "me"})
+    plugin = points.add("own", takes) | {"options": {"own": "x"}}
+    transform([OTHER, SERVICE], points.add("a", takes), plugin, options={"who": "me"})
     assert points.options == [*seen, *seen]
 
 
 def test_skipped_plugins_do_not_run(points: Points) -> None:
-    done = transformed([DEPLOYMENT], points.add("a", Response()), sets("b", 5), skipPlugins=["a"], priorities=["a"])
+    done = transform([DEPLOYMENT], points.add("a", Response()), sets("b", 5), skipPlugins=["a"], priorities=["a"])
     assert points.seen == []
     assert done.items[0]["spec"]["replicas"] == 5
 
@@ -163,10 +163,10 @@ def test_what_is_lost_together(keep: str, labels: Value, ignored: int) -> None:
             {"ops": [*guarded, op("add", "/metadata/labels/guarded", "1")]},
         ],
     }
-    done = transformed([DEPLOYMENT], sets("strong", 5), weaker, conflicts={"keep": keep})
+    done = transform([DEPLOYMENT], sets("strong", 5), weaker, conflicts={"keep": keep})
     assert done.items[0]["metadata"]["labels"] == {"app": "web", "tier": "front", **labels}
-    assert len(done.lost()) == ignored
-    assert {one["tags"]["plugin"] for one in done.events("ignored")} == {"weak"}
+    assert len(done.losses()) == ignored
+    assert {result["tags"]["plugin"] for result in done.events("ignored")} == {"weak"}
 
 
 # ---- what stays as it came -------------------------------------------------------------------------------------------
@@ -184,13 +184,13 @@ def test_everything_else_stays_byte_for_byte(crlf: bool) -> None:
     )
     done = Done([OTHER, DEPLOYMENT, SERVICE], config_of(plugin), crlf=crlf)
     assert done.exit_code == 0
-    wanted = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
-    wanted = without_ids(wanted.replace("{app: web, tier: front}", "{app: web}"))
-    assert done.text == HEAD + as_item(OTHER) + as_item(wanted) + as_item(SERVICE)
+    resource = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
+    resource = without_ids(resource.replace("{app: web, tier: front}", "{app: web}"))
+    assert done.text == HEAD + as_item(OTHER) + as_item(resource) + as_item(SERVICE)
 
 
 def test_what_is_there_already_changes_no_byte() -> None:
-    done = transformed([DEPLOYMENT, SERVICE], sets("a", 1))
+    done = transform([DEPLOYMENT, SERVICE], sets("a", 1))
     assert done.text == done.before
     assert done.events("applied") == []
 
@@ -198,12 +198,12 @@ def test_what_is_there_already_changes_no_byte() -> None:
 def test_no_items_and_no_work() -> None:
     done = Done([], config_of(sets("a", 1)))
     assert not done.items
-    assert done.said("info") == ["a changes nothing"]
+    assert done.messages("info") == ["a changes nothing"]
 
 
 def test_plugins_that_want_nothing_are_named() -> None:
-    done = transformed([OTHER], sets("a", 1), patches("b", op("replace", "/data/a", "c")), sets("c", 1))
-    assert [one["tags"] for one in done.events("idle")] == [
+    done = transform([OTHER], sets("a", 1), patches("b", op("replace", "/data/a", "c")), sets("c", 1))
+    assert [result["tags"] for result in done.events("idle")] == [
         {"event": "idle", "plugin": "a"},
         {"event": "idle", "plugin": "c"},
     ]
@@ -213,7 +213,7 @@ def test_plugins_that_want_nothing_are_named() -> None:
 
 
 def test_entry_points_do_not_see_what_kpt_keeps(points: Points) -> None:
-    done = transformed([DEPLOYMENT, SERVICE, BARE], points.add("a", Response()))
+    done = transform([DEPLOYMENT, SERVICE, BARE], points.add("a", Response()))
     assert done.text == done.before
     deployment, service, bare = points.seen
     assert deployment["metadata"]["annotations"] == {"team": "red"}
@@ -224,11 +224,11 @@ def test_entry_points_do_not_see_what_kpt_keeps(points: Points) -> None:
 
 def test_programs_do_not_see_what_kpt_keeps(programs: Programs) -> None:
     plugin = programs.add("a", f'echo "$request" >> {programs.notes}', "echo '{}'")
-    done = transformed([DEPLOYMENT, SERVICE], plugin, options={"x": "y"})
+    done = transform([DEPLOYMENT, SERVICE], plugin, options={"x": "y"})
     assert done.text == done.before
     seen = [json.loads(line) for line in programs.notes.read_text().splitlines()]
-    assert [one["metadata"].get("annotations") for one in seen] == [{"team": "red"}, None]
-    assert [one["extras"] for one in seen] == [{"x": "y"}] * 2
+    assert [resource["metadata"].get("annotations") for resource in seen] == [{"team": "red"}, None]
+    assert [resource["extras"] for resource in seen] == [{"x": "y"}] * 2
     assert "config.k" not in programs.notes.read_text()
 
 
@@ -257,20 +257,20 @@ ANNOTATIONS = [
 @pytest.mark.parametrize(("ops", "annotations"), ANNOTATIONS)
 def test_what_kpt_keeps_is_put_back(ops: list[Value], annotations: Value) -> None:
     """Without its path kpt would take the object for a new one, and delete its file."""
-    done = transformed([DEPLOYMENT, OTHER], patches("a", *ops, target={"kind": "Deployment"}))
-    found = dict(done.items[0]["metadata"]["annotations"])
+    done = transform([DEPLOYMENT, OTHER], patches("a", *ops, target={"kind": "Deployment"}))
+    annotations_after = dict(done.items[0]["metadata"]["annotations"])
     for name in (ID, LEGACY_ID):
         # W3: an edited item loses its ids.
-        if found.pop(name, None) is not None:
+        if annotations_after.pop(name, None) is not None:
             assert done.text == done.before
-    assert found == {PATH: "apps/web.yaml", **annotations}
+    assert annotations_after == {PATH: "apps/web.yaml", **annotations}
     assert done.text.endswith(as_item(OTHER))
 
 
 @pytest.mark.parametrize("name", [PATH, INDEX, "internal.config.kubernetes.io/package-path", ID])
 def test_what_kpt_keeps_is_not_made_up(name: str) -> None:
     """A path of a plugin's would lead kpt to any file of the package."""
-    done = transformed([BARE], patches("a", op("add", "/metadata/annotations", {name: "../evil", "x": "y"})))
+    done = transform([BARE], patches("a", op("add", "/metadata/annotations", {name: "../evil", "x": "y"})))
     assert done.items[0]["metadata"]["annotations"] == {"x": "y"}
 
 
@@ -292,18 +292,18 @@ MEDDLING = [
 def test_what_would_change_what_kpt_keeps_is_told(wish: Value, name: str, says: str) -> None:
     """T5: ignored, not counted, not called a change at the next run."""
     item = DEPLOYMENT.replace("spec:\n", f'spec:\n  books: {{team: red, {INDEX}: "7"}}\n', 1)
-    done = transformed([item], patches("a", wish))
+    done = transform([item], patches("a", wish))
     assert done.text == done.before
     assert done.events("applied") == done.events("not-idempotent") == done.events("idle") == []
-    (told,) = done.events("ignored")
-    assert says in told["message"]
+    (result,) = done.events("ignored")
+    assert says in result["message"]
     tags = {"rule": "T5", "event": "ignored", "plugin": "a", "reason": "bookkeeping"}
-    assert told["tags"] == {**tags, "op": wish["op"], "pointer": wish["path"]}
-    assert (told["severity"], told["field"]["path"]) == ("warning", f'metadata.annotations["{name}"]')
+    assert result["tags"] == {**tags, "op": wish["op"], "pointer": wish["path"]}
+    assert (result["severity"], result["field"]["path"]) == ("warning", f'metadata.annotations["{name}"]')
     if name == PATH:
-        assert told["field"]["currentValue"] == told["field"]["proposedValue"] == "apps/web.yaml"
+        assert result["field"]["currentValue"] == result["field"]["proposedValue"] == "apps/web.yaml"
     # What else the plugin wants is done, and counted alone.
-    done = transformed([item], patches("a", wish, op("replace", "/spec/replicas", 3)))
+    done = transform([item], patches("a", wish, op("replace", "/spec/replicas", 3)))
     assert done.items[0]["spec"]["replicas"] == 3
     assert len(done.events("ignored")) == 1
     assert done.events("not-idempotent") == []
@@ -314,17 +314,17 @@ def test_what_would_change_what_kpt_keeps_is_told(wish: Value, name: str, says: 
 def test_plugins_that_agree_on_what_kpt_keeps_are_told_both() -> None:
     wish = op("add", f"/metadata/annotations/{INDEX.replace('/', '~1')}", "7")
     plugins = [patches("a", wish), patches("b", wish, op("replace", "/spec/replicas", 3))]
-    done = transformed([DEPLOYMENT], *plugins)
-    assert [one["tags"]["plugin"] for one in done.events("ignored")] == ["a", "b"]
+    done = transform([DEPLOYMENT], *plugins)
+    assert [result["tags"]["plugin"] for result in done.events("ignored")] == ["a", "b"]
     (applied,) = done.events("applied")
     assert "agreed" not in applied["tags"]
 
 
 def test_the_metadata_of_a_plugin_that_gives_none_back() -> None:
     """Removing all annotations keeps the text of kpt's own."""
-    done = transformed([DEPLOYMENT], patches("a", op("remove", "/metadata/annotations")))
-    wanted = "".join(line for line in without_ids(DEPLOYMENT).splitlines(keepends=True) if "team:" not in line)
-    assert done.text == HEAD + as_item(wanted)
+    done = transform([DEPLOYMENT], patches("a", op("remove", "/metadata/annotations")))
+    resource = "".join(line for line in without_ids(DEPLOYMENT).splitlines(keepends=True) if "team:" not in line)
+    assert done.text == HEAD + as_item(resource)
 
 
 # ---- what plugins are not shown --------------------------------------------------------------------------------------
@@ -332,11 +332,11 @@ def test_the_metadata_of_a_plugin_that_gives_none_back() -> None:
 
 @pytest.mark.parametrize("item", [KPTFILE, LOCAL])
 def test_kptfiles_and_local_configuration_are_not_shown(points: Points, item: str) -> None:
-    done = transformed([item, BARE], points.add("a", Response(is_whiteout=True)), whiteout={"action": "drop"})
+    done = transform([item, BARE], points.add("a", Response(is_whiteout=True)), whiteout={"action": "drop"})
     assert [seen["metadata"]["name"] for seen in points.seen] == ["bare"]
     assert done.text == HEAD + as_item(item)
 
 
 def test_local_config_that_says_no_is_shown(points: Points) -> None:
-    transformed([LOCAL.replace('"true"', '"false"')], points.add("a", Response()))
+    transform([LOCAL.replace('"true"', '"false"')], points.add("a", Response()))
     assert len(points.seen) == 1

@@ -21,8 +21,8 @@ as_root = pytest.mark.skipif(
 
 
 def owners(folder: Path) -> dict[str, tuple[int, int]]:
-    found = [folder, *folder.rglob("*")]
-    return {str(place.relative_to(folder)): (place.lstat().st_uid, place.lstat().st_gid) for place in found}
+    places = [folder, *folder.rglob("*")]
+    return {str(place.relative_to(folder)): (place.lstat().st_uid, place.lstat().st_gid) for place in places}
 
 
 def given_to_others(folder: Path) -> Path:
@@ -81,10 +81,10 @@ def test_an_owner_that_cannot_be_kept_is_a_reason_to_change_nothing(
     seen = Path.lstat
 
     def of_others(place: Path) -> os.stat_result:
-        found = seen(place)
+        status = seen(place)
         if place.name != "a.yaml":
-            return found
-        return os.stat_result((*found[:4], *OTHERS, *found[6:]))
+            return status
+        return os.stat_result((*status[:4], *OTHERS, *status[6:]))
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")

@@ -36,12 +36,12 @@ class Told(NamedTuple):
 
 class Merged(NamedTuple):
     files: Texts
-    told: list[Told]
+    messages: list[Told]
 
     def warnings(self, path: str | None = None) -> list[Told]:
         """Those of a file; without those of what the two sides bring about together: a mount of no volume (law G)."""
-        loud = [told for told in self.told if told.severity != "info" and told.rule != "G"]
-        return [told for told in loud if path is None or told.file in ("", path)]
+        loud = [message for message in self.messages if message.severity != "info" and message.rule != "G"]
+        return [message for message in loud if path is None or message.file in ("", path)]
 
 
 def merge(original: Texts, upstream: Texts, local: Texts, policy: Winner) -> Merged:
@@ -90,20 +90,20 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
     """All that is wrong with the merges of three versions of a package."""
     original, upstream, local = sides
     merged = merge(original, upstream, local, policy)
-    found = [*_laws_of_one_side(sides, policy), *_faults(sides, merged), *_lost_in_silence(sides, merged)]
+    breaches = [*_laws_of_one_side(sides, policy), *_faults(sides, merged), *_lost_in_silence(sides, merged)]
     again = merge(original, upstream, merged.files, policy)
     for path in _different(merged.files, again.files):
         if _repeats_lines(path, sides):
             # Which of equal lines was added cannot be seen any more: git's merge is not stable there either.
             continue
-        found.append(Failure("D: a second merge changes it", path, _diff(merged.files, again.files, path)))
+        breaches.append(Failure("D: a second merge changes it", path, _diff(merged.files, again.files, path)))
     for path in sorted(set(original) & set(upstream) & set(local)):
         read = _read(path, sides)
         if read is not None:
-            found += _leaves(path, sides, read, merged)
+            breaches += _leaves(path, sides, read, merged)
             if not _moves(path, sides):
-                found += _beside_git(path, sides, read, merged)
-    return found
+                breaches += _beside_git(path, sides, read, merged)
+    return breaches
 
 
 def _repeats_lines(path: str, sides: Triple) -> bool:
@@ -114,16 +114,16 @@ def _repeats_lines(path: str, sides: Triple) -> bool:
 
 def _laws_of_one_side(sides: Triple, policy: Winner) -> Iterator[Failure]:
     original, upstream, local = sides
-    for law, wanted, theirs, ours in (
+    for law, expected, theirs, ours in (
         ("A: not as upstream", upstream, upstream, original),
         ("B: not as local", local, original, local),
         ("C: not as both", local, local, local),
     ):
         merged = merge(original, theirs, ours, policy)
-        for path in _different(wanted, merged.files):
-            yield Failure(law, path, _diff(wanted, merged.files, path))
-        for told in merged.told if law[0] == "B" else merged.warnings():
-            yield Failure(f"{law[0]}: a warning", told.file, told.message)
+        for path in _different(expected, merged.files):
+            yield Failure(law, path, _diff(expected, merged.files, path))
+        for message in merged.messages if law[0] == "B" else merged.warnings():
+            yield Failure(f"{law[0]}: a warning", message.file, message.message)
 
 
 def of_law(kind: str, sides: Triple) -> Triple:
@@ -156,7 +156,7 @@ def _lost_in_silence(sides: Triple, merged: Merged) -> Iterator[Failure]:
     note = _renamed_somewhere(sides)
     for text in sorted({key for values, _ in read for key in values}):
         before, theirs, ours, after = (values[text] for values, _ in read)
-        low, high = _expected(before, theirs, ours)
+        low, high = _range(before, theirs, ours)
         detail = f"{text}: {before} {theirs} {ours} -> {after}"
         if after == 0 < ours and before == theirs == 0:
             yield Failure("F: local's is lost in silence", "", detail)
@@ -183,14 +183,14 @@ def _package_counts(texts: Texts) -> tuple[Counter[str], Counter[str]] | None:
     comments: Counter[str] = Counter()
     for path, text in texts.items():
         if is_yaml(path):
-            if (found := facts(path, text)) is None:
+            if (content := facts(path, text)) is None:
                 return None
-            values.update(found.values)
-            comments.update(found.comments)
+            values.update(content.values)
+            comments.update(content.comments)
     return values, comments
 
 
-def _expected(before: int, theirs: int, ours: int) -> tuple[int, int]:
+def _range(before: int, theirs: int, ours: int) -> tuple[int, int]:
     """How often a text may stand after the merge. What both sides did alike may have been one thing or two."""
     up, mine = theirs - before, ours - before
     both = before + up + mine
@@ -236,7 +236,7 @@ def _renamed_somewhere(sides: Triple) -> str:
     """Whether a side may have given another name to what it has of the original, as `_renamed` tells of a file."""
     for path, text in sides[0].items():
         o, u, m = (facts(path, side.get(path, text)) for side in sides)
-        if o and u and m and (note := _renamed(Sides(o, u, m))):
+        if o and u and m and (note := _rename_note(Sides(o, u, m))):
             return note
     return ""
 
@@ -244,7 +244,7 @@ def _renamed_somewhere(sides: Triple) -> str:
 def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[Failure]:
     """Law E by values whose paths lead through mappings, in resources that stand in one file on all sides."""
     after = facts(path, merged.files.get(path, ""))
-    if not is_yaml(path) or after is None or _renamed(read):
+    if not is_yaml(path) or after is None or _rename_note(read):
         return
     four = [*read, after]
     everywhere = set.intersection(*(set(side.identities) for side in four))
@@ -267,8 +267,8 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
         if any(".".join(place[1][:end]) in whole for end in range(1, len(place[1]) + 1)):
             continue
         before, theirs, ours, now = (side.leaves.get(place) for side in four)
-        wanted = ours if before == theirs or theirs == ours else theirs if before == ours else now
-        if now != wanted:
+        expected = ours if before == theirs or theirs == ours else theirs if before == ours else now
+        if now != expected:
             detail = f"{place[0][1]} {'.'.join(place[1])}: {before} {theirs} {ours} -> {now}"
             yield Failure("E: one side's value", path, detail)
 
@@ -280,12 +280,12 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
     if theirs == ours:
         return
     if before in (theirs, ours):
-        wanted, whose = (theirs, "upstream's") if ours == before else (ours, "local's")
-        if after != wanted:
-            yield Failure(f"W1: not {whose} bytes", path, _diff({path: wanted}, merged.files, path))
+        expected, whose = (theirs, "upstream's") if ours == before else (ours, "local's")
+        if after != expected:
+            yield Failure(f"W1: not {whose} bytes", path, _diff({path: expected}, merged.files, path))
     elif (git := git_merge(before, theirs, ours)) is not None and _is_right(path, git, read):
         warnings = merged.warnings(path)
-        note = _renamed(read)
+        note = _rename_note(read)
         if warnings and "cannot be told apart" in warnings[0].message:
             # L3: a list that merging again would change is a conflict, whatever its lines say (law D).
             yield Failure("differs: a list that is not stable", path, warnings[0].message)
@@ -295,8 +295,8 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
         elif after is None:
             if git.strip():
                 yield Failure(f"H: file lost{note}", path, "")
-        elif (found := facts(path, after)) is not None:
-            if worst := next(_other_counts(path, read, found), None):
+        elif (content := facts(path, after)) is not None:
+            if worst := next(_other_counts(path, read, content), None):
                 yield Failure(f"H: {worst[0]}{note}", path, worst[1])
             elif after != git:
                 yield Failure(_difference(git, after), path, _diff({path: git}, {path: after}, path))
@@ -304,31 +304,31 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
 
 def _is_right(path: str, git: str, read: Sides) -> bool:
     """Whether git's text parses, repeats no key, empties nothing and holds every change of one side."""
-    found = facts(path, git)
+    content = facts(path, git)
     return (
-        found is not None
-        and not found.faults
-        and found.empty <= read.original.empty | read.upstream.empty | read.local.empty
-        and next(_other_counts(path, read, found), None) is None
+        content is not None
+        and not content.faults
+        and content.empty <= read.original.empty | read.upstream.empty | read.local.empty
+        and next(_other_counts(path, read, content), None) is None
     )
 
 
-def _other_counts(path: str, read: Sides, found: Facts) -> Iterator[tuple[str, str]]:
+def _other_counts(path: str, read: Sides, content: Facts) -> Iterator[tuple[str, str]]:
     """What is lost or doubled, the worst first."""
     value = "scalar" if is_yaml(path) else "line"
     wrong = [
         (f"{what} {'lost' if now < low else 'stays or doubled'}", f"{text}: {before} {theirs} {ours} -> {now}")
         for what, counters in (
-            (value, [side.values for side in (*read, found)]),
-            ("comment", [side.comments for side in (*read, found)]),
+            (value, [side.values for side in (*read, content)]),
+            ("comment", [side.comments for side in (*read, content)]),
         )
         for text in sorted({text for counter in counters for text in counter})
         for before, theirs, ours, now in [[counter[text] for counter in counters]]
-        for low, high in [_expected(before, theirs, ours)]
+        for low, high in [_range(before, theirs, ours)]
         if not low <= now <= high
     ]
     order = [f"{value} lost", f"{value} stays or doubled", "comment lost", "comment stays or doubled"]
-    return iter(sorted(wrong, key=lambda one: order.index(one[0])))
+    return iter(sorted(wrong, key=lambda difference: order.index(difference[0])))
 
 
 def _difference(git: str, after: str) -> str:
@@ -355,15 +355,15 @@ def _moves(path: str, sides: Triple) -> bool:
 
 
 def _standing(texts: Texts) -> dict[Identity, frozenset[str]]:
-    found: dict[Identity, frozenset[str]] = {}
+    places: dict[Identity, frozenset[str]] = {}
     for path, text in texts.items():
         if read := facts(path, text):
             for identity in read.identities:
-                found[identity] = found.get(identity, frozenset()) | {path}
-    return found
+                places[identity] = places.get(identity, frozenset()) | {path}
+    return places
 
 
-def _renamed(read: Sides) -> str:
+def _rename_note(read: Sides) -> str:
     """Whether a side may have given another name to a resource, an element or a field: git follows that blindly."""
     before, *changed = read
     if any(_gone(before, side) and _gone(side, before) and not _is_plain_rename(before, side) for side in changed):
@@ -388,11 +388,11 @@ def _is_plain_rename(before: Facts, after: Facts) -> bool:
     gone, new = _gone(before, after), _gone(after, before)
     if len(gone) != 1 or len(new) != 1 or gone[0][:2] != new[0][:2]:
         return False
-    one, other = (
+    names, other = (
         {(place[1], value) for place, value in side.scalars if place[0] == identity and place[1][:1] != ("metadata",)}
         for side, identity in ((before, gone[0]), (after, new[0]))
     )
-    return len(one & other) >= 0.8 * len(one | other) and len(one & other) > 4
+    return len(names & other) >= 0.8 * len(names | other) and len(names & other) > 4
 
 
 @cache
@@ -414,15 +414,15 @@ def git_merge(original: str, upstream: str, local: str) -> str | None:
     return run.stdout.decode() if run.returncode == 0 else None
 
 
-def _different(one: Texts, other: Texts) -> list[str]:
-    return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+def _different(first: Texts, other: Texts) -> list[str]:
+    return sorted(path for path in {*first, *other} if first.get(path) != other.get(path))
 
 
-def _diff(one: Texts, other: Texts, path: str) -> str:
+def _diff(first: Texts, other: Texts, path: str) -> str:
     """The lines in which two texts differ."""
-    if path not in one or path not in other:
+    if path not in first or path not in other:
         return "only one of them has the file"
-    a, b = one[path].splitlines(keepends=True), other[path].splitlines(keepends=True)
+    a, b = first[path].splitlines(keepends=True), other[path].splitlines(keepends=True)
     lines = []
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if tag != "equal":

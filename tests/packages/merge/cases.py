@@ -48,8 +48,8 @@ def row(
     on: OnConflict = "upstream",
     smart: bool = False,
 ) -> Row:
-    before, theirs, ours, wanted = map(files_of, (original, upstream, local, expected))
-    return pytest.param(Case(before, theirs, ours, wanted, sorted(conflicts), says, on, smart), id=name)
+    before, theirs, ours, result = map(files_of, (original, upstream, local, expected))
+    return pytest.param(Case(before, theirs, ours, result, sorted(conflicts), says, on, smart), id=name)
 
 
 def tree(texts: Texts) -> dict[str, File]:
@@ -96,15 +96,15 @@ def functions(
     *conflicts: str,
     **options: Any,
 ) -> Row:
-    before, theirs, ours, wanted = ({"Kptfile": kptfile(*side)} for side in (original, upstream, local, expected))
-    return row(name, before, theirs, ours, wanted, *conflicts, **options)
+    before, theirs, ours, result = ({"Kptfile": kptfile(*side)} for side in (original, upstream, local, expected))
+    return row(name, before, theirs, ours, result, *conflicts, **options)
 
 
 def other(
     name: str, path: str, original: str, upstream: str, local: str, expected: str, *conflicts: str, **options: Any
 ) -> Row:
-    before, theirs, ours, wanted = ({path: text} for text in (original, upstream, local, expected))
-    return row(f"R4 {name}", before, theirs, ours, wanted, *conflicts, **options)
+    before, theirs, ours, result = ({path: text} for text in (original, upstream, local, expected))
+    return row(f"R4 {name}", before, theirs, ours, result, *conflicts, **options)
 
 
 def pod(*containers: str, more: str = "") -> str:
@@ -127,11 +127,11 @@ def assert_merges(case: Case) -> None:
     """The case merges to what it expects, with the conflicts that it names, and merging again changes nothing."""
     before, theirs, ours = tree(case.original), tree(case.upstream), tree(case.local)
     merged = merge(before, theirs, ours, case.on, case.smart)
-    found = {path: file.data.decode() for path, file in Changed(ours, merged.changes).items()}
-    told = [(result.severity, result.rule, result.message) for result in merged.results]
-    assert found == case.expected, told
-    assert sorted(str(rule) for severity, rule, _ in told if severity != "info") == case.conflicts, told
-    assert any(case.says in message for _, _, message in told) or not case.says, told
+    texts = {path: file.data.decode() for path, file in Changed(ours, merged.changes).items()}
+    messages = [(result.severity, result.rule, result.message) for result in merged.results]
+    assert texts == case.expected, messages
+    assert sorted(str(rule) for severity, rule, _ in messages if severity != "info") == case.conflicts, messages
+    assert any(case.says in message for _, _, message in messages) or not case.says, messages
     # Law D, also where a conflict was refused.
-    again = merge(before, theirs, tree(found), case.on, case.smart)
+    again = merge(before, theirs, tree(texts), case.on, case.smart)
     assert again.changes == {}

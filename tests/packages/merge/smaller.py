@@ -15,7 +15,7 @@ Row = tuple[str, str, str]
 
 def fails_alike(sides: Triple, policy: Winner, kind: str) -> Fails:
     """Whether a smaller triple fails in this way, and its resources and fields are among those of the first."""
-    known = [{path: facts(path, text) for path, text in side.items()} for side in sides]
+    facts_before = [{path: facts(path, text) for path, text in side.items()} for side in sides]
 
     def is_part(path: str, text: str, first: Facts | None) -> bool:
         now = facts(path, text)
@@ -24,7 +24,7 @@ def fails_alike(sides: Triple, policy: Winner, kind: str) -> Fails:
         return not now.faults and set(now.identities) <= set(first.identities) and now.members <= first.members
 
     def fails(smaller: Triple) -> bool:
-        for side, first in zip(smaller, known, strict=True):
+        for side, first in zip(smaller, facts_before, strict=True):
             if not all(is_part(path, text, first[path]) for path, text in side.items()):
                 return False
         return any(failure.kind == kind for failure in failures_or_error(smaller, policy))
@@ -92,7 +92,7 @@ def _fewer_lines(sides: Triple, path: str, fails: Fails) -> Triple:
 def _rows(original: str, upstream: str, local: str) -> list[Row]:
     """The lines of three texts side by side: lines of all three, and stretches that a side changed."""
     texts = [text.splitlines(keepends=True) for text in (original, upstream, local)]
-    theirs, ours = (_matched(texts[0], side) for side in texts[1:])
+    theirs, ours = (_match(texts[0], side) for side in texts[1:])
     common = [(at, theirs[at], ours[at]) for at in range(len(texts[0])) if at in theirs and at in ours]
     rows: list[Row] = []
     done = (0, 0, 0)
@@ -107,12 +107,12 @@ def _rows(original: str, upstream: str, local: str) -> list[Row]:
     return rows
 
 
-def _matched(a: list[str], b: list[str]) -> dict[int, int]:
+def _match(a: list[str], b: list[str]) -> dict[int, int]:
     blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
     return {block.a + n: block.b + n for block in blocks for n in range(block.size)}
 
 
-def shown(sides: Triple, policy: Winner) -> str:
+def describe(sides: Triple, policy: Winner) -> str:
     """A triple and its merge to read, without the files that are alike everywhere."""
     merged = merge(*sides, policy)
     names = dict(zip(("O", "U", "L", "M"), (*sides, merged.files), strict=True))
@@ -128,5 +128,7 @@ def shown(sides: Triple, policy: Winner) -> str:
             if text not in seen:
                 lines.append("(no file)" if text is None else text.removesuffix("\n"))
                 seen[text] = name
-    lines += [f"told: {told.severity} {told.rule} {told.file}: {told.message}" for told in merged.told]
+    lines += [
+        f"told: {message.severity} {message.rule} {message.file}: {message.message}" for message in merged.messages
+    ]
     return "\n".join(lines)

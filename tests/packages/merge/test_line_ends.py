@@ -23,7 +23,7 @@ Winner = Literal["upstream", "local"]
 ENDS = {"LF": ["\n"], "CRLF": ["\r\n"], "CR": ["\r"], "some CRLF": ["\n"] * 6 + ["\r\n"], "mixed": ["\n", "\r\n"]}
 
 
-def ended(rng: random.Random, text: str, kind: str) -> str:
+def change_ends(rng: random.Random, text: str, kind: str) -> str:
     return re.sub("\n", lambda _: rng.choice(ENDS[kind]), text)
 
 
@@ -49,7 +49,7 @@ def with_ends(rng: random.Random, texts: Texts, kind_of: dict[str, str]) -> Tree
     any_kind = rng.choice([*ENDS])
     return {
         path: File(
-            ended(rng, text, kind_of.get(path, any_kind) if rng.random() < 0.5 else rng.choice([*ENDS])).encode()
+            change_ends(rng, text, kind_of.get(path, any_kind) if rng.random() < 0.5 else rng.choice([*ENDS])).encode()
         )
         for path, text in texts.items()
     }
@@ -61,22 +61,22 @@ def check(rng: random.Random, sides: Triple) -> None:
     common = {path: rng.choice([*ENDS]) for path in sides[0]}
     original, upstream, local = given_sides = [with_ends(rng, texts, common) for texts in sides]
     plain = [{path: File(plain_lines(path, file.data)) for path, file in tree.items()} for tree in given_sides]
-    merged, wanted = merge(original, upstream, local, winner), merge(plain[0], plain[1], plain[2], winner)
-    again, same = merge(original, upstream, merged, winner), merge(plain[0], plain[1], wanted, winner)
-    assert set(merged) == set(wanted)
+    merged, plain_merge = merge(original, upstream, local, winner), merge(plain[0], plain[1], plain[2], winner)
+    again, same = merge(original, upstream, merged, winner), merge(plain[0], plain[1], plain_merge, winner)
+    assert set(merged) == set(plain_merge)
     for path, file in merged.items():
         versions = [tree.get(path) for tree in given_sides]
         if not is_yaml(path) and all(side is not None and len(kinds(path, side.data)) > 1 for side in versions):
             # As in git, they are part of the lines.
             continue
-        assert plain_lines(path, file.data) == wanted[path].data, path
-        if same.get(path) == wanted[path]:
+        assert plain_lines(path, file.data) == plain_merge[path].data, path
+        if same.get(path) == plain_merge[path]:
             # Of equal lines nothing says which was added (R4).
             assert again[path] == file, path
         ours = versions[2]
         # What local only moved has upstream's line ends (R13).
-        if ours is not None and ours not in original.values() and len(known := kinds(path, ours.data)) == 1:
-            assert kinds(path, file.data) <= known, path
+        if ours is not None and ours not in original.values() and len(own_kinds := kinds(path, ours.data)) == 1:
+            assert kinds(path, file.data) <= own_kinds, path
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -188,10 +188,10 @@ def test_corners(path: str, original: str | None, upstream: str | None, local: s
 
 
 def test_a_resource_that_comes_to_a_file_has_its_line_ends() -> None:
-    one, other = (RESOURCE[0].replace("name: a", f"name: {name}") for name in "bc")
-    original = {"a.yaml": File(one.encode()), "b.yaml": File(other.encode())}
-    upstream = {"a.yaml": File(f"{one}---\n{other}---\n{RESOURCE[0]}".encode())}
-    local = {"a.yaml": File(crlf(one.replace("a: 1", "a: 2")).encode()), "b.yaml": original["b.yaml"]}
+    first, other = (RESOURCE[0].replace("name: a", f"name: {name}") for name in "bc")
+    original = {"a.yaml": File(first.encode()), "b.yaml": File(other.encode())}
+    upstream = {"a.yaml": File(f"{first}---\n{other}---\n{RESOURCE[0]}".encode())}
+    local = {"a.yaml": File(crlf(first.replace("a: 1", "a: 2")).encode()), "b.yaml": original["b.yaml"]}
     after = merge(original, upstream, local, "upstream")
     assert set(after) == {"a.yaml"}
     assert after["a.yaml"].data.count(b"\r\n") == after["a.yaml"].data.count(b"\n") == 35

@@ -22,14 +22,14 @@ if __name__ == "__main__":
 
 from generated.texts import Triple, lines_triple, triple
 from packages.merge.beside_git import Winner, failures, of_law
-from packages.merge.smaller import fails_alike, failures_or_error, shown, smaller
+from packages.merge.smaller import describe, fails_alike, failures_or_error, smaller
 
 SEED = st.integers(0, 2**48)
 # A smaller seed is no smaller package: `smaller` sees to that.
 ANY_SEED = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
-def made(seed: int, texts: bool = False) -> tuple[Triple, Winner]:
+def random_case(seed: int, texts: bool = False) -> tuple[Triple, Winner]:
     rng = random.Random(seed)
     policy: Winner = rng.choice(["upstream", "local"])
     return (lines_triple(rng) if texts else triple(rng)), policy
@@ -37,11 +37,11 @@ def made(seed: int, texts: bool = False) -> tuple[Triple, Winner]:
 
 def check(seed: int, texts: bool = False) -> None:
     """Fails with a small example of the first failure."""
-    sides, policy = made(seed, texts)
+    sides, policy = random_case(seed, texts)
     hard = [failure for failure in failures(sides, policy) if failure.is_hard()]
     if hard:
         about = of_law(hard[0].kind, sides)
-        example = shown(smaller(about, fails_alike(about, policy, hard[0].kind)), policy)
+        example = describe(smaller(about, fails_alike(about, policy, hard[0].kind)), policy)
         kinds = "\n".join(dict.fromkeys(f"{failure.kind}: {failure.file}" for failure in hard))
         pytest.fail(f"seed {seed}, {policy} wins conflicts\n{kinds}\n{example}")
 
@@ -72,12 +72,12 @@ def main() -> int:
     examples: Counter[str] = Counter()
     bad, began = 0, time.monotonic()
     for seed in range(options.seed, options.seed + options.count):
-        sides, policy = made(seed, options.texts)
-        found = {failure.kind: failure for failure in reversed(failures_or_error(sides, policy))}
-        found = {kind: failure for kind, failure in found.items() if options.kind in kind}
+        sides, policy = random_case(seed, options.texts)
+        by_kind = {failure.kind: failure for failure in reversed(failures_or_error(sides, policy))}
+        by_kind = {kind: failure for kind, failure in by_kind.items() if options.kind in kind}
         is_new = True
-        bad += any(failure.is_hard() for failure in found.values())
-        for kind, failure in sorted(found.items()):
+        bad += any(failure.is_hard() for failure in by_kind.values())
+        for kind, failure in sorted(by_kind.items()):
             tally[kind] += 1
             if options.quiet:
                 continue
@@ -87,7 +87,9 @@ def main() -> int:
                 examples[kind] += 1
                 is_new = False
                 about = of_law(kind, sides)
-                print(shown(smaller(about, fails_alike(about, policy, kind)), policy), "=" * 80, sep="\n", flush=True)
+                print(
+                    describe(smaller(about, fails_alike(about, policy, kind)), policy), "=" * 80, sep="\n", flush=True
+                )
     for kind, count in tally.most_common():
         print(f"{count:6} {kind}")
     print(f"{bad} of {options.count} fail, {time.monotonic() - began:.0f} s")

@@ -36,13 +36,13 @@ class Version:
             name = str(resource["metadata"]["name"])
             text = str(yaml.safe_dump(resource, sort_keys=False))
             files.setdefault(self.places.get(name, f"{name}.yaml"), []).append(text)
-        found = {path: "---\n".join(documents) for path, documents in files.items()} | self.texts
-        folders = {str(PurePosixPath(path).parent) for path in found}
+        texts = {path: "---\n".join(documents) for path, documents in files.items()} | self.texts
+        folders = {str(PurePosixPath(path).parent) for path in texts}
         for folder in ("sub", "sub/deep"):
             if any(at == folder or at.startswith(f"{folder}/") for at in folders):
-                found[f"{folder}/Kptfile"] = KPTFILE.format(name=folder)
-        found["Kptfile"] = KPTFILE.format(name="root")
-        return {path: File(text.encode()) for path, text in found.items()}
+                texts[f"{folder}/Kptfile"] = KPTFILE.format(name=folder)
+        texts["Kptfile"] = KPTFILE.format(name="root")
+        return {path: File(text.encode()) for path, text in texts.items()}
 
 
 def first(rng: random.Random) -> Version:
@@ -57,7 +57,7 @@ def text(rng: random.Random) -> str:
     return "".join(f"{line}\n" for line in LINES if rng.random() < 0.8)
 
 
-def changed(rng: random.Random, before: Version) -> Version:
+def change(rng: random.Random, before: Version) -> Version:
     resources, places, texts = (
         edit_package(rng, before.resources, rng.randint(0, 4)),
         dict(before.places),
@@ -84,12 +84,12 @@ def merge(original: Tree, upstream: Tree, local: Tree, policy: str = "upstream")
 def test_what_local_left_alone_becomes_upstreams(seed: int) -> None:
     rng = random.Random(seed)
     before = first(rng)
-    upstream = changed(rng, before)
+    upstream = change(rng, before)
     # What upstream moves stays where local has it (R1): then the files differ, not the resources.
     upstream.places = {**before.places, **{n: p for n, p in upstream.places.items() if n not in before.places}}
-    original, wanted = before.tree(), upstream.tree()
-    merged = merge(original, wanted, original)
-    assert dict(Changed(original, merged.changes)) == wanted
+    original, target = before.tree(), upstream.tree()
+    merged = merge(original, target, original)
+    assert dict(Changed(original, merged.changes)) == target
     assert not [result for result in merged.results if result.severity != "info"]
 
 
@@ -97,7 +97,7 @@ def test_what_local_left_alone_becomes_upstreams(seed: int) -> None:
 def test_what_upstream_left_alone_stays(seed: int) -> None:
     rng = random.Random(seed)
     before = first(rng)
-    original, local = before.tree(), changed(rng, before).tree()
+    original, local = before.tree(), change(rng, before).tree()
     merged = merge(original, original, local)
     assert not merged.changes
     assert not list(merged.results)
@@ -107,7 +107,7 @@ def test_what_upstream_left_alone_stays(seed: int) -> None:
 def test_a_second_merge_changes_nothing(seed: int, policy: str) -> None:
     rng = random.Random(seed)
     before = first(rng)
-    original, upstream, local = before.tree(), changed(rng, before).tree(), changed(rng, before).tree()
+    original, upstream, local = before.tree(), change(rng, before).tree(), change(rng, before).tree()
     merged = dict(Changed(local, merge(original, upstream, local, policy).changes))
     assert merge(original, upstream, merged, policy).changes == {}
 
@@ -116,7 +116,7 @@ def test_a_second_merge_changes_nothing(seed: int, policy: str) -> None:
 def test_no_resource_is_lost_or_doubled(seed: int) -> None:
     rng = random.Random(seed)
     before = first(rng)
-    original, upstream, local = before.tree(), changed(rng, before).tree(), changed(rng, before).tree()
+    original, upstream, local = before.tree(), change(rng, before).tree(), change(rng, before).tree()
     merged = merge(original, upstream, local)
     after = identities(Changed(local, merged.changes))
     assert len(after) == len(set(after))
@@ -127,11 +127,11 @@ def test_no_resource_is_lost_or_doubled(seed: int) -> None:
 
 
 def identities(tree: Tree) -> list[tuple[str, str]]:
-    found = []
+    names = []
     for path, file in tree.items():
         if path.endswith(".yaml"):
-            found += [(d["kind"], d["metadata"]["name"]) for d in yaml.safe_load_all(file.data) if d]
-    return found
+            names += [(d["kind"], d["metadata"]["name"]) for d in yaml.safe_load_all(file.data) if d]
+    return names
 
 
 @given(st.lists(st.sampled_from(LINES)), st.lists(st.sampled_from(LINES)), st.booleans())
@@ -140,10 +140,10 @@ def test_each_side_can_be_taken_from_between_the_markers(ours: list[str], theirs
     mine, other = ("".join(line + newline for line in lines).encode() for lines in (ours, theirs))
     merged, conflicts = with_markers(mine, other, 7)
     assert (conflicts == 0) == (mine == other)
-    assert [b"".join(side) for side in taken(merged)] == [mine, other]
+    assert [b"".join(side) for side in sides_of(merged)] == [mine, other]
 
 
-def taken(merged: bytes) -> tuple[list[bytes], list[bytes]]:
+def sides_of(merged: bytes) -> tuple[list[bytes], list[bytes]]:
     sides: tuple[list[bytes], list[bytes]] = ([], [])
     inside: tuple[int, ...] = (0, 1)
     for line in merged.splitlines(keepends=True):

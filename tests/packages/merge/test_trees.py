@@ -50,7 +50,9 @@ def merge_results(
     return {path: text for path, text in after.items() if path != "Kptfile"}, done.results
 
 
-def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream") -> tuple[Texts, list[str]]:
+def merge_texts(
+    original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream"
+) -> tuple[Texts, list[str]]:
     texts, results = merge_results(original, upstream, local, policy)
     return texts, [result.message for result in results if result.severity != "info"]
 
@@ -71,12 +73,12 @@ def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = 
     ],
 )
 def test_what_local_left_alone_becomes_upstreams(before: Texts, after: Texts) -> None:
-    texts, _ = merged(before, after, before)
+    texts, _ = merge_texts(before, after, before)
     assert texts == after
 
 
 def test_what_both_added_without_a_name_stands_once() -> None:
-    texts, _ = merged({}, {"k.yaml": kustomization(2)}, {"k.yaml": kustomization(1)})
+    texts, _ = merge_texts({}, {"k.yaml": kustomization(2)}, {"k.yaml": kustomization(1)})
     assert texts == {"k.yaml": kustomization(2)}
 
 
@@ -85,9 +87,9 @@ def test_a_resource_moved_into_a_file_that_does_not_parse_is_not_lost(policy: On
     original = {"a.yaml": config_map("a", x=1), "b.yaml": config_map("b", x=1)}
     upstream = {"a.yaml": config_map("a", x=2), "b.yaml": config_map("b", x=2)}
     local = {"b.yaml": f"{config_map('b', x=1)}---\n{config_map('a', x=1, y=2)}---\nfoo: [1,\n"}
-    texts, told = merged(original, upstream, local, policy)
+    texts, messages = merge_texts(original, upstream, local, policy)
     assert texts == local
-    assert told == ["b.yaml: does not parse, and resources of it are in other files elsewhere; local's is kept"]
+    assert messages == ["b.yaml: does not parse, and resources of it are in other files elsewhere; local's is kept"]
 
 
 def test_a_kptfile_that_upstream_broke_stays_as_local_has_it() -> None:
@@ -102,7 +104,7 @@ def test_a_block_scalar_at_the_end_of_a_file_keeps_its_value() -> None:
     # Without a line end behind it the value has none either.
     before = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  s: |\n    x"
     upstream = before.replace("  s: |", "  r: 2\n  s: |-") + f"\n---\n{config_map('b')}"
-    texts, _ = merged({"a.yaml": before}, {"a.yaml": upstream}, {"a.yaml": f"# mine\n{before}"})
+    texts, _ = merge_texts({"a.yaml": before}, {"a.yaml": upstream}, {"a.yaml": f"# mine\n{before}"})
     assert texts["a.yaml"].startswith("# mine\napiVersion")
     first, _ = yaml.safe_load_all(texts["a.yaml"])
     assert first["data"] == {"r": 2, "s": "x"}
@@ -110,17 +112,17 @@ def test_a_block_scalar_at_the_end_of_a_file_keeps_its_value() -> None:
 
 def test_a_line_end_behind_a_block_scalar_is_a_change_of_its_value() -> None:
     before = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  s: |\n    x"
-    texts, told = merged(
+    texts, messages = merge_texts(
         {"a.yaml": before}, {"a.yaml": f"{before}\n---\n{config_map('b')}"}, {"a.yaml": f"# mine\n{before}"}
     )
     assert texts == {"a.yaml": f"# mine\n{before}\n---\n{config_map('b')}"}
-    assert not told
+    assert not messages
 
 
 def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -> None:
     head, rest = "# a licence\n\n", config_map("b", x=1)
     original = {"a.yaml": f"{head}{config_map('a')}---\n{rest}"}
-    texts, _ = merged(original, {"a.yaml": head + rest}, {"a.yaml": original["a.yaml"] + "# ours\n"})
+    texts, _ = merge_texts(original, {"a.yaml": head + rest}, {"a.yaml": original["a.yaml"] + "# ours\n"})
     assert texts == {"a.yaml": f"{head}{rest}# ours\n"}
 
 
@@ -128,9 +130,9 @@ def test_a_comment_in_front_of_an_added_document_comes_once() -> None:
     before = config_map("a")
     original = {"a.yaml": before + "\n"}
     upstream = {"a.yaml": f"{before}\n# why\n\n---\n{config_map('b')}"}
-    texts, _ = merged(original, upstream, {"a.yaml": f"{before}x: 1\n"})
+    texts, _ = merge_texts(original, upstream, {"a.yaml": f"{before}x: 1\n"})
     assert texts == {"a.yaml": f"{before}x: 1\n# why\n\n---\n{config_map('b')}"}
-    again, _ = merged(original, upstream, texts)
+    again, _ = merge_texts(original, upstream, texts)
     assert again == texts
 
 
@@ -156,7 +158,7 @@ def test_a_comment_above_new_elements_of_both_sides_comes_once() -> None:
     head = config_map("a") + "steps:\n# why\n"
     old, theirs, ours = (f"- # {name}\n  image: {name}\n  name: {name}\n" for name in ("old", "theirs", "ours"))
     original, upstream, local = ({"a.yaml": head + "".join(steps)} for steps in ([old], [theirs, old], [ours, old]))
-    texts, _ = merged(original, upstream, local)
+    texts, _ = merge_texts(original, upstream, local)
     assert texts["a.yaml"].count("# why\n") == 1
 
 
@@ -164,7 +166,7 @@ def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None
     original = {"values.yaml": "a: 1\n\nold:\n  image: x\n  # pull: Always\n  port: 1\n"}
     upstream = {"values.yaml": original["values.yaml"].replace("old:", "new:")}
     local = {"values.yaml": original["values.yaml"].replace("# pull", "pull")}
-    texts, _ = merged(original, upstream, local)
+    texts, _ = merge_texts(original, upstream, local)
     assert texts == {"values.yaml": local["values.yaml"].replace("old:", "new:")}
 
 
@@ -188,16 +190,16 @@ def test_a_resource_that_upstream_moved_to_another_package_is_told_where_local_c
     original = SUB | {"a.yaml": f"{config_map('a', x=1)}---\n{rest}"}
     upstream = SUB | {"a.yaml": rest, "s/a.yaml": config_map("a", x=1)}
     local = SUB | {"a.yaml": f"{config_map('a', x=5)}---\n{rest}"}
-    texts, told = merged(original, upstream, local)
+    texts, messages = merge_texts(original, upstream, local)
     assert texts == local | {"s/a.yaml": config_map("a", x=1)}
-    assert "s/a.yaml: ConfigMap a is in a.yaml, too; keep one" in told
+    assert "s/a.yaml: ConfigMap a is in a.yaml, too; keep one" in messages
 
 
 def test_a_file_that_local_changed_follows_upstream_to_another_package() -> None:
     original, upstream = SUB | {"a.yaml": config_map("a", x=1)}, SUB | {"s/a.yaml": config_map("a", x=1, y=2)}
-    texts, told = merged(original, upstream, SUB | {"a.yaml": config_map("a", x=5)})
+    texts, messages = merge_texts(original, upstream, SUB | {"a.yaml": config_map("a", x=5)})
     assert texts == SUB | {"s/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {x: 5, y: 2}\n"}
-    assert not told
+    assert not messages
 
 
 # ---- strategies --------------------------------------------------------------------------------------------------
@@ -205,9 +207,9 @@ def test_a_file_that_local_changed_follows_upstream_to_another_package() -> None
 
 @pytest.mark.parametrize("strategy", ["copy-merge", "force-delete-replace"])
 def test_a_package_with_an_upstream_of_its_own_stays(strategy: str) -> None:
-    own = FOLLOWS.format(name="s", repo="elsewhere", commit="0" * 40)
+    kptfile = FOLLOWS.format(name="s", repo="elsewhere", commit="0" * 40)
     original, upstream = tree({}), tree({"s/x.txt": "theirs\n", "s/y.txt": "new\n"})
-    local = tree({"s/Kptfile": own, "s/x.txt": "mine\n"})
+    local = tree({"s/Kptfile": kptfile, "s/x.txt": "mine\n"})
     done = BY_NAME[strategy](original, upstream, local, PackageMerger(Policy()))
     assert dict(Changed(local, done.changes)) == local
     assert [result.severity for result in done.results] == ["warning", "warning"]
@@ -276,8 +278,8 @@ class Endless:
         pass
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
-        own = FOLLOWS.format(name="sub", repo="up", commit="0" * 40)
-        return tree({}) if commit == "0" * 40 else {**tree({}), "sub/Kptfile": File(own.encode())}
+        kptfile = FOLLOWS.format(name="sub", repo="up", commit="0" * 40)
+        return tree({}) if commit == "0" * 40 else {**tree({}), "sub/Kptfile": File(kptfile.encode())}
 
 
 def test_a_package_that_holds_itself_is_refused() -> None:

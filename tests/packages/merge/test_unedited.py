@@ -17,16 +17,16 @@ Texts = dict[str, str]
 _METADATA = re.compile(r"^metadata:\n((?:  .*\n)+)", re.MULTILINE)
 
 
-def fetched(texts: Texts, attribution: str = "kpt-pkg") -> Texts:
+def fetch(texts: Texts, attribution: str = "kpt-pkg") -> Texts:
     """The files as `kpt pkg get` writes them: two spaces for lists, no blank lines, its notes on every resource."""
-    return {path: _fetched(text, attribution) if path.endswith(".yaml") else text for path, text in texts.items()}
+    return {path: _fetch(text, attribution) if path.endswith(".yaml") else text for path, text in texts.items()}
 
 
-def _fetched(text: str, attribution: str) -> str:
-    return "---\n".join(_noted(document, attribution) for document in re.sub(r"\n\n+", "\n", text).split("---\n"))
+def _fetch(text: str, attribution: str) -> str:
+    return "---\n".join(_annotate(document, attribution) for document in re.sub(r"\n\n+", "\n", text).split("---\n"))
 
 
-def _noted(document: str, attribution: str) -> str:
+def _annotate(document: str, attribution: str) -> str:
     if (metadata := _METADATA.search(document)) is None:
         return document
     names = {field: _field(document, field) for field in ("apiVersion", "kind", "  name", "  namespace")}
@@ -47,11 +47,11 @@ def _noted(document: str, attribution: str) -> str:
 
 
 def _field(document: str, field: str) -> str:
-    found = re.search(rf"^{field}: (\S+)", document, re.MULTILINE)
-    return found.group(1) if found else ""
+    match = re.search(rf"^{field}: (\S+)", document, re.MULTILINE)
+    return match.group(1) if match else ""
 
 
-def updated(original: Texts, upstream: Texts, local: Texts) -> tuple[Texts, list[str]]:
+def update(original: Texts, upstream: Texts, local: Texts) -> tuple[Texts, list[str]]:
     """The files after an update, and what it reports as more than information."""
     before, theirs, ours = (
         {path: File(text.encode()) for path, text in side.items()} for side in (original, upstream, local)
@@ -148,33 +148,33 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_it_becomes_a_fresh_get(case: str) -> None:
     original, upstream = CASES[case]
-    files, reported = updated(original, upstream, fetched(original))
+    files, reported = update(original, upstream, fetch(original))
     assert not reported
-    assert words(files) == words(fetched(upstream))
+    assert words(files) == words(fetch(upstream))
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("attribution", ["kpt-pkg-fn", "krm-pkg", "kpt-pkg,krm-fn"])
 def test_whatever_command_of_kpt_wrote_last(case: str, attribution: str) -> None:
     original, upstream = CASES[case]
-    files, reported = updated(original, upstream, fetched(original, attribution))
+    files, reported = update(original, upstream, fetch(original, attribution))
     assert not reported
-    assert words(files) == words(fetched(upstream, attribution))
+    assert words(files) == words(fetch(upstream, attribution))
 
 
 def test_the_merge_of_directories_keeps_the_marks_that_local_has() -> None:
     original, upstream = {"a.yaml": firewall("a")}, {"a.yaml": firewall("a", 2)}
-    sides = [{path: text.encode() for path, text in side.items()} for side in (original, upstream, fetched(original))]
+    sides = [{path: text.encode() for path, text in side.items()} for side in (original, upstream, fetch(original))]
     merged = merge_packages(*sides)
     assert not merged.has_conflicts
-    assert words({path: data.decode() for path, data in merged.files.items()}) == words(fetched(upstream))
+    assert words({path: data.decode() for path, data in merged.files.items()}) == words(fetch(upstream))
 
 
 def test_the_attribution_of_a_resource_that_local_changed_is_kept() -> None:
     original = {"a.yaml": firewall("a", annotations=AUTHOR.format(1))}
-    local = {"a.yaml": fetched(original)["a.yaml"].replace("priority: 1", "priority: 7")}
+    local = {"a.yaml": fetch(original)["a.yaml"].replace("priority: 1", "priority: 7")}
     upstream = {"a.yaml": firewall("a", annotations=AUTHOR.format(2), extra="  disabled: true\n")}
-    files, reported = updated(original, upstream, local)
+    files, reported = update(original, upstream, local)
     assert not reported
     assert "blueprint:cnrm/zone:networking/v2,kpt-pkg" in words(files)["a.yaml"]
     assert "priority: 7" in files["a.yaml"]
@@ -183,19 +183,19 @@ def test_the_attribution_of_a_resource_that_local_changed_is_kept() -> None:
 
 def test_a_package_without_attribution_gets_none() -> None:
     original, upstream = {"a.yaml": firewall("a")}, {"a.yaml": firewall("a", 2), "b.yaml": firewall("b")}
-    files, reported = updated(original, upstream, original)
+    files, reported = update(original, upstream, original)
     assert not reported
     assert "blueprint" not in "".join(files.values())
 
 
 def test_an_edit_beside_the_marks_is_an_edit() -> None:
     original = {"a.yaml": firewall("a"), "b.yaml": firewall("b"), "c.yaml": firewall("c")}
-    local = fetched(original)
+    local = fetch(original)
     local["a.yaml"] = local["a.yaml"].replace("priority: 1", "priority: 7")
     local["b.yaml"] = local["b.yaml"].replace("# Firewall b.", "# Our firewall.")
     local["c.yaml"] = local["c.yaml"].replace("networking", "net working", 1)
     upstream = {"b.yaml": firewall("b", 2), "c.yaml": firewall("c", 2)}
-    files, reported = updated(original, upstream, local)
+    files, reported = update(original, upstream, local)
     assert len(reported) == 1
     assert "upstream removed it, local changed it" in reported[0]
     assert files == local
@@ -208,6 +208,6 @@ def test_a_null_of_local_stays_where_the_kptfile_says_so(keeps: bool) -> None:
     original = {"a.yaml": DEPLOYMENT}
     upstream = {"a.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")}
     local = {"a.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: null"), "Kptfile": kptfile}
-    files, reported = updated(original, upstream, local)
+    files, reported = update(original, upstream, local)
     assert files == local
     assert bool(reported) != keeps

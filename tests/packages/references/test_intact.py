@@ -17,7 +17,17 @@ from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Directory
 from krm_merge.packages.merge.trees import merge_trees
-from packages.references.breaches import CLASSES, Case, Texts, base, deployment, kustomization, made, renamed, text_of
+from packages.references.breaches import (
+    CLASSES,
+    Case,
+    Texts,
+    base,
+    deployment,
+    kustomization,
+    rename,
+    resource,
+    text_of,
+)
 
 
 def merge(
@@ -131,7 +141,7 @@ def test_what_one_side_left_alone_is_as_the_other_has_it(name: str) -> None:
 
 
 def test_a_file_is_not_followed_to_where_kustomize_does_not_read_it() -> None:
-    listing, moved = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(made("ConfigMap", "c"))
+    listing, moved = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(resource("ConfigMap", "c"))
     original = listing | {"a/cm.yaml": moved}
     local = {"a/kustomization.yaml": "resources: [cm.yaml] # ours\n", "a/cm.yaml": moved}
     merged = merge(original, {"b/cm.yaml": moved}, local)
@@ -159,24 +169,24 @@ def test_the_operations_of_a_patch_that_adds_elements_do_not_follow() -> None:
 
 @pytest.mark.parametrize("field", ["patches", "patchesStrategicMerge"])
 def test_a_patch_in_a_kustomization_follows_its_object(field: str) -> None:
-    texts, patch = base("web"), text_of(made("Deployment", "web", "apps/v1", spec={"replicas": 5}))
-    own = {
+    texts, patch = base("web"), text_of(resource("Deployment", "web", "apps/v1", spec={"replicas": 5}))
+    mine = {
         "o/kustomization.yaml": kustomization(
             ["../base"], **{field: [{"patch": patch} if field == "patches" else patch]}
         )
     }
-    merged = merge(texts, renamed(texts, "Deployment", "web", "web-server"), texts | own)
+    merged = merge(texts, rename(texts, "Deployment", "web", "web-server"), texts | mine)
     (entry,) = yaml.safe_load(texts_of(merged)["o/kustomization.yaml"])[field]
     followed = patch.replace("name: web", "name: web-server")
     assert entry == ({"patch": followed} if field == "patches" else followed)
     deleted = {path: text for path, text in texts.items() if path != "base/deployment.yaml"}
-    assert is_reported(merge(texts, deleted, texts | own))
+    assert is_reported(merge(texts, deleted, texts | mine))
 
 
 def test_an_optional_reference_is_not_judged() -> None:
-    config = {"c.yaml": text_of(made("ConfigMap", "c"))}
+    config = {"c.yaml": text_of(resource("ConfigMap", "c"))}
     pod = {"containers": [{"name": "a", "envFrom": [{"configMapRef": {"name": "c", "optional": True}}]}]}
-    merged = merge(config, {}, config | {"p.yaml": text_of(made("Pod", "p", spec=pod))})
+    merged = merge(config, {}, config | {"p.yaml": text_of(resource("Pod", "p", spec=pod))})
     assert not is_reported(merged)
 
 
@@ -188,7 +198,7 @@ def test_work_grows_with_the_number_of_references(kind: str) -> None:
 
 def many(kind: str, count: int) -> tuple[Texts, Texts, Texts]:
     """A package whose upstream lost many things that local names."""
-    configs = {f"c{at}.yaml": text_of(made("ConfigMap", f"c{at}", data={"a": str(at)})) for at in range(count)}
+    configs = {f"c{at}.yaml": text_of(resource("ConfigMap", f"c{at}", data={"a": str(at)})) for at in range(count)}
     pods = {f"d{at}.yaml": text_of(deployment(f"d{at}")) for at in range(count)}
     listing = {"kustomization.yaml": kustomization([*configs, *pods])}
     original = configs | pods | listing
@@ -204,7 +214,8 @@ def many(kind: str, count: int) -> tuple[Texts, Texts, Texts]:
     uses = [[{"name": "v", "configMap": {"name": f"c{at}"}}] for at in range(count)]
     mine = {f"d{at}.yaml": text_of(deployment(f"d{at}", volumes=uses[at])) for at in range(count)}
     services = {
-        f"s{at}.yaml": text_of(made("Service", f"s{at}", spec={"selector": {"app": f"d{at}"}})) for at in range(count)
+        f"s{at}.yaml": text_of(resource("Service", f"s{at}", spec={"selector": {"app": f"d{at}"}}))
+        for at in range(count)
     }
     over = {"o/kustomization.yaml": kustomization([f"../c{at}.yaml" for at in range(count)])}
     return original, upstream, original | services | over | ({} if kind == "relabelled" else mine)
@@ -214,9 +225,9 @@ def test_a_patch_that_followed_is_found_again() -> None:
     """Upstream's new patch has local's name of the object after the merge; a second merge adds it no second time."""
     original = base("web")
     listing = kustomization(["../base"], patches=[{"path": "patch.yaml"}])
-    patch = text_of(made("Deployment", "web", "apps/v1", spec={"replicas": 6}))
+    patch = text_of(resource("Deployment", "web", "apps/v1", spec={"replicas": 6}))
     upstream = original | {"lab/kustomization.yaml": listing, "lab/patch.yaml": patch}
-    local = renamed(original, "Deployment", "web", "shop")
+    local = rename(original, "Deployment", "web", "shop")
     first = texts_of(merge(original, upstream, local))
     assert "name: shop\n" in first["lab/patch.yaml"]
     assert texts_of(merge(original, upstream, first)) == first
@@ -224,15 +235,15 @@ def test_a_patch_that_followed_is_found_again() -> None:
 
 def test_nothing_is_said_of_what_local_broke_and_upstream_renamed() -> None:
     original = base("web")
-    upstream = renamed(original, "Service", "web", "front")
+    upstream = rename(original, "Service", "web", "front")
     local = {path: text for path, text in original.items() if path != "base/deployment.yaml"}
     assert not is_reported(merge(original, upstream, local))
 
 
 def test_a_file_that_one_side_renamed_and_the_other_deleted_is_missing() -> None:
-    listing, gone = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(made("ConfigMap", "c"))
+    listing, gone = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(resource("ConfigMap", "c"))
     local = {"a/kustomization.yaml": "resources: [own.yaml] # ours\n", "a/own.yaml": gone}
-    merged = merge(listing | {"a/cm.yaml": gone}, {"b.yaml": text_of(made("Secret", "b"))}, local)
+    merged = merge(listing | {"a/cm.yaml": gone}, {"b.yaml": text_of(resource("Secret", "b"))}, local)
     assert is_reported(merged) or "own.yaml" not in texts_of(merged).get("a/kustomization.yaml", "")
 
 

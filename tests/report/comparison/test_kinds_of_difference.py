@@ -79,7 +79,7 @@ def written(*replaced: tuple[str, str], phrase: str = "", lines: int = 0, **layo
         assert old in text
         text = text.replace(old, new)
     kinds = {name.replace("_", " "): count for name, count in layout.items()}
-    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [("layout", "")], kinds, said=phrase)
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [("layout", "")], kinds, phrase=phrase)
 
 
 def differing(finding: str, *replaced: tuple[str, str], path: str = "", phrase: str = "") -> Case:
@@ -87,7 +87,7 @@ def differing(finding: str, *replaced: tuple[str, str], path: str = "", phrase: 
     for old, new in replaced:
         assert old in text
         text = text.replace(old, new)
-    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [(finding, path)], said=phrase)
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [(finding, path)], phrase=phrase)
 
 
 CASES: dict[str, Case] = {
@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
         Package(OLD, {"d.yaml": NEW}),
         [],
         lines={"kpt": {"notes": 6, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
-        said="the same package, byte for byte",
+        phrase="the same package, byte for byte",
     ),
     # ---- layout
     "quotes that come": written(
@@ -190,7 +190,7 @@ CASES: dict[str, Case] = {
             {"d.yaml": WEB.replace(" # kpt-set: web:${tag}", "")},
         ),
         [("comments-missed", "")],
-        said="krm-merge would lose comments in 1 resource",
+        phrase="krm-merge would lose comments in 1 resource",
     ),
     "a comment twice": differing(
         "comments-differ",
@@ -206,7 +206,7 @@ CASES: dict[str, Case] = {
         ),
         [("comments-lost", ""), ("layout", "")],
         {"document marks": 1},
-        said="# licence",
+        phrase="# licence",
     ),
     # ---- order
     "an order of elements": differing(
@@ -223,7 +223,7 @@ CASES: dict[str, Case] = {
         ),
         [("layout", ""), ("layout", ""), ("order", "")],
         {"document marks": 1},
-        said="kpt has the documents of the file in another order",
+        phrase="kpt has the documents of the file in another order",
     ),
     # ---- kpt's own books
     "the comment of kpt": differing(
@@ -249,7 +249,7 @@ CASES: dict[str, Case] = {
             },
         ),
         [("notes", "")],
-        said="metadata.annotations",
+        phrase="metadata.annotations",
     ),
     "the attribution of kpt": Case(
         Package(
@@ -259,14 +259,14 @@ CASES: dict[str, Case] = {
             {"b.yaml": BUCKET.replace("kpt-pkg", "x,kpt-pkg-fn").replace("location: a", "location: b")},
         ),
         [("notes", "")],
-        said="cnrm.cloud.google.com/blueprint",
+        phrase="cnrm.cloud.google.com/blueprint",
     ),
     "where the package comes from": Case(
         Package(
             {"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"Kptfile": kptfile_at("v2").replace("commit: v2", "commit: v3")}
         ),
         [("notes", "")],
-        said="upstreamLock.git.commit",
+        phrase="upstreamLock.git.commit",
     ),
     "a strategy that kpt overwrites": Case(
         Package(
@@ -276,61 +276,61 @@ CASES: dict[str, Case] = {
             {"Kptfile": kptfile_at("v2")},
         ),
         [("local-change-lost", "upstream.updateStrategy")],
-        said="kpt puts the original's value back",
+        phrase="kpt puts the original's value back",
     ),
     # ---- files and resources
     "a file that kpt moves": Case(
         Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": None, "e.yaml": LATER}),
         [("changed-alone", "")],
-        said="kpt has it in e.yaml",
+        phrase="kpt has it in e.yaml",
     ),
     "a file that upstream moved and kpt leaves": Case(
         Package({"c.yaml": CONFIG}, {"c.yaml": None, "e.yaml": CONFIG}, {}, {"c.yaml": CONFIG}),
         [("duplicated", "")],
-        said="kpt has it in e.yaml and in c.yaml",
+        phrase="kpt has it in e.yaml and in c.yaml",
     ),
     "a resource that local deleted": Case(
         Package({"c.yaml": CONFIG, **OLD}, {"d.yaml": NEW}, {"c.yaml": None}, {"c.yaml": CONFIG}),
         [("restored", "")],
-        said="local removed it; kpt brings it back",
+        phrase="local removed it; kpt brings it back",
     ),
     "a resource that upstream deleted": Case(
         Package({"c.yaml": CONFIG, **OLD}, {"c.yaml": None}, {}, {"c.yaml": CONFIG}),
         [("remains", "")],
-        said="upstream removed it; kpt leaves it",
+        phrase="upstream removed it; kpt leaves it",
     ),
     "a resource that upstream did not touch": Case(
         Package({"c.yaml": CONFIG, **OLD}, {"d.yaml": NEW}, {"c.yaml": LATER}, {"c.yaml": CONFIG}),
         [("local-change-lost", "data.a")],
         lines={"kpt": {"notes": 6, "undone": 2, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
-        said="local changed it; kpt puts the original's value back",
+        phrase="local changed it; kpt puts the original's value back",
     ),
     "a text": Case(
         Package({"a.txt": "a\n"}, {"a.txt": "b\n"}, {}, {"a.txt": "a\n"}),
         [("upstream-change-missed", "")],
-        said="upstream changed it; kpt keeps the old value",
+        phrase="upstream changed it; kpt keeps the old value",
     ),
     "a file without meaning for kpt": Case(
         Package({"run.sh": File(b"x", "executable")}, {"run.sh": File(b"y", "executable")}, {}, {"run.sh": File(b"y")}),
         [("changed-alone", "")],
-        said="kind of file: neither side changed it; kpt does",
+        phrase="kind of file: neither side changed it; kpt does",
     ),
     "a file that is broken": Case(
         Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": LATER + "  }"}),
         [("unreadable", "")],
-        said="kpt leaves a file that cannot be read",
+        phrase="kpt leaves a file that cannot be read",
     ),
     # ---- values
     "a null": Case(
         Package({"c.yaml": CONFIG + "  n: null\n"}, {"c.yaml": LATER + "  n: null\n"}, {}, {"c.yaml": LATER}),
         [("unchanged-lost", "data.n")],
-        said="neither side removed it; kpt does",
+        phrase="neither side removed it; kpt does",
     ),
     "a value of local": Case(
         Package(OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("replicas: 1", "replicas: 5")}, {"d.yaml": NEW}),
         [("local-change-lost", "spec.replicas")],
         lines={"kpt": {"notes": 6, "undone": 2, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
-        said="kpt changes 10 lines of the package: 2 as upstream has them, 2 that undo your changes",
+        phrase="kpt changes 10 lines of the package: 2 as upstream has them, 2 that undo your changes",
     ),
     "a value of upstream": Case(
         Package(OLD, {"d.yaml": NEW}, {}, OLD),

@@ -84,7 +84,7 @@ def package(place: Path, files: dict[str, Text | None] = OLD) -> Path:
     return folder
 
 
-def changed(folder: Path, changes: Changes) -> Snapshot:
+def change(folder: Path, changes: Changes) -> Snapshot:
     """What the package is with the changes, by other means than the journal's."""
     expected = shutil.copytree(folder, folder.parent.with_name("expected") / "pkg", symlinks=True)
     for path in changes:
@@ -140,24 +140,24 @@ class _Listed:
 def watch(patch: pytest.MonkeyPatch, strike: Strike, *, backwards: bool = False) -> None:
     """Has `strike` called before each call of the file system, with its name and arguments."""
 
-    def watched(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def watch_calls(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def instead(*arguments: Any, **named: Any) -> Any:
             strike(name, arguments)
             return call(*arguments, **named)
 
         return instead
 
-    def ordered(*arguments: Any) -> _Listed:
+    def list_in_order(*arguments: Any) -> _Listed:
         with scandir(*arguments) as entries:
             return _Listed(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
 
     scandir = os.scandir
-    patch.setattr(os, "scandir", ordered)
+    patch.setattr(os, "scandir", list_in_order)
     for name in CALLS:
-        patch.setattr(os, name, watched(name, getattr(os, name)))
-    patch.setattr(io, "open", watched("open", io.open))
+        patch.setattr(os, name, watch_calls(name, getattr(os, name)))
+    patch.setattr(io, "open", watch_calls("open", io.open))
     for name in DISK_CALLS:
-        patch.setattr(disk, name, watched(name, getattr(disk, name)))
+        patch.setattr(disk, name, watch_calls(name, getattr(disk, name)))
 
 
 class Nth:
@@ -189,7 +189,7 @@ def no_space(name: str, arguments: tuple[Any, ...]) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), filename)
 
 
-def killed(action: Callable[[], object], strike: Strike) -> bool:
+def is_killed(action: Callable[[], object], strike: Strike) -> bool:
     """Does it in a process of its own; whether that was killed."""
     child = os.fork()
     if child == 0:
@@ -207,7 +207,7 @@ def killed(action: Callable[[], object], strike: Strike) -> bool:
     return code != 0
 
 
-def listed(wrong: Mapping[Any, str]) -> str:
+def lines_of(wrong: Mapping[Any, str]) -> str:
     return "\n".join(f"{where}: {what}" for where, what in wrong.items())
 
 
@@ -216,9 +216,9 @@ def difference(folder: Path, expected: Snapshot) -> list[str]:
     return sorted(path for path in now | expected if now.get(path) != expected.get(path))
 
 
-def interrupted(folder: Path, changes: Changes = FEW) -> Path:
+def interrupt(folder: Path, changes: Changes = FEW) -> Path:
     """A package whose update was killed when the plan stood and nothing was done yet."""
-    assert killed(partial(commit, folder, changes), Nth(2, kill, "rename"))
+    assert is_killed(partial(commit, folder, changes), Nth(2, kill, "rename"))
     assert beside(folder) == [".pkg.krm-merge"]
     return folder
 

@@ -22,13 +22,13 @@ from packages.files.journal.failures import (
     Nth,
     above,
     beside,
-    changed,
+    change,
     commit,
     difference,
-    interrupted,
+    interrupt,
+    is_killed,
     kill,
-    killed,
-    listed,
+    lines_of,
     no_space,
     package,
     recover,
@@ -38,8 +38,8 @@ from packages.repositories import Snapshot, config_map, snapshot, write
 
 
 def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path) -> None:
-    folder = interrupted(package(tmp_path / "main"))
-    new = changed(folder, FEW)
+    folder = interrupt(package(tmp_path / "main"))
+    new = change(folder, FEW)
     with Journal.open(folder) as journal:
         assert journal.recovered == "completed"
         assert snapshot(folder) == new
@@ -61,7 +61,7 @@ EDITS = [
 def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_back(
     tmp_path: Path, path: str, text: str | None
 ) -> None:
-    folder = interrupted(package(tmp_path / "main"))
+    folder = interrupt(package(tmp_path / "main"))
     write(folder, {path: text})
     now = snapshot(folder)
     with Journal.open(folder) as journal:
@@ -72,7 +72,7 @@ def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_bac
 
 def half_done(folder: Path) -> Path:
     """A package whose update was killed when all was done but for the Kptfile."""
-    assert killed(partial(commit, folder, FEW), Nth(2, kill, "exchange"))
+    assert is_killed(partial(commit, folder, FEW), Nth(2, kill, "exchange"))
     assert (folder / "changed.yaml").read_text() == config_map("a", a="new")
     assert (folder / "Kptfile").read_text() == "old\n"
     return folder
@@ -85,7 +85,7 @@ def test_what_was_edited_after_it_was_written_stays_and_all_else_is_completed(
     tmp_path: Path, path: str, text: str
 ) -> None:
     source = package(tmp_path / "source")
-    new = changed(source, FEW)
+    new = change(source, FEW)
     folder = half_done(source)
     write(folder, {path: text})
     assert recover(folder) == "completed"
@@ -112,7 +112,7 @@ def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_both_kept(
 
 
 @pytest.mark.parametrize("damaged", [None, b"", b"other\n"])
-@pytest.mark.parametrize("interruption", [interrupted, half_done])
+@pytest.mark.parametrize("interruption", [interrupt, half_done])
 def test_a_prepared_file_that_is_missing_or_damaged_is_not_put_in_place(
     tmp_path: Path, damaged: bytes | None, interruption: Callable[[Path], Path]
 ) -> None:
@@ -134,7 +134,7 @@ def test_a_prepared_file_that_is_missing_or_damaged_is_not_put_in_place(
 
 def test_an_old_file_that_is_damaged_does_not_come_back(tmp_path: Path) -> None:
     source = package(tmp_path / "source")
-    new = changed(source, FEW)
+    new = change(source, FEW)
     folder = half_done(source)
     for place in (folder.parent / ".pkg.krm-merge" / "files").iterdir():
         if place.read_text() == config_map("a", a="old"):
@@ -173,20 +173,20 @@ def test_an_edit_through_a_file_that_was_opened_before_is_not_lost(tmp_path: Pat
 def test_an_edit_through_a_file_that_was_opened_before_a_kill_is_not_lost(tmp_path: Path) -> None:
     folder = package(tmp_path / "main")
     (folder / "changed.yaml.before-update").write_text("somebody's\n")
-    new = changed(folder, FEW)
+    new = change(folder, FEW)
     edit, edited = opened_before(folder)
 
     def strike(name: str, arguments: tuple[Any, ...]) -> None:
         edit()
         kill(name, arguments)
 
-    assert killed(partial(commit, folder, FEW), Nth(2, strike, "exchange"))
-    kept = folder / "changed.yaml.before-update.2"
+    assert is_killed(partial(commit, folder, FEW), Nth(2, strike, "exchange"))
+    copy = folder / "changed.yaml.before-update.2"
     with Journal.open(folder) as journal:
         assert journal.recovered == "completed"
-        assert journal.because == f"what was written to {folder / 'changed.yaml'} meanwhile is {kept}"
-    assert difference(folder, new) == [kept.name]
-    assert kept.read_bytes() == edited["changed.yaml"][1]
+        assert journal.because == f"what was written to {folder / 'changed.yaml'} meanwhile is {copy}"
+    assert difference(folder, new) == [copy.name]
+    assert copy.read_bytes() == edited["changed.yaml"][1]
     assert beside(folder) == []
 
 
@@ -195,17 +195,17 @@ def in_place(place: Path) -> None:
     place.write_text("edited\n")
 
 
-def replaced(place: Path) -> None:
+def replace_file(place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     (place.parent / "~").write_text("edited\n")
     os.rename(place.parent / "~", place)
 
 
-def removed(place: Path) -> None:
+def remove(place: Path) -> None:
     place.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("edit", [in_place, replaced, removed])
+@pytest.mark.parametrize("edit", [in_place, replace_file, remove])
 @pytest.mark.parametrize("path", ["changed.yaml", "Kptfile", "gone.yaml", "new/folder/added.yaml", "tool"])
 @pytest.mark.parametrize("can_exchange", [True, False], ids=["one-step", "several-steps"])
 def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
@@ -213,7 +213,7 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
 ) -> None:
     changes = {**FEW, "tool": CHANGES["tool"]}
     source = package(tmp_path / "source")
-    old, new = snapshot(source), changed(source, changes)
+    old, new = snapshot(source), change(source, changes)
     if not can_exchange:
         monkeypatch.setattr(disk, "_rename", lambda *_: False)
     wrong = {}
@@ -242,18 +242,18 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
             message = str(error)
         if nth.left > 0:
             break
-        expected = {"edited\n"} if edit is not removed else {None}
+        expected = {"edited\n"} if edit is not remove else {None}
         there = (folder / path).read_text() if (folder / path).exists() else None
         ways = [state for state in (old, new) if set(difference(folder, state)) <= {path, *above(path)}]
-        if there not in expected and not (edit is removed and snapshot(folder) == new):
+        if there not in expected and not (edit is remove and snapshot(folder) == new):
             wrong[number] = f"{path} holds {there!r}: {message}"
         elif not ways or beside(folder):
             wrong[number] = f"{difference(folder, old)}, {difference(folder, new)}, {beside(folder)}: {message}"
         elif new not in ways and path not in message:
             wrong[number] = f"the message is {message}"
         outcomes.add("new" if new in ways else "old")
-    assert not wrong, listed(wrong)
-    assert outcomes == {"old", "new"} or edit is removed
+    assert not wrong, lines_of(wrong)
+    assert outcomes == {"old", "new"} or edit is remove
 
 
 def test_what_was_edited_after_it_was_written_stays_where_another_edit_stops_the_update(tmp_path: Path) -> None:

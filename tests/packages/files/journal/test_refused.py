@@ -9,12 +9,12 @@ import pytest
 
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Directory, File, PackageError
-from packages.files.journal.failures import beside, commit, interrupted, package, recover
+from packages.files.journal.failures import beside, commit, interrupt, package, recover
 from packages.repositories import snapshot, write
 
 
 def test_edits_of_other_files_stay(tmp_path: Path) -> None:
-    folder = interrupted(package(tmp_path))
+    folder = interrupt(package(tmp_path))
     write(folder, {"kept.yaml": "edited\n", "own.yaml": "own\n"})
     assert recover(folder) == "completed"
     assert (folder / "kept.yaml").read_text() == "edited\n"
@@ -23,7 +23,7 @@ def test_edits_of_other_files_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plan", ["", "{", "[]", "{}", '{"steps": [1]}', '{"steps": [{"path": "a"}]}', "\udcff"])
 def test_a_plan_that_cannot_be_read_is_refused(tmp_path: Path, plan: str) -> None:
-    folder = interrupted(package(tmp_path))
+    folder = interrupt(package(tmp_path))
     old = snapshot(folder)
     place = tmp_path / ".pkg.krm-merge"
     (place / "plan.json").write_bytes(plan.encode(errors="surrogateescape"))

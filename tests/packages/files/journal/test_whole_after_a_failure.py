@@ -24,13 +24,13 @@ from packages.files.journal.failures import (
     Nth,
     Strike,
     beside,
-    changed,
+    change,
     commit,
     difference,
-    interrupted,
+    interrupt,
+    is_killed,
     kill,
-    killed,
-    listed,
+    lines_of,
     no_space,
     package,
     recover,
@@ -78,7 +78,7 @@ def states(
     action: Callable[[], object], folder: Path, strike: Strike | None = None, *, backwards: bool = False
 ) -> list[Path]:
     """What a kill would leave before each write: copies of the package with what is beside it."""
-    made: list[Path] = []
+    folders: list[Path] = []
     copying = False
 
     def copy(name: str, arguments: tuple[Any, ...]) -> None:
@@ -87,9 +87,9 @@ def states(
             return
         if name in WRITES:
             copying = True
-            place = folder.parent.with_name(f"{folder.parent.name}.{len(made) + 1}")
+            place = folder.parent.with_name(f"{folder.parent.name}.{len(folders) + 1}")
             shutil.copytree(folder.parent, place, symlinks=True)
-            made.append(place / folder.name)
+            folders.append(place / folder.name)
             copying = False
         if strike is not None:
             strike(name, arguments)
@@ -97,7 +97,7 @@ def states(
     with pytest.MonkeyPatch.context() as patch, suppress(PackageError, OSError):
         watch(patch, copy, backwards=backwards)
         action()
-    return made
+    return folders
 
 
 def torn(folder: Path, old: Snapshot, new: Snapshot) -> str:
@@ -105,8 +105,8 @@ def torn(folder: Path, old: Snapshot, new: Snapshot) -> str:
     now = snapshot(folder)
     if now.get("Kptfile") not in (old["Kptfile"], new["Kptfile"]):
         return "the Kptfile is neither the old nor the new one"
-    files = {path: held for path, held in now.items() if held[0][0] != "d"}
-    if now["Kptfile"] == new["Kptfile"] and files != {path: held for path, held in new.items() if held[0][0] != "d"}:
+    files = {path: entry for path, entry in now.items() if entry[0][0] != "d"}
+    if now["Kptfile"] == new["Kptfile"] and files != {path: entry for path, entry in new.items() if entry[0][0] != "d"}:
         return "the Kptfile is the new one, other files are not"
     return ""
 
@@ -183,7 +183,7 @@ def test_the_package_may_be_the_current_directory(tmp_path: Path, monkeypatch: p
 @KINDS_OF_UPDATES
 def test_a_commit_makes_all_changes(tmp_path: Path, files: dict[str, Text | None], changes: Changes) -> None:
     folder = package(tmp_path / "main", files)
-    new = changed(folder, changes)
+    new = change(folder, changes)
     commit(folder, changes)
     assert snapshot(folder) == new
     assert beside(folder) == []
@@ -205,19 +205,19 @@ def test_a_folder_that_was_empty_before_stays_when_a_commit_fails(
 
 def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> None:
     source = package(tmp_path / "source")
-    old, new = snapshot(source), changed(source, CHANGES)
+    old, new = snapshot(source), change(source, CHANGES)
     wrong = {}
     number = 0
     while True:
         number += 1
         folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
-        if not killed(partial(commit, folder, CHANGES), Nth(number, kill)):
+        if not is_killed(partial(commit, folder, CHANGES), Nth(number, kill)):
             break
         if problem := torn(folder, old, new) or not_whole(folder, old, new):
             wrong[f"killed before call {number}"] = problem
     assert snapshot(folder) == new
     assert number > 3 * len(CHANGES)
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 @ORDERS
@@ -226,24 +226,24 @@ def test_as_it_stands_before_any_write_it_is_whole_after_the_next_command(
     tmp_path: Path, files: dict[str, Text | None], changes: Changes, backwards: bool
 ) -> None:
     source = package(tmp_path / "source", files)
-    old, new = snapshot(source), changed(source, changes)
+    old, new = snapshot(source), change(source, changes)
     wrong = {}
     for number, folder in enumerate(states(partial(commit, source, changes), source, backwards=backwards), 1):
         if problem := torn(folder, old, new) or not_whole(folder, old, new):
             wrong[f"before write {number}"] = problem
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 @ORDERS
 def test_killed_again_while_it_is_recovered_it_is_whole_after_the_next_command(tmp_path: Path, backwards: bool) -> None:
     source = package(tmp_path / "source", FEW_OLD)
-    old, new = snapshot(source), changed(source, FEW)
+    old, new = snapshot(source), change(source, FEW)
     wrong = {}
     for number, first in enumerate(states(partial(commit, source, FEW), source, backwards=backwards), 1):
         for again, folder in enumerate(states(partial(recover, first), first, backwards=backwards), 1):
             if problem := torn(folder, old, new) or not_whole(folder, old, new):
                 wrong[f"killed before write {number}, then before write {again}"] = problem
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 @KINDS_OF_UPDATES
@@ -251,7 +251,7 @@ def test_an_error_anywhere_leaves_the_old_package_or_comes_too_late_to_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, Text | None], changes: Changes
 ) -> None:
     source = package(tmp_path / "source", files)
-    old, new = snapshot(source), changed(source, changes)
+    old, new = snapshot(source), change(source, changes)
     wrong = {}
     number = 0
     while True:
@@ -278,7 +278,7 @@ def test_an_error_anywhere_leaves_the_old_package_or_comes_too_late_to_matter(
                 wrong[number] = "no error, but nothing was done"
         if strike.left > 0:
             break
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 @ORDERS
@@ -286,7 +286,7 @@ def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_wh
     tmp_path: Path, backwards: bool
 ) -> None:
     source = package(tmp_path / "source", FEW_OLD)
-    old, new = snapshot(source), changed(source, FEW)
+    old, new = snapshot(source), change(source, FEW)
     wrong = {}
     number = 0
     while True:
@@ -298,14 +298,14 @@ def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_wh
                 wrong[f"error at write {number}, killed before write {again}"] = problem
         if error.left > 0:
             break
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = interrupted(package(tmp_path / "source", FEW_OLD))
-    new = changed(source, FEW)
+    source = interrupt(package(tmp_path / "source", FEW_OLD))
+    new = change(source, FEW)
     wrong = {}
     number = 0
     while True:
@@ -326,7 +326,7 @@ def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
             break
         if problem := not_whole(folder, old, new):
             wrong[number] = problem
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 # ---- signals ---------------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     source = package(tmp_path / "source", FEW_OLD)
-    old, new = snapshot(source), changed(source, FEW)
+    old, new = snapshot(source), change(source, FEW)
     # Whoever started the tests may have it ignored.
     monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
     wrong = {}
@@ -360,7 +360,7 @@ def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
         seen.add(now)
         if now == "half" or beside(folder) or bool(notes) != (now == "new") or not stopped:
             wrong[at] = f"{now}, {beside(folder)}, {notes}, interrupted: {stopped}"
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
     assert seen == {"old", "new"}
 
 
@@ -370,18 +370,18 @@ def test_where_files_cannot_be_exchanged_in_one_step_a_kill_does_no_harm_either(
 ) -> None:
     monkeypatch.setattr(disk, "_rename", lambda *_: False)
     source = package(tmp_path / "source", files)
-    old, new = snapshot(source), changed(source, changes)
+    old, new = snapshot(source), change(source, changes)
     wrong = {}
     for number, folder in enumerate(states(partial(commit, source, changes), source), 1):
         if problem := torn(folder, old, new) or not_whole(folder, old, new):
             wrong[f"before write {number}"] = problem
     assert snapshot(source) == new
-    assert not wrong, listed(wrong)
+    assert not wrong, lines_of(wrong)
 
 
 def test_what_was_done_but_for_the_clearing_up_is_not_said_to_be_rolled_back(tmp_path: Path) -> None:
     source = package(tmp_path / "source", FEW_OLD)
-    new = changed(source, FEW)
+    new = change(source, FEW)
     done = [
         folder
         for folder in states(partial(commit, source, FEW), source, backwards=True)
