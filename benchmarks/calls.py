@@ -38,7 +38,7 @@ def call_time(plugin: Executable, few: int, many: int) -> float:
     return (times[1] - times[0]) / many * 1000
 
 
-def installed(protocol: str, directory: Path) -> Path:
+def install(protocol: str, directory: Path) -> Path:
     """The program, for the Python that runs this."""
     first, rest = (PLUGINS / FILES[protocol]).read_text(encoding="utf-8").split("\n", 1)
     file = directory / FILES[protocol]
@@ -49,7 +49,7 @@ def installed(protocol: str, directory: Path) -> Path:
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
-        plugins = {protocol: Executable(installed(protocol, Path(directory))) for protocol in FILES}
+        plugins = {protocol: Executable(install(protocol, Path(directory))) for protocol in FILES}
         for protocol, plugin in plugins.items():
             if plugin.protocol != protocol:
                 raise RuntimeError(f"{plugin.name} speaks {plugin.protocol}")

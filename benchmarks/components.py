@@ -22,7 +22,7 @@ from benchmarks.measuring import (
     case_table,
     load,
     machine,
-    measured,
+    numbers_of,
     program,
 )
 
@@ -66,7 +66,7 @@ def resource_list(size: Size) -> Iterator[str]:
         yield (
             "- apiVersion: appstudio.redhat.com/v1alpha1\n  kind: Component\n"
             f"  metadata: {{name: part-{number}, namespace: team}}\n  spec:\n    application: app\n"
-            f"    dependsOn: [{', '.join(f'part-{one}' for one in above)}]\n"
+            f"    dependsOn: [{', '.join(f'part-{number}' for number in above)}]\n"
             f"    source: {{git: {{url: https://example.com/o/part-{number}, revision: main}}}}\n"
             f"    containerImage: quay.io/o/part-{number}@{digest(number)}\n"
         )
@@ -116,17 +116,17 @@ def check(command: Command, size: Size) -> None:
         raise RuntimeError(f"{size.name}: only {planned} plans")
 
 
-def bars_of(size: Size, one: Measured) -> list[Bar]:
+def bars_of(size: Size, numbers: Measured) -> list[Bar]:
     return [
         # One process that waits for nothing: on a quiet machine its CPU time is its wall time.
-        Bar(f"{size.name}, CPU (median)", one.cpu_ms / 1000, size.seconds, " s"),
-        Bar(f"{size.name}, peak", one.peak_mb, size.megabytes, " MB"),
+        Bar(f"{size.name}, CPU (median)", numbers.cpu_ms / 1000, size.seconds, " s"),
+        Bar(f"{size.name}, peak", numbers.peak_mb, size.megabytes, " MB"),
     ]
 
 
 def report(numbers: list[Measured], bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
-    tables = [case_table([one], seconds=True) for one in numbers]
+    tables = [case_table([row], seconds=True) for row in numbers]
     return "\n".join([machine(before), *tables, bar_table(bars)])
 
 
@@ -141,14 +141,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
         commands = [command(size, path, arguments.runs, Path(directory)) for size in SIZES]
         try:
-            for size, one in zip(SIZES, commands, strict=True):
-                check(one, size)
+            for size, command in zip(SIZES, commands, strict=True):
+                check(command, size)
             runs_by_case = alternate(commands)
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
-    numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
-    bars = [bar for size, one in zip(SIZES, numbers, strict=True) for bar in bars_of(size, one)]
+    numbers = [numbers_of(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
+    bars = [bar for size, row in zip(SIZES, numbers, strict=True) for bar in bars_of(size, row)]
     if arguments.json:
         print(json.dumps(as_value(numbers, load=[before, load()], bars=[asdict(bar) for bar in bars]), indent=2))
     else:

@@ -52,10 +52,10 @@ class Memory(threading.Thread):
 
 def peak_mb(process: int) -> float:
     try:
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+        match = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
     except OSError:
         return 0.0
-    return int(found[1]) / 1024 if found else 0.0
+    return int(match[1]) / 1024 if match else 0.0
 
 
 def descendants(process: int) -> list[int]:
@@ -72,7 +72,7 @@ def descendants(process: int) -> list[int]:
         return []
 
 
-def measured(directory: Path, *command: str) -> Measured:
+def measure(directory: Path, *command: str) -> Measured:
     """Runs a command, whose exit code may be 1: there are conflicts."""
     started = time.monotonic()
     process = subprocess.Popen(
@@ -119,7 +119,7 @@ def make_tree(directory: Path, count: int, address: str, first: str) -> None:
 
 
 def make_repositories(directory: Path, count: int, address: str, first: str) -> list[str]:
-    made = []
+    addresses = []
     for number in range(count):
         place = directory / f"{number}"
         place.mkdir(parents=True)
@@ -127,8 +127,8 @@ def make_repositories(directory: Path, count: int, address: str, first: str) -> 
         write_package(place / NAME, number, address, first)
         commit(place)
         git("config", "core.bare", "true", directory=place)
-        made.append(f"file://{place}/.git")
-    return made
+        addresses.append(f"file://{place}/.git")
+    return addresses
 
 
 def commit(repository: Path) -> None:
@@ -153,15 +153,15 @@ class Bench:
         return f"file://{self.place}/upstream"
 
     def fleet(self, *arguments: str) -> Measured:
-        return measured(self.place, self.path, "fleet", *arguments)
+        return measure(self.place, self.path, "fleet", *arguments)
 
     def plan(self, campaign: str, *selection: str) -> Measured:
         return self.fleet("init", campaign, "--upstream", f"{self.address}/{NAME}", "--to", "v2", *selection)
 
-    def add(self, what: str, count: int, one: Measured, limit: str = "") -> None:
-        each = one.wall / count * 1000
-        memory = [f"{mb:.0f} MB" if mb else "" for mb in (one.own_mb, one.worker_mb)]
-        self.rows.append([what, f"{one.wall:.1f} s", f"{each:.1f} ms", limit, *memory])
+    def add(self, what: str, count: int, run: Measured, limit: str = "") -> None:
+        each = run.wall / count * 1000
+        memory = [f"{mb:.0f} MB" if mb else "" for mb in (run.own_mb, run.worker_mb)]
+        self.rows.append([what, f"{run.wall:.1f} s", f"{each:.1f} ms", limit, *memory])
 
     def working_tree(self, count: int) -> None:
         """One working tree: the commonest case."""
@@ -179,7 +179,7 @@ class Bench:
     def repositories(self, count: int) -> None:
         """A repository for each package."""
         listed = make_repositories(self.place / "repositories", count, self.address, self.first)
-        (self.place / "repositories.txt").write_text("".join(f"{one}\n" for one in listed))
+        (self.place / "repositories.txt").write_text("".join(f"{address}\n" for address in listed))
         many = f"{count:,} repositories"
         self.plan("forks", "--repositories", "repositories.txt")
         self.add(f"{many}: run", count, self.fleet("run", "forks"))
@@ -217,15 +217,15 @@ class Bench:
             make_tree(self.place / tree, count, self.address, self.first)
             updated = "grep -l 'ref: v2' */*/Kptfile | wc -l"
             script = f"cd {tree}; for package in */*; do {command} >/dev/null 2>&1; done; {updated}"
-            loop = measured(self.place, "sh", "-c", script)
+            loop = measure(self.place, "sh", "-c", script)
             expect(loop, f"{count}\n")
             self.add(f"{count:,} packages: a loop of {name}", count, loop)
 
 
-def expect(one: Measured, text: str) -> None:
+def expect(run: Measured, text: str) -> None:
     """What is measured is the whole work."""
-    if text not in one.printed:
-        raise RuntimeError(f"{text!r} is expected: {one.printed}")
+    if text not in run.printed:
+        raise RuntimeError(f"{text!r} is expected: {run.printed}")
 
 
 @contextmanager

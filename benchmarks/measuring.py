@@ -110,8 +110,8 @@ def run_once(
     _, status, usage = os.wait4(pid, 0)
     wall = time.perf_counter() - start
     if (code := os.waitstatus_to_exitcode(status)) != 0:
-        said = f"\n{stderr.read_text(encoding='utf-8', errors='replace')[-2000:]}" if stderr is not None else ""
-        raise RuntimeError(f"{' '.join(argv)} < {stdin.name}: exit code {code}{said}")
+        output = f"\n{stderr.read_text(encoding='utf-8', errors='replace')[-2000:]}" if stderr is not None else ""
+        raise RuntimeError(f"{' '.join(argv)} < {stdin.name}: exit code {code}{output}")
     # Kilobytes on Linux, bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     return Run(wall * 1000, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss * unit / MEGABYTE)
@@ -147,20 +147,20 @@ def present(name: str) -> bool:
 # ---- numbers -----------------------------------------------------------------------------------------------------
 
 
-def measured(case: str, name: str, runs: Mapping[str, list[Run]]) -> Measured:
+def numbers_of(case: str, name: str, runs: Mapping[str, list[Run]]) -> Measured:
     """The numbers of one command; the ratios are taken round by round."""
-    own = runs[name]
-    walls = [run.wall_ms for run in own]
+    own_runs = runs[name]
+    walls = [run.wall_ms for run in own_runs]
     others = runs.keys() - {name} if name == PROGRAM else set()
-    ratios = {other: median(rounds(own, runs[other])) for other in others}
-    cpu = median([run.cpu_ms for run in own])
-    peak = max(run.peak_mb for run in own)
-    return Measured(case, name, len(own), median(walls), min(walls), max(walls), cpu, peak, ratios)
+    ratios = {other: median(rounds(own_runs, runs[other])) for other in others}
+    cpu = median([run.cpu_ms for run in own_runs])
+    peak = max(run.peak_mb for run in own_runs)
+    return Measured(case, name, len(own_runs), median(walls), min(walls), max(walls), cpu, peak, ratios)
 
 
-def rounds(own: list[Run], other: list[Run], what: str = "wall_ms") -> list[float]:
+def rounds(first: list[Run], other: list[Run], what: str = "wall_ms") -> list[float]:
     """One command's number to another's in every round in which both ran."""
-    return [getattr(a, what) / getattr(b, what) for a, b in zip(own, other, strict=False)]
+    return [getattr(a, what) / getattr(b, what) for a, b in zip(first, other, strict=False)]
 
 
 def median(values: list[float]) -> float:
@@ -196,11 +196,11 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def case_table(own: list[Measured], *, seconds: bool = False) -> str:
+def case_table(case: list[Measured], *, seconds: bool = False) -> str:
     """The table of one case: one row for each command."""
-    ratios = next(m.ratios for m in own if m.command == PROGRAM)
+    ratios = next(m.ratios for m in case if m.command == PROGRAM)
     unit, scale, digits = ("s", 1000, 2) if seconds else ("ms", 1, 1)
-    most = max(m.runs for m in own)
+    most = max(m.runs for m in case)
     rows = [
         [
             f"`{m.command}`" + (f" ({m.runs} runs)" if m.runs != most else ""),
@@ -210,10 +210,10 @@ def case_table(own: list[Measured], *, seconds: bool = False) -> str:
             f"{m.peak_mb:.0f}",
             f"{ratios[m.command]:.{1 if ratios[m.command] >= 1 else 3}f}" if m.command in ratios else "",
         ]
-        for m in own
+        for m in case
     ]
     head = [
-        f"{own[0].case} ({most} runs)",
+        f"{case[0].case} ({most} runs)",
         f"wall, {unit}",
         "min-max",
         f"CPU, {unit}",
@@ -231,5 +231,5 @@ def bar_table(bars: list[Bar]) -> str:
 
 def as_value(measured: list[Measured], **more: object) -> dict[str, object]:
     """All of it for `--json`."""
-    numbers = [asdict(one) for one in measured]
+    numbers = [asdict(row) for row in measured]
     return {"python": platform.python_version(), "cores": cores(), "measured": numbers, **more}

@@ -47,7 +47,7 @@ FOR_SCALE = {"python -c pass", "cat"}
 """Commands that do not do the work."""
 
 
-def printed(command: tuple[str, ...]) -> str:
+def output_of(command: tuple[str, ...]) -> str:
     """What a benchmark prints, without its line about the machine. Raises CalledProcessError where it fails."""
     module, *options = command
     print(f"benchmarks.{module} {' '.join(options)}", file=sys.stderr)
@@ -61,7 +61,7 @@ def printed(command: tuple[str, ...]) -> str:
     return run.stdout.partition("\n\n")[2].strip("\n")
 
 
-def said(tables: str) -> str:
+def summary_of(tables: str) -> str:
     """In sentences, the missed bars of tables and what takes longer than another program."""
     missed: list[str] = []
     slower: dict[str, list[str]] = {}
@@ -95,10 +95,10 @@ def _is_more_than_one(cell: str) -> bool:
 def processor() -> str:
     """The processor's name, "" where the system does not say."""
     try:
-        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+        match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
         return platform.processor()
-    return found[1] if found else platform.processor()
+    return match[1] if match else platform.processor()
 
 
 def heading(commit: str) -> str:
@@ -122,8 +122,8 @@ def commit() -> str:
 def main() -> int:
     parts = [heading(commit())]
     for section in SECTIONS:
-        tables = "\n\n".join(printed(command) for command in section.commands)
-        parts.append("\n".join(part for part in (f"## {section.title}\n", said(tables), f"{tables}\n") if part))
+        tables = "\n\n".join(output_of(command) for command in section.commands)
+        parts.append("\n".join(part for part in (f"## {section.title}\n", summary_of(tables), f"{tables}\n") if part))
     page = README.read_text(encoding="utf-8")
     README.write_text(page[: page.index(START)] + "\n".join(parts), encoding="utf-8")
     return picture.main()

@@ -167,10 +167,10 @@ def write(directory: Path, kptfile: str, parts: Iterator[tuple[str, str]]) -> No
 
 def differing(directory: Path, kptfile: str, parts: Iterator[tuple[str, str]]) -> list[str]:
     """The files that are not as expected, byte for byte, and those that nobody expects."""
-    found = {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
+    paths = {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
     different = []
     for path, text in (("Kptfile", kptfile), *parts):
-        if path not in found or (directory / path).read_bytes() != text.encode():
+        if path not in paths or (directory / path).read_bytes() != text.encode():
             different.append(path)
-        found.discard(path)
-    return different + sorted(found)
+        paths.discard(path)
+    return different + sorted(paths)

@@ -43,7 +43,7 @@ def package(place: Path, count: int) -> None:
 
 
 @contextmanager
-def served(path: str, place: Path) -> Iterator[str]:
+def serve(path: str, place: Path) -> Iterator[str]:
     """The address of the page about the package."""
     command = [path, "resolve", "original", "upstream", "local", "--no-browser"]
     process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -56,7 +56,7 @@ def served(path: str, place: Path) -> Iterator[str]:
             process.wait()
 
 
-def opened(browser: Browser, address: str) -> Page:
+def open_page(browser: Browser, address: str) -> Page:
     """A page of a browser that knows nothing of an earlier one."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(address)
@@ -68,7 +68,7 @@ def measured_page(browser: Browser, address: str, runs: int) -> tuple[list[float
     """Milliseconds until the page is ready, and from a key to what it changed on the screen."""
     ready, choice = [], []
     for _ in range(runs):
-        page = opened(browser, address)
+        page = open_page(browser, address)
         ready.append(page.evaluate("performance.getEntriesByName('ready')[0].startTime"))
         for number in range(CHOICES):
             page.keyboard.press("u" if number % 2 else "l")
@@ -101,13 +101,13 @@ def measured_report(browser: Browser, place: Path, runs: int) -> tuple[float, fl
     seconds = time.process_time() - start
     file = place / "report.html"
     file.write_text(text)
-    shown = []
+    times = []
     for _ in range(runs):
         page = browser.new_page()
         page.goto(file.as_uri())
-        shown.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        times.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
         page.close()
-    return len(text.encode()), seconds, shown
+    return len(text.encode()), seconds, times
 
 
 def main() -> int:
@@ -124,23 +124,23 @@ def main() -> int:
         place = Path(directory)
         package(place, CONFLICTS)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        with served(path, place) as address:
+        with serve(path, place) as address:
             ready, choice = measured_page(browser, address, arguments.runs)
-        size, seconds, shown = measured_report(browser, place, arguments.runs)
+        size, seconds, times = measured_report(browser, place, arguments.runs)
         browser.close()
     rows = [
         (f"page of {CONFLICTS:,} conflicts ready, ms", ready),
         ("a choice answered and painted, ms", choice),
-        (f"HTML report of {RECORDS:,} conflicts shown, ms", shown),
+        (f"HTML report of {RECORDS:,} conflicts shown, ms", times),
     ]
     bars = [
         Bar(f"page of {CONFLICTS:,} conflicts ready (median)", median(ready) / 1000, 0.3, " s"),
         Bar("a choice answered and painted (median)", median(choice) / 1000, 0.1, " s"),
         Bar(f"HTML report of {RECORDS:,} conflicts, size", size / MEGABYTE, 5, " MB"),
-        Bar(f"HTML report of {RECORDS:,} conflicts shown (median)", median(shown) / 1000, 1, " s"),
+        Bar(f"HTML report of {RECORDS:,} conflicts shown (median)", median(times) / 1000, 1, " s"),
     ]
     if arguments.json:
-        value = {"load": [before, load()], "ready": ready, "choice": choice, "shown": shown, "report": [size, seconds]}
+        value = {"load": [before, load()], "ready": ready, "choice": choice, "shown": times, "report": [size, seconds]}
         print(json.dumps({**value, "bars": [asdict(bar) for bar in bars]}, indent=2))
         return 0
     lines = [[name, f"{median(n):.0f}", f"{min(n):.0f}-{max(n):.0f}", str(len(n))] for name, n in rows]

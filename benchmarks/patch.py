@@ -23,7 +23,7 @@ from benchmarks.measuring import (
     case_table,
     load,
     machine,
-    measured,
+    numbers_of,
     present,
     program,
 )
@@ -114,29 +114,29 @@ class Case:
     def commands(self, path: str, runs: int, others: dict[str, int]) -> list[Command]:
         """krm-merge, and of the others those that are named, with their runs."""
         files = [f"--filename={self.directory}/resources.yaml", f"--patch-file={self.directory}/patch.yaml"]
-        known = {
+        programs = {
             KUBECTL: ["kubectl", "patch", "--local", "--type=strategic", "--output=yaml", *files],
             KUSTOMIZE: ["kubectl", "kustomize", str(self.directory / "kustomize")],
         }
-        made = [Command(self.name, PROGRAM, [path], runs, self.directory / "list.yaml", self.directory / "patched")]
+        commands = [Command(self.name, PROGRAM, [path], runs, self.directory / "list.yaml", self.directory / "patched")]
         for name, often in others.items():
-            output = self.directory / f"{known[name][1]}-output"
-            made.append(Command(self.name, name, known[name], often, NOTHING, output))
-        return made
+            output = self.directory / f"{programs[name][1]}-output"
+            commands.append(Command(self.name, name, programs[name], often, NOTHING, output))
+        return commands
 
     def check(self, commands: list[Command]) -> None:
         """Runs each command once, and checks that krm-merge patched all, to the same values as the others."""
         for command in commands:
             command.run()
-        own, *others = (command.stdout for command in commands)
-        with own.open(encoding="utf-8") as file:
-            found = [line.strip() for line in file]
-        counts = [found.count(text) for text in ("value: info", "value: debug", "- name: REGION", "- name: tmp")]
+        output, *others = (command.stdout for command in commands)
+        with output.open(encoding="utf-8") as file:
+            lines = [line.strip() for line in file]
+        counts = [lines.count(text) for text in ("value: info", "value: debug", "- name: REGION", "- name: tmp")]
         # Those of the patch itself.
         if counts != [0, self.deployments + 1, self.deployments + 1, 1]:
             raise RuntimeError(f"{self.name}: not all are patched: {counts}")
         for other in others:
-            compare = [sys.executable, "-m", "benchmarks.values", str(own), str(other)]
+            compare = [sys.executable, "-m", "benchmarks.values", str(output), str(other)]
             if subprocess.run(compare, cwd=ROOT).returncode != 0:
                 raise RuntimeError(f"{self.name}: the values differ from those in {other.name}")
 
@@ -144,8 +144,8 @@ class Case:
 def report(numbers: list[Measured], bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
     out = machine(before)
-    for case in dict.fromkeys(one.case for one in numbers):
-        out += "\n" + case_table([one for one in numbers if one.case == case], seconds=True)
+    for case in dict.fromkeys(row.case for row in numbers):
+        out += "\n" + case_table([row for row in numbers if row.case == case], seconds=True)
     return out + "\n" + bar_table(bars)
 
 
@@ -169,14 +169,14 @@ def main() -> int:
                 others = {KUBECTL: arguments.runs} if with_kubectl else {}
                 if with_kubectl and (number == FEWER or arguments.kustomize_all):
                     others[KUSTOMIZE] = arguments.kustomize_runs
-                own = case.commands(path, arguments.runs, others)
-                case.check(own)
-                commands += own
+                commands_of_case = case.commands(path, arguments.runs, others)
+                case.check(commands_of_case)
+                commands += commands_of_case
             runs_by_case = alternate(commands)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, file=sys.stderr)
             return 1
-    numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
+    numbers = [numbers_of(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
     large = numbers[0]
     bars = [
         Bar(f"{large.case}, wall (median)", large.wall_ms / 1000, 4, " s"),

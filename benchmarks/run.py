@@ -25,8 +25,8 @@ from benchmarks.measuring import (
     case_table,
     environment,
     machine,
-    measured,
     median,
+    numbers_of,
     present,
     program,
     run_once,
@@ -89,7 +89,7 @@ def measure(case: Case, commands: dict[str, list[str]], directory: Path) -> list
                 runs[name].append(run)
             elif name == PROGRAM:
                 check(case, stdin, stdout)
-    return [measured(case.name, name, runs) for name in commands]
+    return [numbers_of(case.name, name, runs) for name in commands]
 
 
 def check(case: Case, stdin: Path, stdout: Path) -> None:
@@ -135,8 +135,8 @@ def in_container(path: str, stdin: Path, runs: int) -> list[Measured]:
         Command(case, CONTAINER, docker, runs, stdin, stdout),
         Command(case, EVAL, kpt, runs, package, stdout),
     ]
-    found = alternate(commands)[case]
-    return [measured(case, command.name, found) for command in commands]
+    runs_of_case = alternate(commands)[case]
+    return [numbers_of(case, command.name, runs_of_case) for command in commands]
 
 
 # ---- imports -----------------------------------------------------------------------------------------------------
@@ -150,11 +150,11 @@ def imports(python: str, program: str, stdin: Path, rounds: int) -> list[Importe
     for module in samples[0]:
         if module not in base:
             packages.setdefault(module.partition(".")[0], []).append(module)
-    found = [
+    imported = [
         Imported(package, len(modules), median([sum(sample.get(m, 0.0) for m in modules) for sample in samples]))
         for package, modules in packages.items()
     ]
-    return sorted(found, key=lambda imported: -imported.own_ms)
+    return sorted(imported, key=lambda package: -package.own_ms)
 
 
 def _import_times(argv: list[str], stdin: Path) -> dict[str, float]:
@@ -162,9 +162,9 @@ def _import_times(argv: list[str], stdin: Path) -> dict[str, float]:
         done = subprocess.run(argv, stdin=source, capture_output=True, check=True, env=environment(), text=True)
     times = {}
     for line in done.stderr.splitlines():
-        own, _, rest = line.removeprefix("import time:").partition("|")
-        if line.startswith("import time:") and own.strip().isdigit():
-            times[rest.rpartition("|")[2].strip()] = int(own) / 1000
+        own_time, _, rest = line.removeprefix("import time:").partition("|")
+        if line.startswith("import time:") and own_time.strip().isdigit():
+            times[rest.rpartition("|")[2].strip()] = int(own_time) / 1000
     return times
 
 
@@ -174,15 +174,15 @@ def _import_times(argv: list[str], stdin: Path) -> dict[str, float]:
 def report(numbers: list[Measured], imported: list[Imported]) -> str:
     """All numbers as markdown."""
     out = machine()
-    for case in dict.fromkeys(one.case for one in numbers):
-        out += "\n" + case_table([one for one in numbers if one.case == case])
-    shown = [i for i in imported if i.own_ms >= SHOWN_IMPORT_MS]
+    for case in dict.fromkeys(row.case for row in numbers):
+        out += "\n" + case_table([row for row in numbers if row.case == case])
+    rows_of_imports = [i for i in imported if i.own_ms >= SHOWN_IMPORT_MS]
     rest = [i for i in imported if i.own_ms < SHOWN_IMPORT_MS]
-    rows = [[f"`{i.package}`", str(i.modules), f"{i.own_ms:.1f}"] for i in shown]
+    rows = [[f"`{i.package}`", str(i.modules), f"{i.own_ms:.1f}"] for i in rows_of_imports]
     for name, group in ((f"{len(rest)} others", rest), ("all", imported)):
         rows.append([name, str(sum(i.modules for i in group)), f"{sum(i.own_ms for i in group):.1f}"])
     out += "\n" + table(["imported for one Kptfile", "modules", "own time, ms"], rows)
-    small, large = (one for one in numbers[: 2 * len(COMMANDS)] if one.command == PROGRAM)
+    small, large = (row for row in numbers[: 2 * len(COMMANDS)] if row.command == PROGRAM)
     bars = [
         Bar(f"{small.case}, wall (median)", small.wall_ms, 250, " ms"),
         Bar(f"{large.case}, wall (median)", large.wall_ms / 1000, 1, " s"),
@@ -214,7 +214,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
     if arguments.json:
-        print(json.dumps(as_value(numbers, imports=[asdict(one) for one in imported]), indent=2))
+        print(json.dumps(as_value(numbers, imports=[asdict(package) for package in imported]), indent=2))
     else:
         print(report(numbers, imported), end="")
     return 0

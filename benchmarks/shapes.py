@@ -159,13 +159,13 @@ def functions(size: int) -> Iterator[str]:
 
     local = pipeline(3, lacks=True)
     yield HEAD
-    yield as_item(KPTFILE + _indented(_annotations("Kptfile", 0), 2) + local)
+    yield as_item(KPTFILE + _indent(_annotations("Kptfile", 0), 2) + local)
     yield CONFIG
     for side, version in (("original", 1), ("upstream", 2)):
-        yield f"  {side}: |\n" + _indented(KPTFILE + pipeline(version), 4)
+        yield f"  {side}: |\n" + _indent(KPTFILE + pipeline(version), 4)
 
 
-def filled(name: str, size: int) -> Shape:
+def fill(name: str, size: int) -> Shape:
     """One resource with a collection of `COLLECTIONS` that makes a ResourceList of about this size, in bytes."""
     kind, conflict = COLLECTIONS[name]
     few, more = (sum(map(len, package(growing(kind, elements, conflict=conflict), 1))) for elements in (1, 1001))
@@ -195,15 +195,15 @@ COLLECTIONS = {f"one-of-{kind}": (kind, False) for kind in GROWING} | {
 def package(shape: Shape, resources: int) -> Iterator[str]:
     """A ResourceList with this many resources beside the Kptfile."""
     yield HEAD
-    yield as_item(KPTFILE + _indented(_annotations("Kptfile", 0), 2))
+    yield as_item(KPTFILE + _indent(_annotations("Kptfile", 0), 2))
     for number, state in shape.documents("local", resources):
         place = f"part-{number // 100}/app-{number}.yaml"
-        yield as_item(shape.written(number, replace(state, annotations=_placed(place, number + 1))))
+        yield as_item(shape.written(number, replace(state, annotations=_place(place, number + 1))))
     yield CONFIG
     for version in ("original", "upstream"):
-        yield f"  {version}: |\n" + _indented(KPTFILE, 4)
+        yield f"  {version}: |\n" + _indent(KPTFILE, 4)
         for number, state in shape.documents(version, resources):
-            yield _indented("---\n" + shape.written(number, state), 4)
+            yield _indent("---\n" + shape.written(number, state), 4)
 
 
 def resources_in(shape: Shape, size: int) -> int:
@@ -212,7 +212,7 @@ def resources_in(shape: Shape, size: int) -> int:
     return max(1, round(size * 100 / (more - few)))
 
 
-def _placed(path: str, number: int) -> tuple[tuple[str, str], ...]:
+def _place(path: str, number: int) -> tuple[tuple[str, str], ...]:
     """The annotations that kpt gives an item."""
     return (
         ("config.kubernetes.io/index", "0"),
@@ -225,10 +225,10 @@ def _placed(path: str, number: int) -> tuple[tuple[str, str], ...]:
 
 
 def _annotations(path: str, number: int) -> str:
-    return "annotations:\n" + "".join(f"  {name}: '{value}'\n" for name, value in _placed(path, number))
+    return "annotations:\n" + "".join(f"  {name}: '{value}'\n" for name, value in _place(path, number))
 
 
-def _indented(text: str, by: int) -> str:
+def _indent(text: str, by: int) -> str:
     return "".join(" " * by + line for line in text.splitlines(keepends=True))
 
 
@@ -239,7 +239,7 @@ def main() -> None:
     arguments = parser.parse_args()
     size = round(arguments.megabytes * MEGABYTE)
     if arguments.shape in COLLECTIONS:
-        sys.stdout.writelines(package(filled(arguments.shape, size), 1))
+        sys.stdout.writelines(package(fill(arguments.shape, size), 1))
     else:
         shape = SHAPES[arguments.shape]
         sys.stdout.writelines(package(shape, resources_in(shape, size)))

@@ -22,7 +22,7 @@ from benchmarks.measuring import (
     case_table,
     load,
     machine,
-    measured,
+    numbers_of,
     program,
     table,
 )
@@ -128,8 +128,8 @@ def call_times() -> dict[str, float]:
 def report(numbers: list[Measured], calls: dict[str, float], bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
     out = machine(before)
-    for case in dict.fromkeys(one.case for one in numbers):
-        out += "\n" + case_table([one for one in numbers if one.case == case], seconds=True)
+    for case in dict.fromkeys(row.case for row in numbers):
+        out += "\n" + case_table([row for row in numbers if row.case == case], seconds=True)
     rows = [[f"`{protocol}`", f"{time:.2f}"] for protocol, time in calls.items()]
     return out + "\n" + table(["one call of a program", "ms"], rows) + "\n" + bar_table(bars)
 
@@ -155,9 +155,9 @@ def main() -> int:
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, file=sys.stderr)
             return 1
-    numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
-    bars = [Bar(f"{one.case}, wall (median)", one.wall_ms / 1000, 3, " s") for one in numbers]
-    bars += [Bar(f"{one.case}, peak", one.peak_mb, 200, " MB") for one in numbers]
+    numbers = [numbers_of(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
+    bars = [Bar(f"{row.case}, wall (median)", row.wall_ms / 1000, 3, " s") for row in numbers]
+    bars += [Bar(f"{row.case}, peak", row.peak_mb, 200, " MB") for row in numbers]
     bars.append(Bar("one call, jsonl/v1", calls["jsonl/v1"], 1, " ms"))
     if arguments.json:
         more = {"load": [before, load()], "calls": calls, "bars": [asdict(bar) for bar in bars]}

@@ -59,8 +59,8 @@ def main() -> int:
     arguments = parser.parse_args()
     faults = 0
     for name in arguments.repositories:
-        found = [arguments.mirror / name.replace("/", "+") / "repo", arguments.mirror / name.replace("/", "+")]
-        source = next((place for place in found if place.is_dir()), None)
+        folders = [arguments.mirror / name.replace("/", "+") / "repo", arguments.mirror / name.replace("/", "+")]
+        source = next((place for place in folders if place.is_dir()), None)
         if source is None:
             print(f"{name}: no clone below {arguments.mirror}; git clone --mirror it there")
             faults += 1

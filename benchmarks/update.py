@@ -24,8 +24,8 @@ from benchmarks.measuring import (
     case_table,
     load,
     machine,
-    measured,
     median,
+    numbers_of,
     present,
     program,
     rounds,
@@ -164,10 +164,10 @@ class Case:
 
 def same_values(case: Case, kpt: Command) -> None:
     """Checks that kpt makes the same values of a package as krm-merge just did."""
-    own = case.directory / "merged"
-    case.copy.rename(own)
+    merged = case.directory / "merged"
+    case.copy.rename(merged)
     kpt.run()
-    command = [sys.executable, "-m", "benchmarks.values", str(own / NAME), str(case.copy / NAME)]
+    command = [sys.executable, "-m", "benchmarks.values", str(merged / NAME), str(case.copy / NAME)]
     if subprocess.run(command, cwd=ROOT).returncode != 0:
         raise RuntimeError(f"{case.name}: kpt's result has other values")
 
@@ -193,8 +193,8 @@ def growth(small: list[Run], large: list[Run]) -> Growth:
 def report(numbers: list[Measured], grown: Growth, bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
     out = machine(before)
-    for case in dict.fromkeys(one.case for one in numbers):
-        out += "\n" + case_table([one for one in numbers if one.case == case], seconds=True)
+    for case in dict.fromkeys(row.case for row in numbers):
+        out += "\n" + case_table([row for row in numbers if row.case == case], seconds=True)
     row = [f"{MIDDLE:,} to {LARGE:,} resources", f"{grown.wall:.1f}", f"{grown.cpu:.1f}", f"{grown.peak:.1f}"]
     out += "\n" + table([f"`{PROGRAM}` grows by", "wall", "CPU", "peak"], [row])
     return out + "\n" + bar_table(bars)
@@ -219,10 +219,10 @@ def main() -> int:
             for case in (cold, warm, small, middle, one_file, large):
                 compared = with_kpt and case.resources < LARGE
                 case.make(with_kpt=compared)
-                own = case.command(PROGRAM, [path, "update"], arguments.runs)
-                own.run()
+                command = case.command(PROGRAM, [path, "update"], arguments.runs)
+                command.run()
                 case.check()
-                commands.append(own)
+                commands.append(command)
                 if compared:
                     runs = arguments.runs if case.resources <= SMALL else arguments.kpt_runs
                     kpt = case.command(KPT, ["kpt", "pkg", "update"], runs)
@@ -233,10 +233,10 @@ def main() -> int:
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, getattr(error, "stderr", None) or "", file=sys.stderr)
             return 1
-    numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
+    numbers = [numbers_of(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
     of_middle, of_large = (runs_by_case[case.name][PROGRAM] for case in (middle, large))
     grown = growth(of_middle, of_large)
-    to_kpt = {one.case: one.ratios[KPT] for one in numbers if KPT in one.ratios}
+    to_kpt = {row.case: row.ratios[KPT] for row in numbers if KPT in row.ratios}
     wall = median([run.wall_ms for run in of_middle]) / 1000
     bars = [
         *(Bar(f"update of {case.name}, wall to kpt's", to_kpt[case.name], 0.5, "x") for case in (cold, warm) if to_kpt),

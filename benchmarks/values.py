@@ -36,19 +36,19 @@ def texts(path: Path) -> Iterator[str]:
 
 def resources(path: Path) -> dict[str, Any]:
     """The resources by kind, namespace and name."""
-    found: dict[str, Any] = {}
+    by_key: dict[str, Any] = {}
     for text in texts(path):
         value = yaml.load(text, Loader=yaml.CSafeLoader)
-        for one in value["items"] if value["kind"] == "ResourceList" else [value]:
-            metadata = one["metadata"]
+        for resource in value["items"] if value["kind"] == "ResourceList" else [value]:
+            metadata = resource["metadata"]
             annotations = metadata.pop("annotations", {})
-            if kept := {name: text for name, text in annotations.items() if not name.startswith(FROM_KPT)}:
-                metadata["annotations"] = kept
-            key = f"{one['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
-            if key in found:
+            if remaining := {name: text for name, text in annotations.items() if not name.startswith(FROM_KPT)}:
+                metadata["annotations"] = remaining
+            key = f"{resource['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+            if key in by_key:
                 raise ValueError(f"{path.name} has {key} twice")
-            found[key] = one
-    return found
+            by_key[key] = resource
+    return by_key
 
 
 def main() -> int:

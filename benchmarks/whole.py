@@ -70,13 +70,13 @@ class Case:
 
     def commands(self, path: str, runs: int, *, beside_kpt: bool) -> list[Command]:
         """krm-merge, and kpt writing the items of the same list into files."""
-        own = [Command(self.name, PROGRAM, [path], runs, self._input, self.directory / "output")]
+        commands = [Command(self.name, PROGRAM, [path], runs, self._input, self.directory / "output")]
         if beside_kpt:
             sink = self.directory / "sink"
             argv = ["kpt", "fn", "sink", str(sink)]
             remove = lambda: shutil.rmtree(sink, ignore_errors=True)  # noqa: E731 - a name for what is passed on
-            own.append(Command(self.name, SINK, argv, runs, self._input, self.directory / "said", None, remove))
-        return own
+            commands.append(Command(self.name, SINK, argv, runs, self._input, self.directory / "said", None, remove))
+        return commands
 
     @property
     def _input(self) -> Path:
@@ -96,12 +96,14 @@ class Row:
 
 def row(shape: str, sizes: list[int], runs: dict[str, dict[str, list[Run]]]) -> Row:
     """The numbers of one shape; the exponent of growth is that from the smallest to the largest size."""
-    own = [runs[f"{shape}-{size}"][PROGRAM] for size in sizes]
-    cpu = [median([run.cpu_ms for run in one]) / 1000 for one in own]
+    runs_of_sizes = [runs[f"{shape}-{size}"][PROGRAM] for size in sizes]
+    cpu = [median([run.cpu_ms for run in runs_of_size]) / 1000 for runs_of_size in runs_of_sizes]
     exponent = math.log(cpu[-1] / cpu[0]) / math.log(sizes[-1] / sizes[0]) if len(sizes) > 1 else None
     other = runs[f"{shape}-{sizes[-1]}"].get(SINK)
-    to_kpt = median(rounds(own[-1], other, "cpu_ms")) if other else None
-    return Row(shape, cpu, [max(run.peak_mb for run in one) for one in own], exponent, to_kpt)
+    to_kpt = median(rounds(runs_of_sizes[-1], other, "cpu_ms")) if other else None
+    return Row(
+        shape, cpu, [max(run.peak_mb for run in runs_of_size) for runs_of_size in runs_of_sizes], exponent, to_kpt
+    )
 
 
 def report(rows: list[Row], sizes: list[int], before: float) -> str:
@@ -110,13 +112,13 @@ def report(rows: list[Row], sizes: list[int], before: float) -> str:
     for size in sizes:
         head += [f"{size} MB: CPU, s", "peak, MB"]
     lines = []
-    for one in rows:
+    for row in rows:
         numbers = [
-            text for cpu, peak in zip(one.cpu_s, one.peak_mb, strict=True) for text in (f"{cpu:.2f}", f"{peak:.0f}")
+            text for cpu, peak in zip(row.cpu_s, row.peak_mb, strict=True) for text in (f"{cpu:.2f}", f"{peak:.0f}")
         ]
-        exponent = "" if one.exponent is None else f"{one.exponent:.2f}"
-        lines.append([one.shape, *numbers, exponent, "" if one.to_kpt is None else f"{one.to_kpt:.2f}"])
-    bars = [bar for one in rows for bar in bars_of(one, sizes)]
+        exponent = "" if row.exponent is None else f"{row.exponent:.2f}"
+        lines.append([row.shape, *numbers, exponent, "" if row.to_kpt is None else f"{row.to_kpt:.2f}"])
+    bars = [bar for row in rows for bar in bars_of(row, sizes)]
     return "\n".join([machine(before), table([*head, "exponent", f"CPU to `{SINK}`"], lines), bar_table(bars)])
 
 
@@ -162,7 +164,7 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
     if arguments.json:
-        print(json.dumps({"load": [before, load()], "megabytes": sizes, "shapes": [asdict(one) for one in rows]}))
+        print(json.dumps({"load": [before, load()], "megabytes": sizes, "shapes": [asdict(row) for row in rows]}))
     else:
         print(report(rows, sizes, before), end="")
     return 0

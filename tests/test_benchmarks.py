@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.numbers import SECTIONS, START, said
+from benchmarks.numbers import SECTIONS, START, summary_of
 from benchmarks.picture import PICTURE, README, Point, lines_of, picture
 
 PAGE = """\
@@ -60,19 +60,19 @@ def test_what_is_slower_and_what_is_missed_is_said_in_words() -> None:
         "| bar | measured | at most |  |\n| --- | --: | --: | --: |\n"
         "| a, CPU | 3 s | 2 s | missed |\n| b, CPU | 1 s | 2 s | ok |\n"
     )
-    assert said(f"{whole}\n{beside}\n{bars}") == (
+    assert summary_of(f"{whole}\n{beside}\n{bars}") == (
         "Missed: a, CPU (3 s, at most 2 s).\n\n"
         "Slower than `kpt fn sink`: all 6.14 times.\n\n"
         "Slower than `kpt pkg update`: 10 resources 1.5 times.\n"
     )
-    assert said(f"{whole.replace('6.14', '0.61')}") == ""
+    assert summary_of(f"{whole.replace('6.14', '0.61')}") == ""
 
 
 def test_the_page_says_what_its_tables_show() -> None:
     _, *sections = README.read_text(encoding="utf-8").partition(START)[2].split("\n## Numbers: ")
     for section in sections:
         title, _, text = section.partition("\n\n")
-        sentences = said(text)
+        sentences = summary_of(text)
         assert text.startswith(sentences), title
         assert not text.removeprefix(sentences).lstrip().startswith(("Missed", "Slower")), title
     assert [section.partition("\n")[0] for section in sections] == [

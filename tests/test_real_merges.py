@@ -19,7 +19,7 @@ from benchmarks.merges.triples import (
     triples_of,
     write_recipes,
 )
-from benchmarks.merges.verdicts import Judged, judged
+from benchmarks.merges.verdicts import Judged, judge
 
 from checkout import ROOT
 from e2e.hosts import git, run
@@ -169,7 +169,7 @@ def test_every_program_is_judged_in_the_same_way(tmp_path: Path) -> None:
     script = tmp_path / "take-upstream"
     script.write_text('#!/bin/sh\ncp "$2" "$4"\n', encoding="utf-8")
     script.chmod(0o755)
-    case = judged(CONFLICT, {**entrants.ENTRANTS, "mine": entrants.Command(str(script))})
+    case = judge(CONFLICT, {**entrants.ENTRANTS, "mine": entrants.Command(str(script))})
     assert {name: verdict.status for name, verdict in case.verdicts.items()} == {
         "git": "conflict",
         "git --zdiff3": "conflict",
@@ -185,7 +185,7 @@ def test_every_program_is_judged_in_the_same_way(tmp_path: Path) -> None:
 
 
 def test_a_program_that_fails_has_no_answer(tmp_path: Path) -> None:
-    case = judged(CONFLICT, {"mine": entrants.Command("false"), "other": entrants.Command("sh -c 'exit 3'")})
+    case = judge(CONFLICT, {"mine": entrants.Command("false"), "other": entrants.Command("sh -c 'exit 3'")})
     assert [verdict.status for verdict in case.verdicts.values()] == ["failed", "failed"]
     assert figures_of([case], "mine").failed == 1
 
@@ -199,7 +199,7 @@ def test_a_merge_that_git_makes_right_is_worse_with_a_conflict() -> None:
         return lambda _: entrants.Outcome(text, conflict)
 
     programs = {"conflict": gives(clean.people, conflict=True), "upstream": gives(clean.upstream, conflict=False)}
-    case = judged(clean, {**entrants.ENTRANTS, **programs})
+    case = judge(clean, {**entrants.ENTRANTS, **programs})
     worse = {name: is_worse(case, verdict) for name, verdict in case.verdicts.items()}
     assert worse == {**dict.fromkeys(entrants.ENTRANTS, False), "upstream": True, "conflict": True}
 
@@ -300,7 +300,7 @@ def test_a_mirror_that_lacks_something_is_named(tmp_path: Path) -> None:
 
 
 def with_status(people: str) -> Judged:
-    return judged(triple("a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 2\n", people), entrants.ENTRANTS)
+    return judge(triple("a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 2\n", people), entrants.ENTRANTS)
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,12 @@ def files() -> Files:
     ],
 )
 def test_links_lead_to_pages_or_to_the_repository(folder: Path, written: str, led: str) -> None:
-    assert site_hooks.relinked(written, folder, DOCS, files()) == led
+    assert site_hooks.relink(written, folder, DOCS, files()) == led
 
 
 def test_a_link_that_leads_nowhere_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        site_hooks.relinked("[a](../missing.md)", DOCS, DOCS, files())
+        site_hooks.relink("[a](../missing.md)", DOCS, DOCS, files())
     assert "the link ../missing.md leads nowhere" in caplog.text
 
 
@@ -59,7 +59,7 @@ def test_every_kind_with_a_schema_is_on_the_page() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     config = site_hooks.on_config(load_config(str(ROOT / "mkdocs.yml")))
-    named = {*site_hooks.named(config.nav)}
+    named = {*site_hooks.pages_of(config.nav)}
     pages = {file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md")}
     assert pages - named == set()
 

@@ -24,7 +24,7 @@ def main() -> int:
     changed = git("diff", "--name-only", base, "HEAD").splitlines()
     if not any(path.startswith(PROGRAM) for path in changed) or NONE.search(git("log", "--format=%B", f"{base}..HEAD")):
         return 0
-    if unreleased("HEAD") - unreleased(base):
+    if unreleased_lines("HEAD") - unreleased_lines(base):
         return 0
     print(
         f"{PROGRAM} changed, and {CHANGELOG} has no new line under Unreleased. Add what users notice, or the line "
@@ -34,10 +34,10 @@ def main() -> int:
     return 1
 
 
-def unreleased(commit: str) -> set[str]:
+def unreleased_lines(commit: str) -> set[str]:
     """The lines under Unreleased in a commit."""
-    found = UNRELEASED.search(git("show", f"{commit}:{CHANGELOG}"))
-    return {line.strip() for line in found[1].splitlines() if line.strip()} if found is not None else set()
+    section = UNRELEASED.search(git("show", f"{commit}:{CHANGELOG}"))
+    return {line.strip() for line in section[1].splitlines() if line.strip()} if section is not None else set()
 
 
 def git(*arguments: str) -> str:

@@ -88,9 +88,9 @@ def check_pre_commit(folder: Path, package: Path) -> None:
     run("git", "add", "--all", cwd=package)
     settings = {"PRE_COMMIT_HOME": str(folder / "pre-commit")}
     hooks = (PROGRAMS / "pre-commit", "run", "--all-files")
-    said = run(*hooks, cwd=package, environment=settings, expected=1)
-    if "named set-labels" not in said:
-        sys.exit(f"the hook named nothing\n{said}")
+    output = run(*hooks, cwd=package, environment=settings, expected=1)
+    if "named set-labels" not in output:
+        sys.exit(f"the hook named nothing\n{output}")
     run(*hooks, cwd=package, environment=settings)
 
 

@@ -48,9 +48,9 @@ class Server:
 
     def answer(self, request: dict[str, Any]) -> None:
         """Answers what the server asks: the settings, or nothing."""
-        asked = request["params"].get("items", []) if request["method"] == "workspace/configuration" else None
-        settings = [SETTINGS if item.get("section") == "yaml" else {} for item in asked or []]
-        self._write({"id": request["id"], "result": settings if asked is not None else None})
+        items = request["params"].get("items", []) if request["method"] == "workspace/configuration" else None
+        settings = [SETTINGS if item.get("section") == "yaml" else {} for item in items or []]
+        self._write({"id": request["id"], "result": settings if items is not None else None})
 
     def _write(self, message: dict[str, Any]) -> None:
         data = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -76,17 +76,17 @@ class Server:
             text = file.read_text(encoding="utf-8")
             document = {"uri": address, "languageId": "yaml", "version": 1, "text": text}
             self.send("textDocument/didOpen", textDocument=document)
-        found: dict[Path, list[str]] = {}
-        while len(found) < len(waiting):
+        messages: dict[Path, list[str]] = {}
+        while len(messages) < len(waiting):
             message = self.receive()
             if "id" in message and "method" in message:
                 self.answer(message)
             elif message.get("method") == "textDocument/publishDiagnostics":
-                said = message["params"]["diagnostics"]
-                found[waiting[message["params"]["uri"]]] = [
-                    f"{each['range']['start']['line'] + 1}: {each['message']}" for each in said
+                diagnostics = message["params"]["diagnostics"]
+                messages[waiting[message["params"]["uri"]]] = [
+                    f"{each['range']['start']['line'] + 1}: {each['message']}" for each in diagnostics
                 ]
-        return found
+        return messages
 
     def close(self) -> None:
         self._process.kill()
@@ -105,12 +105,12 @@ def main() -> int:
         schema = ROOT / "docs" / "schemas" / "kptfile.json"
         wrong.write_text(MISTAKES.format(schema=schema), encoding="utf-8")
         files = with_schema_line()
-        found = server.diagnostics([*files, wrong])
+        messages = server.diagnostics([*files, wrong])
     server.close()
-    if len(found[wrong]) != EXPECTED_MISTAKES:
-        print(f"of a Kptfile with {EXPECTED_MISTAKES} mistakes the server says: {found[wrong]}", file=sys.stderr)
+    if len(messages[wrong]) != EXPECTED_MISTAKES:
+        print(f"of a Kptfile with {EXPECTED_MISTAKES} mistakes the server says: {messages[wrong]}", file=sys.stderr)
         return 1
-    problems = [f"{file.relative_to(ROOT)}:{said}" for file in files for said in found[file]]
+    problems = [f"{file.relative_to(ROOT)}:{text}" for file in files for text in messages[file]]
     print("\n".join(problems) or f"{len(files)} files are right")
     return 1 if problems or not files else 0
 

@@ -32,25 +32,25 @@ ENV KRM_MERGE_FUNCTION={kind} KRM_MERGE_DOCS=/function
 """
 
 
-def generated() -> dict[str, str]:
+def generate() -> dict[str, str]:
     """The text of each file, by its path in the repository."""
-    own: dict[str, Any] = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
+    metadata_of_image: dict[str, Any] = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
     files = {}
     for page in sorted(PAGES.glob("*.md")):
         name = page.stem
         text = page.read_text(encoding="utf-8")
         folder = f"functions/python/{name}"
-        image = f"{own['image'].rpartition('/')[0]}/{name}"
-        files[f"{folder}/README.md"] = readme(name, text, own, image)
-        files[f"{folder}/metadata.yaml"] = NOTE.format(page=page.name) + metadata(name, text, own, image)
+        image = f"{metadata_of_image['image'].rpartition('/')[0]}/{name}"
+        files[f"{folder}/README.md"] = readme(name, text, metadata_of_image, image)
+        files[f"{folder}/metadata.yaml"] = NOTE.format(page=page.name) + metadata(name, text, metadata_of_image, image)
         kind = "".join(word.capitalize() for word in name.split("-"))
         files[f"{folder}/Dockerfile"] = DOCKERFILE.format(kind=kind, image=IMAGE)
     return files
 
 
-def readme(name: str, text: str, own: dict[str, Any], image: str) -> str:
+def readme(name: str, text: str, metadata_of_image: dict[str, Any], image: str) -> str:
     """The page with the title of the catalog, the image of the function alone, and links that are addresses."""
-    home = own["sourceURL"]
+    home = metadata_of_image["sourceURL"]
 
     def absolute(match: re.Match[str]) -> str:
         path, hash_sign, anchor = match[1].partition("#")
@@ -60,19 +60,19 @@ def readme(name: str, text: str, own: dict[str, Any], image: str) -> str:
 
     title, _, rest = text.partition("\n")
     assert title.startswith("# "), name
-    return f"# {name}\n{LINK.sub(absolute, rest)}".replace(f"{own['image']}:", f"{image}:")
+    return f"# {name}\n{LINK.sub(absolute, rest)}".replace(f"{metadata_of_image['image']}:", f"{image}:")
 
 
-def metadata(name: str, text: str, own: dict[str, Any], image: str) -> str:
+def metadata(name: str, text: str, metadata_of_image: dict[str, Any], image: str) -> str:
     """The metadata that the catalog asks for."""
-    examples = [f"{own['sourceURL']}/tree/main/examples/{example}" for example in EXAMPLE.findall(text)]
+    examples = [f"{metadata_of_image['sourceURL']}/tree/main/examples/{example}" for example in EXAMPLE.findall(text)]
     fields = {
         "image": image,
         "description": Docs(text).sections()["short"],
-        "tags": TAGS.get(name, own["tags"]),
-        "sourceURL": f"{own['sourceURL']}/tree/main/functions/python/{name}",
+        "tags": TAGS.get(name, metadata_of_image["tags"]),
+        "sourceURL": f"{metadata_of_image['sourceURL']}/tree/main/functions/python/{name}",
         "examplePackageURLs": examples,
-        "license": own["license"],
+        "license": metadata_of_image["license"],
     }
     dumped: str = yaml.safe_dump(fields, sort_keys=False, width=1000)
     return dumped
@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is out of date")
     options = parser.parse_args()
     stale = 0
-    for name, text in generated().items():
+    for name, text in generate().items():
         file = ROOT / name
         if file.is_file() and file.read_text(encoding="utf-8") == text:
             continue

@@ -145,11 +145,11 @@ def read(files: Iterable[Path]) -> tuple[dict[str, Type], dict[tuple[str, str, s
             name = short(origin)
             if origins.setdefault(name, origin) != origin:
                 raise SystemExit(f"{origin} and {origins[name]} would both be {name}")
-            known = types.setdefault(name, Type(definition=definition))
+            type_ = types.setdefault(name, Type(definition=definition))
             for key, value in definition.get("properties", {}).items():
-                known.properties.setdefault(key, value)
+                type_.properties.setdefault(key, value)
             for gvk in definition.get("x-kubernetes-group-version-kind", ()):
-                if not (gvk["kind"].endswith("List") and "items" in known.properties):
+                if not (gvk["kind"].endswith("List") and "items" in type_.properties):
                     roots.setdefault((gvk["group"], gvk["version"], gvk["kind"]), name)
     # Resources of kinds that nobody knows have metadata like all others.
     types["meta/v1.Object"] = Type({"metadata": {"$ref": "#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}})
@@ -177,24 +177,24 @@ def reference(schema: Definition) -> str:
 
 def describe(types: dict[str, Type]) -> None:
     """Fills in the fields and the own lines of all types."""
-    for known in types.values():
-        known.fields = {key: described(schema, types) for key, schema in sorted(known.properties.items())}
+    for type_ in types.values():
+        type_.fields = {key: describe_field(schema, types) for key, schema in sorted(type_.properties.items())}
     used: set[str] = set()
-    for name, known in types.items():
-        groups, discriminator = unions(name, known, used)
+    for name, type_ in types.items():
+        groups, discriminator = unions(name, type_, used)
         for group in groups:
-            known.lines.append(f"- one of {','.join(sorted(group))}")
+            type_.lines.append(f"- one of {','.join(sorted(group))}")
         if discriminator:
             tag, default, members = discriminator
             values = " ".join(f"{value}:{','.join(sorted(fields))}" for value, fields in sorted(members.items()))
-            known.lines.append(f"- {tag}={default} {values}")
+            type_.lines.append(f"- {tag}={default} {values}")
     if unused := sorted(({*ONE_OF} | {*DISCRIMINATORS} | {name for name, _ in KEY_DEFAULTS}) - used):
         raise SystemExit(f"types that the script names and the source does not have so: {', '.join(unused)}")
-    for known in types.values():
-        retained_keys(known, types)
+    for type_ in types.values():
+        retained_keys(type_, types)
 
 
-def described(schema: Definition, types: dict[str, Type]) -> Field:
+def describe_field(schema: Definition, types: dict[str, Type]) -> Field:
     """One field by its own schema and the map type of the type that it holds."""
     marks = []
     inner = types[reference(schema)].definition if "$ref" in schema else {}
@@ -218,38 +218,40 @@ def described(schema: Definition, types: dict[str, Type]) -> Field:
     return Field(tuple(marks), reference(holder), values is not None)
 
 
-def unions(name: str, known: Type, used: set[str]) -> tuple[list[tuple[str, ...]], Discriminator | None]:
+def unions(name: str, type_: Type, used: set[str]) -> tuple[list[tuple[str, ...]], Discriminator | None]:
     """The groups of alternatives of a type and its discriminator."""
     groups: list[tuple[str, ...]] = []
     discriminator = DISCRIMINATORS.get(bare(name))
     if discriminator is not None:
         tag, _, members = discriminator
-        if {tag, *(key for fields in members.values() for key in fields)} <= known.properties.keys():
+        if {tag, *(key for fields in members.values() for key in fields)} <= type_.properties.keys():
             used.add(bare(name))
         else:
             discriminator = None
-    for union in known.definition.get("x-kubernetes-unions", ()):
+    for union in type_.definition.get("x-kubernetes-unions", ()):
         fields = union["fields-to-discriminateBy"]
         if "discriminator" not in union:
             groups.append(tuple(fields))
         elif discriminator is None:
             discriminator = (union["discriminator"], "", {value: (key,) for key, value in fields.items()})
-    wanted = ONE_OF.get(bare(name))
-    if isinstance(wanted, re.Pattern):
-        groups.append(tuple(k for k, f in known.fields.items() if wanted is ALL or (f.of and wanted.search(f.of))))
+    alternatives = ONE_OF.get(bare(name))
+    if isinstance(alternatives, re.Pattern):
+        groups.append(
+            tuple(k for k, f in type_.fields.items() if alternatives is ALL or (f.of and alternatives.search(f.of)))
+        )
         used.add(bare(name))
-    elif wanted is not None and set(wanted) <= known.properties.keys():
-        groups.append(wanted)
+    elif alternatives is not None and set(alternatives) <= type_.properties.keys():
+        groups.append(alternatives)
         used.add(bare(name))
     for (owner, key), _ in KEY_DEFAULTS.items():
-        if owner == bare(name) and key in known.properties:
+        if owner == bare(name) and key in type_.properties:
             used.add(owner)
     return [group for group in groups if len(group) > 1], discriminator
 
 
-def retained_keys(known: Type, types: dict[str, Type]) -> None:
+def retained_keys(type_: Type, types: dict[str, Type]) -> None:
     """Lists with the strategy retainKeys hold unions: one field beside the key."""
-    for item in known.fields.values():
+    for item in type_.fields.values():
         key = next((mark.removeprefix("by=") for mark in item.marks if mark.startswith("by=")), "")
         if key and "patch=merge,retainKeys" in item.marks:
             element = types[item.of]
@@ -270,10 +272,10 @@ def with_default(key: str, element: str) -> str:
 
 def prune(types: dict[str, Type]) -> dict[str, Type]:
     """The types that lead to a mark, with the fields that do."""
-    worth = {name for name, known in types.items() if known.lines or any(f.marks for f in known.fields.values())}
+    worth = {name for name, type_ in types.items() if type_.lines or any(f.marks for f in type_.fields.values())}
     grown = True
     while grown:
-        more = {name for name, known in types.items() if any(f.of in worth for f in known.fields.values())}
+        more = {name for name, type_ in types.items() if any(f.of in worth for f in type_.fields.values())}
         grown = not more <= worth
         worth |= more
     for name in worth:
@@ -291,9 +293,9 @@ def same_types(types: dict[str, Type]) -> dict[str, str]:
         # Types of one name only: the table is for people, too.
         shapes: dict[object, int] = {}
         refined = {}
-        for name, known in sorted(types.items()):
-            fields = [(k, f.marks, f.of_map, classes[f.of] if f.of else -1) for k, f in known.fields.items()]
-            refined[name] = shapes.setdefault((bare(name), tuple(known.lines), tuple(fields)), len(shapes))
+        for name, type_ in sorted(types.items()):
+            fields = [(k, f.marks, f.of_map, classes[f.of] if f.of else -1) for k, f in type_.fields.items()]
+            refined[name] = shapes.setdefault((bare(name), tuple(type_.lines), tuple(fields)), len(shapes))
         if refined == classes:
             break
         classes = refined
@@ -337,7 +339,7 @@ def written(types: dict[str, Type], roots: dict[tuple[str, str, str], str], sour
     return "\n".join(lines) + "\n"
 
 
-def generated() -> str:
+def generate() -> str:
     """The table that belongs to the installed kubernetes-validate."""
     package, files = schemas()
     if not files:
@@ -353,7 +355,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the table is out of date")
     parser.add_argument("--table", type=Path, default=TABLE, help="the file")
     options = parser.parse_args()
-    text = generated()
+    text = generate()
     if options.table.is_file() and options.table.read_text(encoding="utf-8") == text:
         return 0
     if options.check:

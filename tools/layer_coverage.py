@@ -21,7 +21,7 @@ COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
 
 def main() -> int:
-    files = measured()
+    files = measure()
     is_low = False
     print("| layer | lines | of | branches | of | |\n|---|---|---|---|---|---|")
     for layer in LAYERS:
@@ -45,7 +45,7 @@ def main() -> int:
     return 1 if is_low else 0
 
 
-def measured() -> dict[str, Any]:
+def measure() -> dict[str, Any]:
     """What coverage says of each file."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "coverage.json"

@@ -45,15 +45,15 @@ def main() -> int:
     parser.add_argument("--public", metavar="MIRROR", type=Path, help="compare the public packages")
     parser.add_argument("--page", action="store_true", help="make the page alone")
     arguments = parser.parse_args()
-    made = {}
+    fresh = {}
     if arguments.public is not None:
-        made = {recipe["name"]: compared_public(recipe, arguments.public) for recipe in recipes()}
+        fresh = {recipe["name"]: compared_public(recipe, arguments.public) for recipe in recipes()}
     elif not arguments.page:
-        made = {name: compared(PACKAGES / name) for name in OWN}
-    files = {REPORTS / f"{name}.json": f"{json.dumps(report, indent=2)}\n" for name, report in made.items()}
+        fresh = {name: compare(PACKAGES / name) for name in OWN}
+    files = {REPORTS / f"{name}.json": f"{json.dumps(report, indent=2)}\n" for name, report in fresh.items()}
     reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(REPORTS.glob("*.json"))}
-    if all(name in reports | made for name in (*OWN, *(recipe["name"] for recipe in recipes()))):
-        files[PAGE] = page(PAGE.read_text(encoding="utf-8"), reports | made)
+    if all(name in reports | fresh for name in (*OWN, *(recipe["name"] for recipe in recipes()))):
+        files[PAGE] = page(PAGE.read_text(encoding="utf-8"), reports | fresh)
     outdated = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if arguments.check and outdated:
         names = ", ".join(str(path.relative_to(ROOT)) for path in outdated)
@@ -66,8 +66,8 @@ def main() -> int:
 
 def recipes() -> list[dict[str, str]]:
     """The public packages: where each is, and between which versions it is updated."""
-    found: list[dict[str, str]] = json.loads((PACKAGES / "public.json").read_text(encoding="utf-8"))
-    return found
+    entries: list[dict[str, str]] = json.loads((PACKAGES / "public.json").read_text(encoding="utf-8"))
+    return entries
 
 
 # ---- the page -------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def page(text: str, reports: dict[str, Report]) -> str:
 
 
 def _as_text(report: Report) -> str:
-    lines = (line.text for line in comparison_lines(loaded(report)))
+    lines = (line.text for line in comparison_lines(load(report)))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -133,11 +133,11 @@ def _of_public(reports: dict[str, Report]) -> Iterator[str]:
 
 def _places(report: Report) -> Iterator[str]:
     """What kpt makes otherwise than upstream has it: finding by finding, with the first place of each."""
-    found: dict[str, list[Report]] = {}
-    for one in report["differences"]:
-        if one["finding"] not in (*OF_BYTES - {"comments-lost"}, *_BY_CHOICE):
-            found.setdefault(one["message"].partition(":")[0], []).append(one)
-    for message, differences in found.items():
+    groups: dict[str, list[Report]] = {}
+    for difference in report["differences"]:
+        if difference["finding"] not in (*OF_BYTES - {"comments-lost"}, *_BY_CHOICE):
+            groups.setdefault(difference["message"].partition(":")[0], []).append(difference)
+    for message, differences in groups.items():
         first = f"`{differences[0]['path'] or differences[0]['file']}`"
         times = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
         yield f"{first}{times}: {message}"
@@ -153,8 +153,10 @@ def _sum(counts: dict[str, int], *findings: str) -> int:
 
 
 def _comments(report: Report) -> int:
-    said = (one["message"] for one in report["differences"] if one["finding"] == "comments-lost")
-    return sum(int(found[0]) for message in said if (found := re.search(r"\d+", message)))
+    messages = (
+        difference["message"] for difference in report["differences"] if difference["finding"] == "comments-lost"
+    )
+    return sum(int(match[0]) for message in messages if (match := re.search(r"\d+", message)))
 
 
 def _total(lines: dict[str, int]) -> int:
@@ -167,23 +169,35 @@ def _needless(lines: dict[str, int]) -> int:
     return sum(lines.get(cause, 0) for cause in _NEEDLESS)
 
 
-def loaded(report: Report) -> Comparison:
+def load(report: Report) -> Comparison:
     """A report as it was before it was written."""
     differences = []
-    for one in report["differences"]:
-        about = one.get("resource")
+    for difference in report["differences"]:
+        about = difference.get("resource")
         resource = about and ResourceRef(about["apiVersion"], about["kind"], about["name"], about["namespace"])
-        said = one["finding"], one["file"], resource, one["path"], one["message"], one.get("values", {})
-        more = one.get("rule", ""), one["reported"], one.get("redacted", False), one.get("layout", {})
-        differences.append(Difference(*said, *more))
-    given = {name: report[name] for name in ("package", "lines") if name in report}
-    return Comparison(**given, differences=differences, refusal=report.get("refusal", ""), is_same=report["same"])
+        fields = (
+            difference["finding"],
+            difference["file"],
+            resource,
+            difference["path"],
+            difference["message"],
+            difference.get("values", {}),
+        )
+        more = (
+            difference.get("rule", ""),
+            difference["reported"],
+            difference.get("redacted", False),
+            difference.get("layout", {}),
+        )
+        differences.append(Difference(*fields, *more))
+    options = {name: report[name] for name in ("package", "lines") if name in report}
+    return Comparison(**options, differences=differences, refusal=report.get("refusal", ""), is_same=report["same"])
 
 
 # ---- the reports ----------------------------------------------------------------------------------------------------
 
 
-def compared(package: Path) -> Report:
+def compare(package: Path) -> Report:
     """What `krm-merge compare` says of a package in testdata."""
     with TemporaryDirectory() as place:
         machine = Machine(Path(place))
@@ -232,7 +246,7 @@ class Machine:
         """Commits and tags a version upstream."""
         target = self.upstream / package.name
         shutil.rmtree(target, ignore_errors=True)
-        _copied(package / version, target)
+        _copy(package / version, target)
         self._commit(self.upstream, version)
         self.run("git", "tag", version, at=self.upstream)
 
@@ -240,7 +254,7 @@ class Machine:
         """Fetches v1 as kpt does, and makes the local changes."""
         self.run("kpt", "pkg", "get", f"{ADDRESS}.git/{package.name}@v1", package.name)
         self._commit(self.deploy, "v1")
-        sides = [_copied(package / side, self.deploy.parent / side) for side in ("v1", "local")]
+        sides = [_copy(package / side, self.deploy.parent / side) for side in ("v1", "local")]
         # Our changes are merged into what kpt fetched: kpt's notes stay.
         self.run("krm-merge", "merge", *map(str, sides), package.name, "--in-place", "--on-conflict", "fail")
         self._commit(self.deploy, "our changes")
@@ -262,7 +276,7 @@ class Machine:
         self.run("git", "commit", "--quiet", f"--message={message}", at=repository)
 
 
-def _copied(version: Path, target: Path) -> Path:
+def _copy(version: Path, target: Path) -> Path:
     """A copy of a version; a Kptfile has another name in this repository, so that kpt does not render it."""
     # Files with times of their own: git takes one of the same size and time for unchanged.
     shutil.copytree(version, target, copy_function=shutil.copyfile)

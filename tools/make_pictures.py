@@ -72,13 +72,13 @@ def make_pictures(browser: Browser, directory: Path) -> None:
             (Path(place) / side).mkdir()
             for file, text in zip(FILES, texts, strict=True):
                 (Path(place) / side / file).write_text(text)
-        with served(Path(place)) as address:
+        with serve(Path(place)) as address:
             for scheme in ("light", "dark"):
                 take(browser, address, scheme, directory / f"resolve-{scheme}.png")
 
 
 @contextmanager
-def served(place: Path) -> Iterator[str]:
+def serve(place: Path) -> Iterator[str]:
     """The address of the page about the package, until the end of the block."""
     command = [sys.executable, "-m", "krm_merge", "resolve", "v1", "v2", "web", "--no-browser"]
     process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -55,7 +55,7 @@ def _orders() -> str:
     def row(title: str, case: Object) -> list[str]:
         (live,) = case["original"].values()
         results = [
-            _applied(case, lambda value: _letters(value, live), list_order=mode) for mode in ("document", "kubernetes")
+            _apply(case, lambda value: _letters(value, live), list_order=mode) for mode in ("document", "kubernetes")
         ]
         return [title, _letters(live, live), _patch(case["patch"], live), *results]
 
@@ -65,7 +65,7 @@ def _orders() -> str:
 
 def _keys() -> str:
     def row(title: str, case: Object) -> list[str]:
-        return [title, _code(case["patch"]), *(_applied(case, _plain, merge_keys=mode) for mode in ("multi", "single"))]
+        return [title, _code(case["patch"]), *(_apply(case, _plain, merge_keys=mode) for mode in ("multi", "single"))]
 
     head = ["example", "patch", "`mergeKeys: multi`", "`mergeKeys: single`"]
     return _table(head, (row(title, case) for title, case in _cases("seed002", KEYS)))
@@ -79,7 +79,7 @@ def _ports() -> str:
     def row(title: str, ports: list[Object]) -> list[str]:
         case = {"original": live, "patch": {"spec": {"ports": ports}}}
         results = [
-            _applied(case, lambda value: _plain(value["ports"]), shape, merge_keys=mode) for mode in ("multi", "single")
+            _apply(case, lambda value: _plain(value["ports"]), shape, merge_keys=mode) for mode in ("multi", "single")
         ]
         return [title, _plain(ports), *results]
 
@@ -92,7 +92,7 @@ def _cases(name: str, titles: dict[str, str]) -> list[tuple[str, Object]]:
     return [(title, cases[key]) for key, title in titles.items()]
 
 
-def _applied(case: Object, shown: Callable[[Any], str], shape: Shape | None = None, **modes: Any) -> str:
+def _apply(case: Object, show: Callable[[Any], str], shape: Shape | None = None, **modes: Any) -> str:
     """What a patch makes of the one field of a document."""
     if shape is None:
         shape = TypeShape(json.loads((DATA / "schema.json").read_text(encoding="utf-8")), case["schema"])
@@ -100,7 +100,7 @@ def _applied(case: Object, shown: Callable[[Any], str], shape: Shape | None = No
         (result,) = apply(case["original"], case["patch"], shape, **modes).values()
     except PatchError:
         return REFUSED
-    return shown(result)
+    return show(result)
 
 
 def _letters(items: list[Any], live: list[Any]) -> str:
@@ -121,9 +121,9 @@ def _patch(patch: Object, live: list[Any]) -> str:
             parts.append(f"{word} {' '.join(map(_letter, items))}")
             continue
         gone = [item for item in items if isinstance(item, dict) and "$patch" in item]
-        kept = [item for item in items if item not in gone]
+        remaining = [item for item in items if item not in gone]
         parts += [f"delete {' '.join(map(_letter, gone))}"] if gone else []
-        parts += [_letters(kept, live)] if kept else []
+        parts += [_letters(remaining, live)] if remaining else []
     return "; ".join(sorted(parts, key=lambda part: part.startswith(("order", "delete"))))
 
 

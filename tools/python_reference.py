@@ -26,15 +26,15 @@ def pages() -> dict[str, str]:
     """The text of each page, by its path in docs/."""
     package = griffe.load("krm_merge", search_paths=[ROOT / "fn"])
     interfaces = {name: _module(package, name) for name in INTERFACES}
-    found = {f"reference/{name}.md": _page(name, interface) for name, interface in interfaces.items()}
-    return {"reference/README.md": _overview(interfaces), **found}
+    modules = {f"reference/{name}.md": _page(name, interface) for name, interface in interfaces.items()}
+    return {"reference/README.md": _overview(interfaces), **modules}
 
 
 def _module(package: griffe.Object | griffe.Alias, name: str) -> griffe.Module:
     inner = name.partition(".")[2]
-    found = package[inner] if inner else package
-    assert isinstance(found, griffe.Module)
-    return found
+    module = package[inner] if inner else package
+    assert isinstance(module, griffe.Module)
+    return module
 
 
 def _overview(interfaces: dict[str, griffe.Module]) -> str:
@@ -52,7 +52,7 @@ def _overview(interfaces: dict[str, griffe.Module]) -> str:
 def _page(name: str, interface: griffe.Module) -> str:
     parts = [f"# {name}\n\n{NOTE}\n\n{_prose(interface)}\n"]
     for each in _names(interface):
-        parts.append(f"\n## {each}\n\n{_described(each, _target(interface[each]))}")
+        parts.append(f"\n## {each}\n\n{_describe(each, _target(interface[each]))}")
     return "".join(parts)
 
 
@@ -61,41 +61,41 @@ def _names(interface: griffe.Module) -> list[str]:
     return [str(name) for name in interface.exports]
 
 
-def _target(found: griffe.Object | griffe.Alias) -> griffe.Object:
-    return found.final_target if isinstance(found, griffe.Alias) else found
+def _target(item: griffe.Object | griffe.Alias) -> griffe.Object:
+    return item.final_target if isinstance(item, griffe.Alias) else item
 
 
-def _described(name: str, found: griffe.Object) -> str:
-    match found:
+def _describe(name: str, item: griffe.Object) -> str:
+    match item:
         case griffe.Class():
-            return _class(name, found)
+            return _class(name, item)
         case griffe.Function():
-            return _block(_signature(f"def {name}", found.parameters, _returned(found))) + f"\n{_prose(found)}\n"
+            return _block(_signature(f"def {name}", item.parameters, _return_type(item))) + f"\n{_prose(item)}\n"
         case griffe.Attribute():
-            value = str(found.value).strip("'\"")
-            return _block(f"{name} = {value}") + f"\n{_prose(found)}\n"
-    raise AssertionError(f"{found.path} is neither class, function nor attribute")
+            value = str(item.value).strip("'\"")
+            return _block(f"{name} = {value}") + f"\n{_prose(item)}\n"
+    raise AssertionError(f"{item.path} is neither class, function nor attribute")
 
 
-def _class(name: str, found: griffe.Class) -> str:
-    bases = ", ".join(f"`{base}`" for base in found.bases)
-    is_made = "__init__" in found.members or bool(_constructor(found))
-    text = _block(_signature(f"class {name}", _constructor(found)) if is_made else f"class {name}")
-    members = "".join(_members(found))
+def _class(name: str, class_: griffe.Class) -> str:
+    bases = ", ".join(f"`{base}`" for base in class_.bases)
+    is_made = "__init__" in class_.members or bool(_constructor(class_))
+    text = _block(_signature(f"class {name}", _constructor(class_)) if is_made else f"class {name}")
+    members = "".join(_members(class_))
     based = f"Bases: {bases}.\n\n" if bases else ""
-    return f"{text}\n{based}{_prose(found)}\n" + (f"\n{members}" if members else "")
+    return f"{text}\n{based}{_prose(class_)}\n" + (f"\n{members}" if members else "")
 
 
-def _constructor(found: griffe.Class) -> Sequence[griffe.Parameter]:
+def _constructor(class_: griffe.Class) -> Sequence[griffe.Parameter]:
     """The parameters of `__init__`, else the fields of a value class."""
-    if "__init__" in found.members:
-        own = found.members["__init__"]
-        assert isinstance(own, griffe.Function)
-        parameters = [each for each in own.parameters if each.name != "self"]
-    elif any(str(decorator.value) == "frozen" for decorator in found.decorators):
+    if "__init__" in class_.members:
+        constructor = class_.members["__init__"]
+        assert isinstance(constructor, griffe.Function)
+        parameters = [each for each in constructor.parameters if each.name != "self"]
+    elif any(str(decorator.value) == "frozen" for decorator in class_.decorators):
         parameters = [
             griffe.Parameter(each.name, annotation=each.annotation, default=each.value)
-            for each in found.members.values()
+            for each in class_.members.values()
             if isinstance(each, griffe.Attribute) and each.annotation is not None and "property" not in each.labels
         ]
     else:
@@ -103,22 +103,22 @@ def _constructor(found: griffe.Class) -> Sequence[griffe.Parameter]:
     return [each for each in parameters if not str(each.annotation).startswith("ClassVar")]
 
 
-def _members(found: griffe.Class) -> Iterator[str]:
-    for name, member in found.members.items():
+def _members(class_: griffe.Class) -> Iterator[str]:
+    for name, member in class_.members.items():
         if name.startswith("_") or member.docstring is None:
             continue
         if isinstance(member, griffe.Function):
             static = {"classmethod", "staticmethod"} & member.labels
             parameters = list(member.parameters)[0 if "staticmethod" in static else 1 :]
-            shown = _one_line(f"{found.name}.{name}" if static else name, parameters, _returned(member))
+            signature = _one_line(f"{class_.name}.{name}" if static else name, parameters, _return_type(member))
         elif isinstance(member, griffe.Attribute):
-            shown = f"{name}: {member.annotation}" if member.annotation is not None else name
+            signature = f"{name}: {member.annotation}" if member.annotation is not None else name
         else:
             continue
-        yield f"- `{shown}`<br>\n  {' '.join(_prose(member).split())}\n"
+        yield f"- `{signature}`<br>\n  {' '.join(_prose(member).split())}\n"
 
 
-def _returned(function: griffe.Function) -> str:
+def _return_type(function: griffe.Function) -> str:
     return f" -> {function.returns}" if function.returns is not None else ""
 
 
@@ -149,12 +149,12 @@ def _parameters(parameters: Sequence[griffe.Parameter] | griffe.Parameters) -> I
         yield f"{prefix}{each.name}{annotation}{default}"
 
 
-def _prose(found: griffe.Object) -> str:
+def _prose(item: griffe.Object) -> str:
     """The docstring as Markdown: its examples as code."""
-    assert found.docstring is not None, f"{found.path} is public and has no docstring"
+    assert item.docstring is not None, f"{item.path} is public and has no docstring"
     out: list[str] = []
     in_example = False
-    for line in found.docstring.value.splitlines():
+    for line in item.docstring.value.splitlines():
         if line.startswith(">>>") and not in_example:
             out.append("```pycon")
             in_example = True

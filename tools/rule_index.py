@@ -120,22 +120,22 @@ def rules(name: str) -> Iterator[Rule]:
     for line in (ROOT / "docs" / name).read_text(encoding="utf-8").splitlines():
         if heading := HEADING.match(line):
             section = _anchor(heading["title"])
-            if found := RULE_HEADING.match(heading["title"]):
-                yield Rule(name, found["number"], found["says"], section)
-        elif found := RULE_ROW.match(line):
-            yield Rule(name, found["number"], LINK.sub(r"\1", found["says"]), section)
+            if match := RULE_HEADING.match(heading["title"]):
+                yield Rule(name, match["number"], match["says"], section)
+        elif match := RULE_ROW.match(line):
+            yield Rule(name, match["number"], LINK.sub(r"\1", match["says"]), section)
 
 
 def _modules() -> dict[RuleId, dict[str, CitingModule]]:
     """The modules that cite each rule, by their paths."""
-    found: dict[RuleId, dict[str, CitingModule]] = defaultdict(dict)
-    for one in citations():
-        module = found[one.rule].setdefault(one.module, CitingModule(one.module))
+    modules: dict[RuleId, dict[str, CitingModule]] = defaultdict(dict)
+    for citation in citations():
+        module = modules[citation.rule].setdefault(citation.module, CitingModule(citation.module))
         module.count += 1
-        module.is_subject |= one.is_subject
-        if one.place:
-            module.places[one.place] += 1
-    return found
+        module.is_subject |= citation.is_subject
+        if citation.place:
+            module.places[citation.place] += 1
+    return modules
 
 
 def _anchor(title: str) -> str:

@@ -59,10 +59,10 @@ def _batch(target: Target, number: int, corpus: list[str]) -> None:
         max_examples=BATCH, deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
     @given(target.made(corpus, target.texts))
-    def run(found: list[str]) -> None:
+    def run(texts: list[str]) -> None:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
-            target.run(*found)
+            target.run(*texts)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 

@@ -78,7 +78,7 @@ def in_this_process(data: bytes) -> tuple[str, float, float]:
         problem = f"{type(error).__name__}: {error}"[:200]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return _measured(problem, time.process_time() - began, _peak())
+    return _with_limits(problem, time.process_time() - began, _peak())
 
 
 def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
@@ -93,7 +93,7 @@ def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
         message = err.read().decode()
         problem = flaw(data, out.read(), exit_code, message)
         problem = problem or ("more than one line on stderr" if message.count("\n") > 1 else "")
-    return _measured(problem, seconds, megabytes)
+    return _with_limits(problem, seconds, megabytes)
 
 
 def flaw(data: bytes, output: bytes, exit_code: int, message: str) -> str:
@@ -124,7 +124,7 @@ def _value(item: Resource) -> object:
         return str(error)
 
 
-def _measured(problem: str, seconds: float, megabytes: float) -> tuple[str, float, float]:
+def _with_limits(problem: str, seconds: float, megabytes: float) -> tuple[str, float, float]:
     if not problem and seconds > SECONDS:
         problem = f"takes {seconds:.1f} s"
     if not problem and megabytes > MEGABYTES:

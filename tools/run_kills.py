@@ -30,7 +30,7 @@ def main(kills: int, interrupts: int, number: int, names: list[str]) -> int:
             for at, _ in enumerate(trials):
                 stage = stages[at % len(stages)]
                 seed = number + at // len(stages)
-                if problem := _tried(stage, seed, signal.Signals[name]):
+                if problem := _try(stage, seed, signal.Signals[name]):
                     broken += 1
                     print(f"{stage.scene.name}, {name}, seed {seed}: {problem}", flush=True)
     print(f"{kills} kills, {interrupts} interrupts: {broken} failures")
@@ -46,7 +46,7 @@ def _stages(directory: Path, names: list[str]) -> Iterator[Stage | CampaignStage
             yield CampaignStage.build(campaign, directory / campaign.__name__)
 
 
-def _tried(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str:
+def _try(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str:
     if isinstance(stage, CampaignStage):
         return CampaignTrial(seed, number).run(stage)
     return Trial(seed, number).run(stage)

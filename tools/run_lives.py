@@ -34,11 +34,13 @@ def main() -> int:
 
 
 def _figures(life: Life) -> Counter[str]:
-    found = Counter({"builds": len(life.builds), "distinct updates": len(life.opened_for), "last rounds": life.rounds})
+    figures = Counter(
+        {"builds": len(life.builds), "distinct updates": len(life.opened_for), "last rounds": life.rounds}
+    )
     for hosted in life.forge.hosted.values():
-        for one in hosted.pulls.values():
-            found[f"pull requests of {'plans' if is_planned(one) else 'people'}"] += 1
-    return found
+        for pull in hosted.pulls.values():
+            figures[f"pull requests of {'plans' if is_planned(pull) else 'people'}"] += 1
+    return figures
 
 
 if __name__ == "__main__":

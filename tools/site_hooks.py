@@ -35,10 +35,10 @@ _log = logging.getLogger("mkdocs.plugins.site")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Adds pages of open sections that the navigation does not name."""
     assert config.nav is not None
-    listed = set(named(config.nav))
+    listed = set(pages_of(config.nav))
     for title, folder in OPEN_SECTIONS.items():
-        found = sorted(f"{folder}/{page.name}" for page in (Path(config.docs_dir) / folder).glob("*.md"))
-        more = [page for page in found if page not in listed]
+        pages = sorted(f"{folder}/{page.name}" for page in (Path(config.docs_dir) / folder).glob("*.md"))
+        more = [page for page in pages if page not in listed]
         section = next((entry[title] for entry in config.nav if title in entry), None)
         if section is not None:
             section.extend(more)
@@ -47,18 +47,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def named(nav: Any) -> Iterator[str]:
+def pages_of(nav: Any) -> Iterator[str]:
     if isinstance(nav, str):
         yield nav
     else:
         for entry in nav.values() if isinstance(nav, dict) else nav:
-            yield from named(entry)
+            yield from pages_of(entry)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are made of other files."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    files.append(File.generated(config, "index.md", content=relinked(readme, ROOT, Path(config.docs_dir), files)))
+    files.append(File.generated(config, "index.md", content=relink(readme, ROOT, Path(config.docs_dir), files)))
     files.append(File.generated(config, "reference/commands.md", content=commands_page()))
     files.append(File.generated(config, "reference/kinds.md", content=kinds_page(Path(config.docs_dir) / "schemas")))
     return files
@@ -68,10 +68,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Leads links that leave docs/ to the repository."""
     if page.file.generated_by is not None:
         return markdown
-    return relinked(markdown, (Path(config.docs_dir) / page.file.src_uri).parent, Path(config.docs_dir), files)
+    return relink(markdown, (Path(config.docs_dir) / page.file.src_uri).parent, Path(config.docs_dir), files)
 
 
-def relinked(markdown: str, folder: Path, docs: Path, files: Files) -> str:
+def relink(markdown: str, folder: Path, docs: Path, files: Files) -> str:
     """The text with its links; `folder` is where it lies."""
 
     def target(link: re.Match[str]) -> str:
@@ -119,8 +119,8 @@ def _helps(command: click.Command, parent: click.Context, level: int) -> Iterato
 def kinds_page(schemas: Path) -> str:
     """The fields of every kind that has a JSON schema."""
     parts = ["# Kinds\n\nWhat the functions, the commands and the reports read and write, from their JSON schemas.\n"]
-    found = {file: json.loads(file.read_text(encoding="utf-8")) for file in schemas.glob("*.json")}
-    for file, schema in sorted(found.items(), key=lambda pair: str(pair[1]["title"])):
+    schemas_by_file = {file: json.loads(file.read_text(encoding="utf-8")) for file in schemas.glob("*.json")}
+    for file, schema in sorted(schemas_by_file.items(), key=lambda pair: str(pair[1]["title"])):
         parts.append(
             f"## {schema['title']}\n\n{schema.get('description', '')}\n\n[{file.name}](../schemas/{file.name})\n"
         )

@@ -17,7 +17,7 @@ from benchmarks.merges import ledger, page
 from benchmarks.merges.cloning import SERVER, clone
 from benchmarks.merges.entrants import DRIVER, ENTRANTS, GIT, PACKAGE, ZDIFF3, merge_package
 from benchmarks.merges.figures import figures_of, silent_in_driver
-from benchmarks.merges.running import KPT, chosen, judge_all
+from benchmarks.merges.running import KPT, choose, judge_all
 from benchmarks.merges.triples import (
     RECIPES,
     MissingError,
@@ -107,9 +107,9 @@ def _mine(options: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(recipes: Sequence[Recipe], mirror: Path, names: Sequence[str], *, swap: bool = False) -> list[Judged]:
+def _judge_all(recipes: Sequence[Recipe], mirror: Path, names: Sequence[str], *, swap: bool = False) -> list[Judged]:
     triples = triples_of(recipes, mirror)
-    return list(judge_all((triple.swapped() if swap else triple for triple in triples), chosen(names)))
+    return list(judge_all((triple.swap() if swap else triple for triple in triples), choose(names)))
 
 
 def _judge(options: argparse.Namespace) -> int:
@@ -118,16 +118,16 @@ def _judge(options: argparse.Namespace) -> int:
         recipes = sorted((recipe for recipe in recipes if not recipe.is_clean), key=lambda recipe: recipe.id)
         recipes = sorted(recipes[: options.sample], key=lambda recipe: recipe.repository)
     names = options.entrant or [GIT, PACKAGE, DRIVER]
-    judged = _judged(recipes, options.mirror, names, swap=options.swap)
-    kept = sum(case.answer.kept_all for case in judged if not case.recipe.is_clean)
-    print(f"{len(judged)} merges; of git's conflicts the people kept every one-sided change in {kept}")
-    for label in chosen(names):
+    judged = _judge_all(recipes, options.mirror, names, swap=options.swap)
+    right = sum(case.answer.kept_all for case in judged if not case.recipe.is_clean)
+    print(f"{len(judged)} merges; of git's conflicts the people kept every one-sided change in {right}")
+    for label in choose(names):
         print(f"\n{label}")
         figures = figures_of(judged, label)
         for key in figures.__dataclass_fields__:
             value = getattr(figures, key)
             print(f"  {key.replace('_', ' '):18} {dict(value) if hasattr(value, 'items') else value}")
-    if {PACKAGE, DRIVER} <= {*chosen(names)}:
+    if {PACKAGE, DRIVER} <= {*choose(names)}:
         print(f"\nconflicts that the driver settles without markers: {silent_in_driver(judged)}")
     if options.failures:
         print(f"\n{page.failures(judged)}")
@@ -138,7 +138,7 @@ def _page(options: argparse.Namespace) -> int:
     parts = {}
     names = options.entrant or [GIT, ZDIFF3, PACKAGE, DRIVER, KPT]
     for kind in (SEEN, UNSEEN):
-        judged = _judged(recipes_of(options.recipes / kind), options.mirror, names)
+        judged = _judge_all(recipes_of(options.recipes / kind), options.mirror, names)
         parts[f"repositories: {kind}"] = page.repositories_table(judged)
         parts[f"conflicts: {kind}"] = page.conflicts_table(judged)
         parts[f"clean: {kind}"] = page.clean_table(judged)
@@ -158,8 +158,8 @@ def _show(options: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="krm-merge-merges-") as folder:
             for name, text in texts.items():
                 Path(folder, name).write_bytes(text)
-            for one, other in (("original", "upstream"), ("original", "local"), ("people", "krm-merge")):
-                words = ["git", "diff", "--no-index", "--no-color", "--unified=2", one, other]
+            for side, other in (("original", "upstream"), ("original", "local"), ("people", "krm-merge")):
+                words = ["git", "diff", "--no-index", "--no-color", "--unified=2", side, other]
                 subprocess.run(words, cwd=folder, check=False)
         print(*outcome.reports, outcome.error, sep="\n")
     return 0 if recipes else 1
@@ -170,7 +170,7 @@ def _ledger(options: argparse.Namespace) -> int:
     recipes = [line.recipe for line in lines]
     if options.mirror is not None:
         store_triples(triples_of(recipes, options.mirror))
-    judged = list(judge_all(stored_triples(recipes), chosen([PACKAGE])))
+    judged = list(judge_all(stored_triples(recipes), choose([PACKAGE])))
     compared = ledger.compare(lines, judged)
     for title, rows in (("worse", compared.worse), ("better", compared.better)):
         if rows:

@@ -70,17 +70,17 @@ def drive_merge(triple: Triple) -> Outcome:
     from krm_merge.cli.app import main
 
     with written(triple) as folder:
-        said = io.StringIO()
+        output = io.StringIO()
         arguments = ["merge-driver", *(str(folder / side) for side in "OLU"), triple.name]
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said), contextlib.chdir(folder):
+        with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output), contextlib.chdir(folder):
             try:
                 code: object = main(arguments)
             except SystemExit as stop:
                 code = stop.code
         text = (folder / "L").read_bytes()
-    reports = tuple(said.getvalue().splitlines())
+    reports = tuple(output.getvalue().splitlines())
     if code not in (0, 1, None):
-        return Outcome(None, True, said.getvalue())
+        return Outcome(None, True, output.getvalue())
     comments = any("that the result does not have" in report for report in reports)
     return Outcome(text, code == 1, "", reports, comments)
 
@@ -102,10 +102,10 @@ class Command:
             except subprocess.TimeoutExpired:
                 return Outcome(None, True, f"took more than {SECONDS} s")
             text = (folder / "OUT").read_bytes() if (folder / "OUT").is_file() else None
-        said = done.stderr.decode("utf-8", "replace").strip()
+        errors = done.stderr.decode("utf-8", "replace").strip()
         if done.returncode not in (0, 1) or text is None:
-            return Outcome(None, True, said or f"ended with {done.returncode}")
-        return Outcome(text, done.returncode == 1, "", tuple(said.splitlines()))
+            return Outcome(None, True, errors or f"ended with {done.returncode}")
+        return Outcome(text, done.returncode == 1, "", tuple(errors.splitlines()))
 
 
 @contextlib.contextmanager

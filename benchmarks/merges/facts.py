@@ -68,8 +68,8 @@ def facts_of(text: bytes, several: frozenset[str] = frozenset()) -> Facts:
 
 def comments_of(text: bytes) -> Counter[str]:
     """The comments of a file; those of scripts in it count, too."""
-    found = re.findall(r"(?:^|[ \t])(#.*)$", text.decode("utf-8", "replace"), re.MULTILINE)
-    return Counter(" ".join(comment.split()) for comment in found if comment.strip("# \t"))
+    comments = re.findall(r"(?:^|[ \t])(#.*)$", text.decode("utf-8", "replace"), re.MULTILINE)
+    return Counter(" ".join(comment.split()) for comment in comments if comment.strip("# \t"))
 
 
 def without_version(text: str) -> str:

@@ -55,14 +55,14 @@ def figures_of(judged: Sequence[Judged], name: str) -> Figures:
     hard = [(case, verdict) for case, verdict in by if not case.recipe.is_clean]
     clean = [(case, verdict) for case, verdict in by if case.git_is_right is not None]
     settled = [(case, verdict) for case, verdict in hard if verdict.status in ("right", "different")]
-    kept = [verdict for case, verdict in settled if case.answer.kept_all]
+    verdicts_of_kept = [verdict for case, verdict in settled if case.answer.kept_all]
     conflicts = [verdict for _, verdict in hard if verdict.status == "conflict"]
     marked = [verdict for verdict in conflicts if verdict.reached is not None]
     return Figures(
         conflicts=len(hard),
         settled=Share(len(settled), len(hard)),
         right=Share(sum(verdict.status == "right" for _, verdict in settled), len(settled)),
-        right_of_kept=Share(sum(verdict.status == "right" for verdict in kept), len(kept)),
+        right_of_kept=Share(sum(verdict.status == "right" for verdict in verdicts_of_kept), len(verdicts_of_kept)),
         only_order=sum(verdict.only_order for _, verdict in settled),
         right_by_default=sum(verdict.default_is_right for verdict in conflicts),
         reached=Share(sum(bool(verdict.reached) for verdict in marked), len(marked)),

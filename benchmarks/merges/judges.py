@@ -35,13 +35,13 @@ class Change:
         return f"{'+' if self.added else '-'} {self.place}: {self.value}"
 
 
-def is_same(one: bytes, other: bytes) -> bool:
+def is_same(text: bytes, other: bytes) -> bool:
     """Whether two files have the same values, or the same lines where they cannot be parsed."""
-    if one == other:
+    if text == other:
         return True
-    values, its_values = facts_of(one).values, facts_of(other).values
+    values, its_values = facts_of(text).values, facts_of(other).values
     if values is None and its_values is None:
-        return _lines(one) == _lines(other)
+        return _lines(text) == _lines(other)
     return values == its_values
 
 
@@ -59,14 +59,14 @@ def one_sided_changes(triple: Triple, several: frozenset[str] = frozenset()) -> 
     """
     sides = (triple.original, triple.upstream, triple.local)
     original, upstream, local = (facts_of(text, several).fields for text in sides)
-    found: list[Change] = []
+    changes: list[Change] = []
     for place in original.keys() | upstream.keys() | local.keys():
         before, ours, theirs = (side.get(place, NOTHING) for side in (original, local, upstream))
         if ours == before or theirs == before:
-            found += _changes(place, before, ours if theirs == before else theirs)
+            changes += _changes(place, before, ours if theirs == before else theirs)
         elif max(before.total(), ours.total(), theirs.total()) > 1:
-            found += _changes_among_several(place, before, ours, theirs)
-    return found
+            changes += _changes_among_several(place, before, ours, theirs)
+    return changes
 
 
 def _changes(place: str, before: Counter[str], after: Counter[str]) -> Iterator[Change]:
@@ -150,33 +150,33 @@ def added_twice(triple: Triple, text: bytes) -> list[str]:
     original, upstream, local, people = (
         _elements(side) for side in (triple.original, triple.upstream, triple.local, triple.people)
     )
-    found = []
+    doubles = []
     for place, elements in _elements(text).items():
         before = original.get(place, set())
         names = {scalar_of(element, "name") for element in before} - {""}
-        present = {one for one in elements - before if scalar_of(one, "name") not in names}
+        present = {element for element in elements - before if scalar_of(element, "name") not in names}
         ours = present & local.get(place, set()) - upstream.get(place, set())
         theirs = present & upstream.get(place, set()) - local.get(place, set())
-        for one, other in itertools.product(ours, theirs):
-            are_named = all(scalar_of(element, "name") for element in (one, other))
-            if are_named and scalar_of(one, "name") != scalar_of(other, "name"):
+        for element, other in itertools.product(ours, theirs):
+            are_named = all(scalar_of(element, "name") for element in (element, other))
+            if are_named and scalar_of(element, "name") != scalar_of(other, "name"):
                 continue
-            if likeness(one, other) >= ALIKE and not {one, other} <= people.get(place, set()):
-                found.append(f"{place}: {' '.join(scalars_in(one))[:100]}")
-    return found
+            if likeness(element, other) >= ALIKE and not {element, other} <= people.get(place, set()):
+                doubles.append(f"{place}: {' '.join(scalars_in(element))[:100]}")
+    return doubles
 
 
 def _elements(text: bytes) -> dict[str, set[Values]]:
     """The mappings in each list of a file."""
-    found: dict[str, set[Values]] = {}
+    by_place: dict[str, set[Values]] = {}
     for place, elements in facts_of(text).lists:
-        found.setdefault(place, set()).update(element for element in elements if element[0] == "m")
-    return found
+        by_place.setdefault(place, set()).update(element for element in elements if element[0] == "m")
+    return by_place
 
 
-def likeness(one: Values, other: Values) -> float:
+def likeness(element: Values, other: Values) -> float:
     """The share of scalars that two values have in common."""
-    scalars, others = Counter(scalars_in(one)), Counter(scalars_in(other))
+    scalars, others = Counter(scalars_in(element)), Counter(scalars_in(other))
     return (scalars & others).total() / max(scalars.total(), others.total(), 1)
 
 
@@ -187,8 +187,8 @@ def lost_comments(triple: Triple, text: bytes) -> list[str]:
     lost = []
     for side, other in (sides, sides[::-1]):
         for comment in side - before:
-            wanted = side[comment] - (before - other)[comment]  # without those that the other side removed
-            if result[comment] < wanted and result[comment] < people[comment]:
+            count = side[comment] - (before - other)[comment]  # without those that the other side removed
+            if result[comment] < count and result[comment] < people[comment]:
                 lost.append(comment)
     return lost
 
@@ -198,39 +198,39 @@ MARKED = re.compile(rb"^<{7} .*?\n(.*?)(?:^\|{7} [^\n]*\n.*?)?^={7}\r?\n(.*?)^>{
 
 def is_reached(text: bytes, people: bytes) -> bool:
     """Whether the people's answer is one of a side, or of both in some order, at each place between markers."""
-    kept: list[bytes] = []
+    outside: list[bytes] = []
     choices: list[list[bytes]] = []
     end = 0
-    for found in MARKED.finditer(text):
-        one, other = found[1], found[2]
-        kept.append(text[end : found.start()])
-        choices.append([one, other, one + other, other + one] if one and other else [one, other])
-        end = found.end()
+    for conflict in MARKED.finditer(text):
+        first, other = conflict[1], conflict[2]
+        outside.append(text[end : conflict.start()])
+        choices.append([first, other, first + other, other + first] if first and other else [first, other])
+        end = conflict.end()
     rest = text[end:]
 
-    def made(chosen: Sequence[bytes]) -> bytes:
-        return b"".join(part for pair in zip(kept, chosen, strict=True) for part in pair) + rest
+    def assemble(chosen: Sequence[bytes]) -> bytes:
+        return b"".join(part for pair in zip(outside, chosen, strict=True) for part in pair) + rest
 
     number = 1
     for options in choices:
         number *= len(options)
     if number <= MOST_COMBINATIONS:
-        return any(is_same(made(chosen), people) for chosen in itertools.product(*choices))
-    return is_same(made(_nearest(choices, made, people)), people)
+        return any(is_same(assemble(chosen), people) for chosen in itertools.product(*choices))
+    return is_same(assemble(_nearest(choices, assemble, people)), people)
 
 
-def _nearest(choices: list[list[bytes]], made: Callable[[Sequence[bytes]], bytes], people: bytes) -> list[bytes]:
+def _nearest(choices: list[list[bytes]], assemble: Callable[[Sequence[bytes]], bytes], people: bytes) -> list[bytes]:
     """The choices that come nearest to a text, chosen place by place."""
     chosen = [options[0] for options in choices]
     for number, options in enumerate(choices):
         tried = [[*chosen[:number], option, *chosen[number + 1 :]] for option in options]
-        chosen = min(tried, key=lambda words: distance(made(words), people))
+        chosen = min(tried, key=lambda words: distance(assemble(words), people))
     return chosen
 
 
-def distance(one: bytes, other: bytes) -> int:
+def distance(text: bytes, other: bytes) -> int:
     """How many values two files do not share."""
-    fields, its_fields = facts_of(one).fields, facts_of(other).fields
+    fields, its_fields = facts_of(text).fields, facts_of(other).fields
     places = fields.keys() | its_fields.keys()
     pairs = ((fields.get(place, NOTHING), its_fields.get(place, NOTHING)) for place in places)
     return sum(((a - b) + (b - a)).total() for a, b in pairs)

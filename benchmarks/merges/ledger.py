@@ -70,7 +70,7 @@ def compare(lines: Sequence[Line], judged: Iterable[Judged]) -> Compared:
     for before, after in zip(lines, now, strict=True):
         step = GRADES.index(after.grade) - GRADES.index(before.grade)
         recipe = before.recipe
-        said = f"{recipe.id} {recipe.repository} {recipe.path}: was {before.grade}, is {after.grade}"
+        line = f"{recipe.id} {recipe.repository} {recipe.path}: was {before.grade}, is {after.grade}"
         if step:
-            (worse if step < 0 else better).append(said)
+            (worse if step < 0 else better).append(line)
     return Compared(now, worse, better)

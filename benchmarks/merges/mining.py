@@ -69,28 +69,28 @@ class Miner:
     def recipes(self) -> list[Recipe]:
         """The recipes, at most 6 of one file and 4 of one commit."""
         commits = self._commits()
-        found: list[Recipe] = []
+        rows: list[Recipe] = []
         objects = Objects(self.directory)
         for candidates in in_parts(chain(self._merges(commits), picks(commits))):
             for candidate, paths in zip(candidates, self._changed_by_both(candidates), strict=True):
-                found += (recipe for path in paths if (recipe := self._recipe(objects, candidate, path)))
+                rows += (recipe for path in paths if (recipe := self._recipe(objects, candidate, path)))
             if time.monotonic() > self.until or not any(self.left.values()):
                 break
         objects.close()
-        return found
+        return rows
 
-    def _git(self, *arguments: str, given: str = "") -> str:
+    def _git(self, *arguments: str, stdin: str = "") -> str:
         command = ["git", "--git-dir", str(self.directory), *arguments]
-        done = subprocess.run(command, input=given.encode(), capture_output=True, check=False)
+        done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=False)
         return done.stdout.decode("utf-8", "replace")
 
     def _commits(self) -> dict[str, Commit]:
-        found = {}
+        commits = {}
         for line in self._git("log", "--all", "--format=%H%x00%T%x00%P%x00%at %ae %s").splitlines():
             fields = line.split("\0")
             if len(fields) == 4:
-                found[fields[0]] = Commit(fields[0], fields[1], tuple(fields[2].split()), fields[3])
-        return found
+                commits[fields[0]] = Commit(fields[0], fields[1], tuple(fields[2].split()), fields[3])
+        return commits
 
     def _merges(self, commits: dict[str, Commit]) -> Iterator[Candidate]:
         merges = [
@@ -114,7 +114,7 @@ class Miner:
         changed: dict[str, dict[str, str]] = {}
         into: dict[str, str] = {}
         options = ("--stdin", "-r", "--no-renames", "--diff-filter=M")
-        for line in self._git("diff-tree", *options, given="\n".join([*pairs, ""])).splitlines():
+        for line in self._git("diff-tree", *options, stdin="\n".join([*pairs, ""])).splitlines():
             if not line.startswith(":"):
                 into = changed.setdefault(line, {})
             elif re.search(r"\.ya?ml$", line):

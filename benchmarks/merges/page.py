@@ -37,7 +37,7 @@ def write(parts: Mapping[str, str], page: Path = PAGE) -> None:
         block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->\n)", re.DOTALL)
         if not block.search(text):
             raise ValueError(f"{page}: no comment <!-- {name} -->")
-        text = block.sub(lambda found, content=content: f"{found[1]}\n{content}\n{found[2]}", text)  # type: ignore[misc]
+        text = block.sub(lambda match, content=content: f"{match[1]}\n{content}\n{match[2]}", text)  # type: ignore[misc]
     page.write_text(text, encoding="utf-8")
 
 
@@ -97,8 +97,15 @@ def failures(judged: Sequence[Judged]) -> str:
 
 def _line(case: Judged, verdict: Verdict) -> str:
     recipe = case.recipe
-    found = (*verdict.versions, *verdict.doubled, *verdict.twice, *verdict.comments, *verdict.missing, *verdict.reports)
-    detail = f": `{found[0][:90].replace('`', '')}`" if found else ""
+    details = (
+        *verdict.versions,
+        *verdict.doubled,
+        *verdict.twice,
+        *verdict.comments,
+        *verdict.missing,
+        *verdict.reports,
+    )
+    detail = f": `{details[0][:90].replace('`', '')}`" if details else ""
     return f"- {recipe.id} [{recipe.repository} {recipe.people[:7]}]({recipe.address}) `{recipe.path}`{detail}"
 
 

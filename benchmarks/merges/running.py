@@ -9,22 +9,24 @@ from multiprocessing import get_context
 from benchmarks.merges.entrants import ENTRANTS, Command, Entrant
 from benchmarks.merges.kpt import update_package
 from benchmarks.merges.triples import Triple
-from benchmarks.merges.verdicts import Judged, judged
+from benchmarks.merges.verdicts import Judged, judge
 
 KPT = "kpt pkg update"
 TOGETHER = 8
 
 
-def chosen(names: Iterable[str]) -> dict[str, Entrant]:
+def choose(names: Iterable[str]) -> dict[str, Entrant]:
     """The programs of these names; `NAME=COMMAND` is a program of the user's. Raises RuntimeError for other names."""
-    known = {**ENTRANTS, KPT: update_package}
-    found: dict[str, Entrant] = {}
+    programs = {**ENTRANTS, KPT: update_package}
+    entrants: dict[str, Entrant] = {}
     for name in names:
         label, is_command, command = name.partition("=")
-        if not is_command and label not in known:
-            raise RuntimeError(f"no program is called {label!r}; expected one of {', '.join(known)}, or NAME=COMMAND")
-        found[label] = Command(command) if is_command else known[label]
-    return found
+        if not is_command and label not in programs:
+            raise RuntimeError(
+                f"no program is called {label!r}; expected one of {', '.join(programs)}, or NAME=COMMAND"
+            )
+        entrants[label] = Command(command) if is_command else programs[label]
+    return entrants
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class _Judge:
     entrants: dict[str, Entrant]
 
     def __call__(self, triple: Triple) -> Judged:
-        return judged(triple, self.entrants)
+        return judge(triple, self.entrants)
 
 
 def judge_all(triples: Iterable[Triple], entrants: dict[str, Entrant]) -> Iterator[Judged]:

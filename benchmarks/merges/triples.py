@@ -76,21 +76,21 @@ class Triple:
         """The file's name without its folders."""
         return self.recipe.path.rpartition("/")[2]
 
-    def swapped(self) -> Triple:
+    def swap(self) -> Triple:
         """The same with upstream and local exchanged."""
         return Triple(self.recipe, self.original, self.local, self.upstream, self.people)
 
 
 def recipes_of(folder: Path, repositories: Sequence[str] = ()) -> list[Recipe]:
     """All recipes in a folder and in those below it, or those of some repositories."""
-    found = []
+    recipes = []
     for file in sorted(folder.rglob("*.tsv")):
         repository = file.stem.replace("+", "/", 1)
         if repositories and repository not in repositories:
             continue
         for line in file.read_text(encoding="utf-8").splitlines()[1:]:
-            found.append(recipe_of(repository, line))
-    return found
+            recipes.append(recipe_of(repository, line))
+    return recipes
 
 
 def recipe_of(repository: str, row: str) -> Recipe:
@@ -101,10 +101,10 @@ def recipe_of(repository: str, row: str) -> Recipe:
 
 def by_repository(recipes: Iterable[Recipe]) -> dict[str, list[Recipe]]:
     """The recipes of each repository."""
-    found: dict[str, list[Recipe]] = {}
+    groups: dict[str, list[Recipe]] = {}
     for recipe in recipes:
-        found.setdefault(recipe.repository, []).append(recipe)
-    return found
+        groups.setdefault(recipe.repository, []).append(recipe)
+    return groups
 
 
 def write_recipes(repository: str, recipes: Iterable[Recipe], folder: Path = RECIPES) -> Path:
@@ -166,11 +166,11 @@ class Objects:
 
 def _answer(stream: IO[bytes]) -> bytes | None:
     header = stream.readline()
-    found = re.search(rb" (blob|tree|commit|tag) (\d+)$", header.rstrip())
-    if found is None:
+    match = re.search(rb" (blob|tree|commit|tag) (\d+)$", header.rstrip())
+    if match is None:
         return None
-    content = stream.read(int(found[2]) + 1)[:-1]
-    return content if found[1] == b"blob" else None
+    content = stream.read(int(match[2]) + 1)[:-1]
+    return content if match[1] == b"blob" else None
 
 
 def triples_of(recipes: Iterable[Recipe], mirror: Path) -> Iterator[Triple]:

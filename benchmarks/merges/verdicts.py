@@ -46,7 +46,7 @@ class Verdict:
     @property
     def faults(self) -> list[str]:
         """The names of the judges that found something."""
-        found = {
+        findings = {
             "not sound": not self.is_sound,
             "one-sided change lost": self.missing,
             "two versions": self.versions,
@@ -54,7 +54,7 @@ class Verdict:
             "added twice": self.twice,
             "comment lost": self.comments,
         }
-        return [name for name, what in found.items() if what]
+        return [name for name, what in findings.items() if what]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def verdict_on(triple: Triple, outcome: Outcome, git: Outcome) -> Verdict:
     )
 
 
-def judged(triple: Triple, entrants: dict[str, Entrant]) -> Judged:
+def judge(triple: Triple, entrants: dict[str, Entrant]) -> Judged:
     """Has all programs merge a triple, and judges them."""
     lines = merge_lines(triple)
     is_fair = not lines.has_conflict and lines.text is not None and judges.is_sound(triple, lines.text)
