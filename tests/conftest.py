@@ -89,9 +89,9 @@ def missing_kubectl() -> str | None:
 @functools.cache
 def chromium() -> str | None:
     """The browser of tests marked `browser`: the one that KRM_MERGE_CHROMIUM names, else one on PATH."""
-    given = os.environ.get("KRM_MERGE_CHROMIUM")
-    names = [given] if given else ["chromium", "chromium-browser", "google-chrome"]
-    return next((found for name in names if (found := shutil.which(name))), None)
+    setting = os.environ.get("KRM_MERGE_CHROMIUM")
+    names = [setting] if setting else ["chromium", "chromium-browser", "google-chrome"]
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def missing_browser() -> str | None:
@@ -231,10 +231,10 @@ def image() -> str:
 
     client = docker.from_env()
     try:
-        if given := os.environ.get("KRM_MERGE_IMAGE"):
-            if not image_exists(client, given):
-                cannot_build(f"the image {given} of KRM_MERGE_IMAGE does not exist; build it: make image IMAGE={given}")
-            return given
+        if name := os.environ.get("KRM_MERGE_IMAGE"):
+            if not image_exists(client, name):
+                cannot_build(f"the image {name} of KRM_MERGE_IMAGE does not exist; build it: make image IMAGE={name}")
+            return name
         return build_image(client, "localhost/krm-merge:test")
     finally:
         client.close()

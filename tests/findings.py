@@ -5,14 +5,14 @@ from __future__ import annotations
 Finding = dict[str, str | None]
 
 
-def told(reported: list[Finding], expected: list[Finding]) -> list[str]:
+def cut_to_expected(reported: list[Finding], expected: list[Finding]) -> list[str]:
     """The findings as text, each cut down to the fields of the expectation it meets; whole where it meets none."""
     left, cut = list(reported), []
-    for wanted in sorted(expected, key=len, reverse=True):
-        met = next((finding for finding in left if wanted.items() <= finding.items()), None)
+    for expectation in sorted(expected, key=len, reverse=True):
+        met = next((finding for finding in left if expectation.items() <= finding.items()), None)
         if met is not None:
             left.remove(met)
-            cut.append(wanted)
+            cut.append(expectation)
     return by_text(cut + left)
 
 

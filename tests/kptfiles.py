@@ -36,17 +36,17 @@ def cases() -> list[Case]:
     return [case for path in sorted(CASES.glob("*.yaml")) for case in yaml.safe_load(path.read_text())]
 
 
-def indented(text: str, by: int) -> str:
+def indent(text: str, by: int) -> str:
     """The text moved right; blank lines stay empty."""
     return textwrap.indent(text, " " * by)
 
 
 def kptfile(body: str, metadata: str = NAME) -> str:
     """A whole Kptfile of what stands below metadata and of what stands in it."""
-    return f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n{indented(metadata, 2)}{body}"
+    return f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n{indent(metadata, 2)}{body}"
 
 
-def placed(metadata: str, place: dict[str, str] | None = None) -> str:
+def with_place(metadata: str, place: dict[str, str] | None = None) -> str:
     """The text of a metadata mapping with the annotations of its place, beside those it has."""
     pairs = [f"{key}: {value}" for key, value in (PLACE if place is None else place).items()]
     lines = metadata.splitlines(keepends=True)
@@ -56,9 +56,9 @@ def placed(metadata: str, place: dict[str, str] | None = None) -> str:
             return "".join(lines)
         if re.match(r"annotations:\s*(#.*)?$", line):
             depth = next((indent_of(below) for below in lines[number + 1 :] if below.lstrip()[:1] not in ("", "#")), 2)
-            lines.insert(number + 1, indented("\n".join(pairs) + "\n", depth))
+            lines.insert(number + 1, indent("\n".join(pairs) + "\n", depth))
             return "".join(lines)
-    return metadata + "annotations:\n" + indented("\n".join(pairs) + "\n", 2)
+    return metadata + "annotations:\n" + indent("\n".join(pairs) + "\n", 2)
 
 
 def indent_of(line: str) -> int:
@@ -67,28 +67,28 @@ def indent_of(line: str) -> int:
 
 def as_item(text: str) -> str:
     """A document as an element of `items`."""
-    return "- " + indented(text, 2)[2:]
+    return "- " + indent(text, 2)[2:]
 
 
 def resource_list(items: list[str], original: str, upstream: str, **options: str) -> bytes:
     """A ResourceList of documents and of a MergePackage with the two packages as text."""
     config = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePackage\nmetadata:\n  name: merge\n"
-    config += f"original: |\n{indented(original, 2)}upstream: |\n{indented(upstream, 2)}"
+    config += f"original: |\n{indent(original, 2)}upstream: |\n{indent(upstream, 2)}"
     config += "".join(f"{key}: {value}\n" for key, value in options.items())
     text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    return (text + "".join(map(as_item, items)) + "functionConfig:\n" + indented(config, 2)).encode()
+    return (text + "".join(map(as_item, items)) + "functionConfig:\n" + indent(config, 2)).encode()
 
 
 def request(case: Case, local: str | None = None, **options: str) -> bytes:
     """The ResourceList of a case; `local` replaces the local Kptfile."""
     original = kptfile(case["original"], case.get("original_metadata", NAME))
     if local is None:
-        local = kptfile(case["local"], placed(case.get("local_metadata", NAME)))
+        local = kptfile(case["local"], with_place(case.get("local_metadata", NAME)))
     items = [local]
     if case["upstream"] is None:
         original, upstream = original + "---\n" + BYSTANDER, BYSTANDER
         place = {key: "bystander.yaml" if key.endswith("path") else value for key, value in PLACE.items()}
-        items.append(BYSTANDER + indented(placed("", place), 2))
+        items.append(BYSTANDER + indent(with_place("", place), 2))
     else:
         upstream = kptfile(case["upstream"], case.get("upstream_metadata", NAME))
     if "onConflict" in case:
@@ -106,12 +106,12 @@ def item_text(output: bytes) -> str:
     lines = text.split("\n")
     first = item.start_mark.line
     assert lines[first].startswith("- "), f"an item begins with {lines[first]!r}"
-    taken = ["  " + lines[first][2:]]
+    lines_taken = ["  " + lines[first][2:]]
     for line in lines[first + 1 :]:
         if line and not line.startswith("  "):
             break
-        taken.append(line)
-    return "\n".join(line[2:] for line in taken).rstrip("\n") + "\n"
+        lines_taken.append(line)
+    return "\n".join(line[2:] for line in lines_taken).rstrip("\n") + "\n"
 
 
 def body_text(document: str) -> str:
@@ -141,14 +141,14 @@ def canonical(node: yaml.Node | None) -> Any:
     aliases and merge keys are what they stand for."""
     if isinstance(node, yaml.MappingNode):
         merged: dict[str, Any] = {}
-        own: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for key, value in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
                 for source in reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]:
                     merged |= canonical(source)
             else:
-                own[" ".join(canonical(key))] = canonical(value)
-        return dict(sorted((merged | own).items()))
+                fields[" ".join(canonical(key))] = canonical(value)
+        return dict(sorted((merged | fields).items()))
     if isinstance(node, yaml.SequenceNode):
         return [canonical(element) for element in node.value]
     return None if node is None else (node.tag.removeprefix("tag:yaml.org,2002:"), node.value)
@@ -173,7 +173,7 @@ SUMMARY = re.compile(r"\d+ conflicts, ")
 
 def results(output: bytes) -> list[dict[str, str | None]]:
     """The results of a ResourceList but for its summary: severity, rule, path of the field, side."""
-    found = (yaml.safe_load(output) or {}).get("results") or []
+    entries = (yaml.safe_load(output) or {}).get("results") or []
     return [
         {
             "severity": result.get("severity"),
@@ -181,7 +181,7 @@ def results(output: bytes) -> list[dict[str, str | None]]:
             "path": (result.get("field") or {}).get("path"),
             "side": (result.get("tags") or {}).get("side"),
         }
-        for result in found
+        for result in entries
         if not SUMMARY.match(result["message"])
     ]
 

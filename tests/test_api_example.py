@@ -121,5 +121,5 @@ def test_without_a_namespace_it_says_so_and_changes_nothing() -> None:
 
 def test_the_guide_shows_this_very_function() -> None:
     guide = (ROOT / "docs" / "guides" / "writing-a-function.md").read_text(encoding="utf-8")
-    shown = re.findall(rf"<!-- {re.escape(NAME)} -->\n+```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    assert shown == [(ROOT / NAME).read_text(encoding="utf-8")]
+    excerpts = re.findall(rf"<!-- {re.escape(NAME)} -->\n+```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert excerpts == [(ROOT / NAME).read_text(encoding="utf-8")]

@@ -58,7 +58,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 # ---- docs/rules.md ---------------------------------------------------------------------------------------------------
 
 
-def cited(text: str) -> set[str]:
+def citations(text: str) -> set[str]:
     """The rules that a text names, those within a range included."""
     ranges = RULE_RANGE.findall(text)
     return {*RULE.findall(text), *(f"{a}{n}" for a, first, last in ranges for n in range(int(first), int(last) + 1))}
@@ -77,7 +77,7 @@ def test_every_rule_that_is_cited_exists(file: str) -> None:
     if "component" in file:
         assert cited_of_components(text) <= set(COMPONENT_ROW.findall(COMPONENTS))
         return
-    assert cited(text) <= set(HEADING.findall(RULES + PATCHES + TRANSFORM))
+    assert citations(text) <= set(HEADING.findall(RULES + PATCHES + TRANSFORM))
 
 
 def cited_of_components(text: str) -> set[str]:
@@ -95,7 +95,7 @@ def test_rules_of_components_stand_once_and_in_order() -> None:
 
 def test_rules_of_plugins_stand_once_and_in_order() -> None:
     assert HEADING.findall(TRANSFORM) == [f"T{number}" for number in range(1, 12)]
-    assert cited(TRANSFORM) <= set(HEADING.findall(RULES + TRANSFORM))
+    assert citations(TRANSFORM) <= set(HEADING.findall(RULES + TRANSFORM))
 
 
 LINKED = ["transform.md", "components.md", *(f"design/{f.name}" for f in sorted((ROOT / "docs" / "design").iterdir()))]
@@ -147,7 +147,7 @@ def test_rules_stand_once_and_in_order() -> None:
     assert laws == list("ABCDEFGHIU")
     assert rules == sorted(rules, key=lambda rule: ("VLFKRMW".index(rule[0]), int(rule[1:])))
     assert len(headings) == len(set(headings))
-    assert cited(RULES) == set(rules)
+    assert citations(RULES) == set(rules)
 
 
 @pytest.mark.parametrize("block", list(examples()))
@@ -178,22 +178,22 @@ def test_examples_of_the_rules_are_found() -> None:
 
 def fields_of(model: type[BaseModel]) -> set[str]:
     """The fields of a model and of the models in it."""
-    found = {field.alias or name for name, field in model.model_fields.items()}
+    names = {field.alias or name for name, field in model.model_fields.items()}
     pending = [field.annotation for field in model.model_fields.values()]
     while pending:
         annotation = pending.pop()
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            found |= fields_of(annotation)
+            names |= fields_of(annotation)
         else:
             pending.extend(get_args(annotation))
-    return found
+    return names
 
 
 def section_on(title: str, page: str) -> str:
     """A page's section of this title, to the next heading of its level or above."""
-    found = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
-    assert found, f"there is no section {title}"
-    return re.split(rf"^##{{1,{len(found[1]) - 1}}} ", page[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    heading = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
+    assert heading, f"there is no section {title}"
+    return re.split(rf"^##{{1,{len(heading[1]) - 1}}} ", page[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 @pytest.mark.parametrize("field", sorted(fields_of(MergePackage) | fields_of(ConfigMapData)))
@@ -526,13 +526,13 @@ def command_options() -> Iterator[Any]:
         for part, inner in parts.items():
             for parameter in inner.params:
                 if parameter.param_type_name == "option":
-                    shown = " ".join(filter(None, (name, part, parameter.opts[0])))
-                    yield pytest.param(name, max(parameter.opts, key=len), id=shown)
+                    words = " ".join(filter(None, (name, part, parameter.opts[0])))
+                    yield pytest.param(name, max(parameter.opts, key=len), id=words)
 
 
 @pytest.mark.parametrize(("command", "option"), list(command_options()))
 def test_every_option_of_a_command_is_described(command: str, option: str) -> None:
     sections = {title.strip("`"): body for title, _, body in (s.partition("\n") for s in COMMANDS.split("\n## "))}
     shared = sections["Options that several commands have"]
-    found = [text for text in (sections[f"krm-merge {command}"], shared) if re.search(rf"`{option}\b", text)]
-    assert found, f"docs/command-line.md: {command} {option} is not described"
+    texts = [text for text in (sections[f"krm-merge {command}"], shared) if re.search(rf"`{option}\b", text)]
+    assert texts, f"docs/command-line.md: {command} {option} is not described"

@@ -29,8 +29,8 @@ def test_the_statements_of_each_document_are_numbered() -> None:
 
 @pytest.mark.parametrize("row", ROW.findall(PAGE), ids=lambda row: f"{row[0]}.{row[1]}")
 def test_the_tests_of_a_statement_exist(row: tuple[str, ...]) -> None:
-    *_, shown, file, names = row
-    assert shown == file
+    *_, test_file, file, names = row
+    assert test_file == file
     tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
     tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     named = set(re.findall(r"`(\w+)`", names))

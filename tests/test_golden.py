@@ -37,8 +37,8 @@ def run(items: bytes, config: bytes) -> tuple[bytes, bytes, int]:
     outcome = process(items + config)
     assert outcome.output.count(config or b"\nresults:") in (0, 1)
     if config:
-        before, found, results = outcome.output.partition(config)
-        assert found, "the functionConfig is not as it came"
+        before, separator, results = outcome.output.partition(config)
+        assert separator, "the functionConfig is not as it came"
         return before, results, outcome.exit_code
     before, _, results = outcome.output.partition(b"\nresults:")
     return before + (b"\n" if results else b""), b"results:" + results if results else b"", outcome.exit_code

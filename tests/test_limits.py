@@ -50,7 +50,7 @@ NESTED = "\n".join(f"{{op: copy, from: /a, path: /a{'/b' * at}}}" for at in rang
 DOUBLED = "\n".join(f"{{op: copy, from: /a, path: /a/b{at}}}" for at in range(100))
 
 
-def patched(operations: str) -> str:
+def patch(operations: str) -> str:
     """What a JSON patch of a thing ends with: its error, or its output."""
     outcome = process(f"{HEAD}items:\n{THING}{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{operations}".encode())
     return outcome.message or outcome.output.decode()
@@ -61,7 +61,7 @@ def copies(count: int) -> str:
     return "".join(f"      - {{op: copy, from: /a, path: /a/b{at}}}\n" for at in range(count))
 
 
-def refused(text: str, **environment: str) -> str:
+def refuse(text: str, **environment: str) -> str:
     """What the function says of an input that it refuses at once: it needs little time and memory."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURED],
@@ -77,7 +77,7 @@ def refused(text: str, **environment: str) -> str:
     return message
 
 
-def transformed(plugins: str) -> str:
+def transform(plugins: str) -> str:
     """A list whose things these plugins transform."""
     return f"{HEAD}items:\n{THING}{CONFIG}  kind: TransformResources\n  plugins:\n{plugins}"
 
@@ -92,7 +92,7 @@ def inline(operations: str, name: str = "p") -> str:
 def test_copies_in_a_patch(count: int) -> None:
     operations = "".join(f"      {line}\n" for line in DOUBLED.splitlines()[:count])
     config = f"{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{operations.replace('{', '- {')}"
-    message = refused(f"{HEAD}items:\n{THING}{config}")
+    message = refuse(f"{HEAD}items:\n{THING}{config}")
     assert message.startswith("Thing a: patches[0]: operation 15, ")
     assert message.endswith(TOO_MANY_COPIES)
 
@@ -103,8 +103,8 @@ def test_copies_in_a_patch(count: int) -> None:
     [(DOUBLED, TOO_MANY_COPIES), (NESTED, "the value that it copies is nested deeper than 126 levels")],
 )
 def test_copies_in_a_plugin_without_code(operations: str, limit: str, detect: str) -> None:
-    text = transformed(inline(operations)) + f"  conflicts: {{detect: {detect}}}\n"
-    message = refused(text)
+    text = transform(inline(operations)) + f"  conflicts: {{detect: {detect}}}\n"
+    message = refuse(text)
     assert message.startswith("p: copy /a/b")
     assert message.endswith(f" from /a: {limit} (Thing a)")
 
@@ -117,7 +117,7 @@ def test_copies_that_a_program_answers(tmp_path: Path) -> None:
     program.chmod(0o555)
     tmp_path.chmod(0o555)
     config = "  - name: p\n    exec: {file: program, protocol: crane/v1}\n"
-    message = refused(transformed(config), KRM_MERGE_PLUGIN_DIR=str(tmp_path))
+    message = refuse(transform(config), KRM_MERGE_PLUGIN_DIR=str(tmp_path))
     assert message.startswith("p: copy /a/b")
     assert message.endswith(f" from /a: {TOO_MANY_COPIES} (Thing a)")
 
@@ -126,7 +126,7 @@ def test_copies_that_a_program_answers(tmp_path: Path) -> None:
 def test_copies_that_many_plugins_share(detect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By path, those of one are applied to what the others made."""
     plugins = "".join(inline(line, f"p{at}") for at, line in enumerate(DOUBLED.splitlines()[:4]))
-    text = (transformed(plugins) + f"  conflicts: {{detect: {detect}}}\n").encode()
+    text = (transform(plugins) + f"  conflicts: {{detect: {detect}}}\n").encode()
     # Each copies 2 nodes of the original; by path 2, 4, 8 and 16.
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "7")
     assert "copies make more than 7 nodes" in process(text).message
@@ -153,7 +153,7 @@ def test_copies_in_all_resources(kind: str, processors: int, monkeypatch: pytest
     monkeypatch.setattr(program, "_processors", lambda: processors)
     things = "".join(THING.replace("name: a", f"name: a{at}") for at in range(900))
     patch = f"{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{copies(1)}"
-    plugin = transformed(inline(copies(1).strip("- \n"))).partition(THING)[2]
+    plugin = transform(inline(copies(1).strip("- \n"))).partition(THING)[2]
     text = f"{HEAD}items:\n{things}{patch if kind == 'PatchResources' else plugin}".encode()
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES_IN_ALL", str(900 * 6 - 1))
     outcome = process(text)
@@ -167,21 +167,21 @@ def test_copies_in_all_resources(kind: str, processors: int, monkeypatch: pytest
 
 
 def test_copies_that_double_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = patched(copies(40))
+    error = patch(copies(40))
     assert error.startswith("Thing a: patches[0]: operation ")
     assert error.endswith(
         "copies make more than 50000 nodes; write the values out, or raise the limit with KRM_MERGE_MAX_COPIED_NODES"
     )
     # a has 2 nodes, then 4, then 8.
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "13")
-    assert "copies make more than 13 nodes" in patched(copies(3))
+    assert "copies make more than 13 nodes" in patch(copies(3))
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "14")
-    assert "b1: {x: 1, b0: {x: 1}}" in patched(copies(3))
+    assert "b1: {x: 1, b0: {x: 1}}" in patch(copies(3))
 
 
 def test_patches_that_nest_deeper_than_anybody_reads() -> None:
     operations = "".join(f"      - {{op: add, path: /a{'/b' * at}, value: {{}}}}\n" for at in range(1, 300))
-    assert "the patch makes an object that is nested deeper than 128 levels" in patched(operations)
+    assert "the patch makes an object that is nested deeper than 128 levels" in patch(operations)
 
 
 def test_targets_that_name_no_resource(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("document", ["---\n\n", "---\r\n", "---\r", "--- {}\n", "a\n...\n", "---\nx: 1\n...\n"])
 def test_documents_are_counted_before_they_are_read(document: str) -> None:
-    assert refused(document * 1_000_000) == (
+    assert refuse(document * 1_000_000) == (
         "stdin: not a ResourceList: holds more than 100000 documents; divide it, or raise the limit with "
         "KRM_MERGE_MAX_DOCUMENTS"
     )
@@ -245,7 +245,7 @@ def test_resolutions(resolution: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = (
         "resolutions: 20000 resolutions, more than 10000; drop those that fit no conflict, or raise the limit with"
     )
-    assert refused(text).endswith(f"{problem} KRM_MERGE_MAX_RESOLUTIONS")
+    assert refuse(text).endswith(f"{problem} KRM_MERGE_MAX_RESOLUTIONS")
     # What is wrong with each is said of the first.
     monkeypatch.setenv("KRM_MERGE_MAX_RESOLUTIONS", "20000")
     message = process(text.encode()).message
@@ -271,4 +271,4 @@ def test_rules_of_a_policy() -> None:
 def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "many")
     error = "KRM_MERGE_MAX_COPIED_NODES is 'many' in the environment; give a whole number"
-    assert error in patched(copies(1))
+    assert error in patch(copies(1))

@@ -48,7 +48,7 @@ def texts() -> Iterator[tuple[str, str]]:
             yield name, data.decode("utf-8", "replace")
 
 
-def required(line: str) -> Iterator[str]:
+def requirements(line: str) -> Iterator[str]:
     """What a line installs, by name or path."""
     for match in INSTALLERS.finditer(line):
         words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+", match[2].partition("#")[0])
@@ -67,18 +67,23 @@ def required(line: str) -> Iterator[str]:
 @pytest.mark.parametrize("kind", OTHERS)
 def test_no_text_uses_a_name_of_somebody_else(kind: str) -> None:
     pattern = re.compile(OTHERS[kind])
-    found = [f"{name}: {match[0]}" for name, text in texts() for match in pattern.finditer(text)]
-    assert found == []
+    names = [f"{name}: {match[0]}" for name, text in texts() for match in pattern.finditer(text)]
+    assert names == []
 
 
 def test_nothing_is_installed_by_a_name_on_an_index() -> None:
     name = re.compile(r"krm[-_.]merge(?![\w.-]*\.(?:whl|pyz|tar))", re.IGNORECASE)
-    found = [f"{file}: {one}" for file, text in texts() for one in required(text) if name.match(one)]
-    assert found == []
+    installations = [
+        f"{file}: {requirement}"
+        for file, text in texts()
+        for requirement in requirements(text)
+        if name.match(requirement)
+    ]
+    assert installations == []
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "words"),
     [
         ("pip install 'krm-merge[cli]'", ["krm-merge[cli]"]),
         ("python -m pip install --quiet '.[cli]'   # krm-merge", [".[cli]"]),
@@ -88,16 +93,16 @@ def test_nothing_is_installed_by_a_name_on_an_index() -> None:
         ("pip install . && krm-merge update", ["."]),
     ],
 )
-def test_how_it_is_found_what_a_line_installs(line: str, found: list[str]) -> None:
-    assert list(required(line)) == found
+def test_how_it_is_found_what_a_line_installs(line: str, words: list[str]) -> None:
+    assert list(requirements(line)) == words
 
 
 # ---- commands of the pages -------------------------------------------------------------------------------------------
 
 
 def pages() -> list[str]:
-    found = (name for name, _ in texts() if name.endswith(".md"))
-    return [name for name in found if name in PAGES or name.startswith(("docs/", "examples/"))]
+    names = (name for name, _ in texts() if name.endswith(".md"))
+    return [name for name in names if name in PAGES or name.startswith(("docs/", "examples/"))]
 
 
 def commands_in(block: str) -> Iterator[list[str]]:
@@ -137,9 +142,9 @@ def refuse_unknown_options(words: list[str]) -> None:
     command: click.Command = app
     context = click.Context(command)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(context, words[0])
-        assert found is not None, words[0]
-        command, context, words = found, click.Context(found, parent=context), words[1:]
+        subcommand = command.get_command(context, words[0])
+        assert subcommand is not None, words[0]
+        command, context, words = subcommand, click.Context(subcommand, parent=context), words[1:]
     if not context.ignore_unknown_options:
         command.make_parser(context).parse_args(list(words))
 

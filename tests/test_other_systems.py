@@ -106,7 +106,7 @@ def test_a_plugin_that_is_a_program_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "output"),
     [
         (["check", "local"], "1 package checked, no problems"),
         (["schema", "Kptfile"], '"title": "Kptfile"'),
@@ -117,10 +117,10 @@ def test_a_plugin_that_is_a_program_is_refused(tmp_path: Path) -> None:
         (["merge", "--help"], "Usage: krm-merge merge"),
     ],
 )
-def test_commands_that_read_work(sides: Path, command: list[str], said: str) -> None:
+def test_commands_that_read_work(sides: Path, command: list[str], output: str) -> None:
     done = run(sides, *command)
     assert done.returncode == 0, done.stderr
-    assert said in done.stdout
+    assert output in done.stdout
 
 
 @pytest.mark.parametrize(

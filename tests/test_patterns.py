@@ -111,19 +111,19 @@ def expressions() -> dict[str, list[Callable[[str], object]]]:
         module = modules[".".join(path.relative_to(SOURCES).with_suffix("").parts)] = Expressions()
         module.visit(ast.parse(path.read_text(encoding="utf-8")))
     del modules["startup"]  # compiles those of all others
-    found: dict[str, list[Callable[[str], object]]] = defaultdict(list)
+    uses: dict[str, list[Callable[[str], object]]] = defaultdict(list)
     for name, module in modules.items():
         for constant in module.constants:
             value = getattr(import_module(f"krm_merge.{name}"), constant)
             # Others use it, or it is a field of a value: then it may be used in all ways.
             methods = {method if method in _ANCHORED else "search" for method in module.uses.get(constant, ["search"])}
-            found[f"{name}.{constant}"] += [use(getattr(value, "spellings", value), method) for method in methods]
+            uses[f"{name}.{constant}"] += [use(getattr(value, "spellings", value), method) for method in methods]
         for function, calls in module.written.items():
             key = f"{name}.{function}"
             for method, argument in calls:
                 text = argument.value if isinstance(argument, ast.Constant) else None
-                found[key].append(use(re.compile(text), method) if text is not None else MADE[key])
-    return found
+                uses[key].append(use(re.compile(text), method) if text is not None else MADE[key])
+    return uses
 
 
 def use(compiled: re.Pattern[Any], method: str) -> Callable[[str], object]:
@@ -148,7 +148,7 @@ class NeverEndsError(Exception):
 
 
 @contextmanager
-def ended(hangs: float = HANGS) -> Iterator[None]:
+def time_limit(hangs: float = HANGS) -> Iterator[None]:
     """Ends what takes so many seconds of the processor, however busy the machine is."""
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -195,23 +195,23 @@ def test_every_expression_takes_time_in_proportion(name: str) -> None:
             for small, large in zip(worst.texts(SIZE // TIMES), worst.texts(SIZE), strict=True):
                 problem = f"{name} takes too long for {large[:80]!r} and so on"
                 try:
-                    with ended():
+                    with time_limit():
                         assert is_in_proportion(run, small, large), problem
                 except NeverEndsError:
                     pytest.fail(problem)
 
 
 def test_an_expression_that_takes_time_with_the_square_is_found() -> None:
-    with ended():
+    with time_limit():
         assert not is_in_proportion(use(re.compile("a+b"), "search"), "a" * 1024, "a" * 1024 * TIMES)
 
 
 def test_an_expression_that_never_ends_is_ended() -> None:
-    with pytest.raises(NeverEndsError), ended(0.1):
+    with pytest.raises(NeverEndsError), time_limit(0.1):
         re.match("(a|a)*b", "a" * SIZE)
 
 
-def merged(lines: str, end: str) -> bytes:
+def merge(lines: str, end: str) -> bytes:
     """A file below so many lines, with a change on each side."""
     texts = [f"{lines}kind: ConfigMap\napiVersion: v1\nmetadata: {{name: a}}\ndata: {{a: '1', b: '1'}}\n"] * 3
     texts[1:] = texts[1].replace("a: '1'", "a: '2'"), texts[2].replace("b: '1'", "b: '2'")
@@ -222,6 +222,6 @@ def merged(lines: str, end: str) -> bytes:
 @pytest.mark.parametrize("end", LINE_ENDS)
 def test_files_that_begin_with_comments_merge_in_proportion(end: str) -> None:
     small, large = ("# Licensed\n" * count for count in (10_000 // TIMES, 10_000))
-    with ended():
-        assert re.search(rb"a: .2., b: .2.", merged(large, end))
-        assert is_in_proportion(lambda lines: merged(lines, end), small, large)
+    with time_limit():
+        assert re.search(rb"a: .2., b: .2.", merge(large, end))
+        assert is_in_proportion(lambda lines: merge(lines, end), small, large)

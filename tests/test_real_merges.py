@@ -39,7 +39,7 @@ def changes(original: str, upstream: str, local: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "other", "same"),
     [
         ("a: 1\nb: 2\n", "b: 2 # two\na: 1\n", True),
         ("a: [x, y]\n", "a: [y, x]\n", False),
@@ -51,8 +51,8 @@ def changes(original: str, upstream: str, local: str) -> set[str]:
         ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", "a: {b: 1}\nc: {b: 1, d: 2}\n", True),
     ],
 )
-def test_files_are_the_same_by_their_values(one: str, other: str, same: bool) -> None:
-    assert judges.is_same(one.encode(), other.encode()) is same
+def test_files_are_the_same_by_their_values(first: str, other: str, same: bool) -> None:
+    assert judges.is_same(first.encode(), other.encode()) is same
 
 
 def test_every_change_of_one_side_alone_counts() -> None:
@@ -85,11 +85,11 @@ def test_a_resource_is_the_same_where_another_of_its_kind_comes() -> None:
     def resource(name: str, value: int) -> str:
         return f"---\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: {value}}}\n"
 
-    one, other = resource("one", 1), resource("two", 1)
-    case = triple(one, resource("one", 2), one + other, resource("one", 2))
+    first, other = resource("one", 1), resource("two", 1)
+    case = triple(first, resource("one", 2), first + other, resource("one", 2))
     both = (resource("one", 2) + other).encode()
     assert judges.lost_changes(case, both) == []
-    assert [str(change) for change in judges.lost_changes(case, (one + other).encode())] == [
+    assert [str(change) for change in judges.lost_changes(case, (first + other).encode())] == [
         "- ConfigMap one.data.a: !int 1",
         "+ ConfigMap one.data.a: !int 2",
     ]
@@ -100,7 +100,7 @@ VERB = "- {{group: a, kind: x, verbs: {}}}"
 
 
 @pytest.mark.parametrize(
-    ("judge", "sides", "result", "found"),
+    ("judge", "sides", "result", "expected"),
     [
         (
             judges.two_versions,
@@ -136,11 +136,11 @@ VERB = "- {{group: a, kind: x, verbs: {}}}"
     ],
 )
 def test_faults_that_no_side_had_are_found(
-    judge: Callable[[Triple, bytes], list[str]], sides: list[str], result: str, found: list[str]
+    judge: Callable[[Triple, bytes], list[str]], sides: list[str], result: str, expected: list[str]
 ) -> None:
     original, upstream, local, people = (f"{text}\n" for text in sides)
     faults = judge(triple(original, upstream, local, people), f"{result}\n".encode())
-    assert [fault.removeprefix(": ") for fault in faults] == found
+    assert [fault.removeprefix(": ") for fault in faults] == expected
 
 
 def test_a_repeated_key_is_not_sound_unless_a_side_has_it() -> None:

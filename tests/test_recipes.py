@@ -51,11 +51,11 @@ def command_of(arguments: list[str]) -> tuple[click.Command, list[str]]:
     command: click.Command = app
     rest = arguments
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), rest[0])
-        if found is None and command.name == "transform":
+        subcommand = command.get_command(click.Context(command), rest[0])
+        if subcommand is None and command.name == "transform":
             return command.commands["run"], rest
-        assert found is not None, f"there is no command {rest[0]}"
-        command, rest = found, rest[1:]
+        assert subcommand is not None, f"there is no command {rest[0]}"
+        command, rest = subcommand, rest[1:]
     return command, rest
 
 
@@ -64,14 +64,14 @@ def test_a_recipe_names_commands_and_options_that_are_there(arguments: list[str]
     if not arguments or arguments[0] in FUNCTION:
         return
     command, rest = command_of(arguments)
-    known = {name for parameter in command.params for name in parameter.opts} | {"-h", "--help", "-"}
-    given = {word.partition("=")[0] for word in rest if word.startswith("-") and word != "--"}
-    assert given <= known
+    options = {name for parameter in command.params for name in parameter.opts} | {"-h", "--help", "-"}
+    options_of_recipe = {word.partition("=")[0] for word in rest if word.startswith("-") and word != "--"}
+    assert options_of_recipe <= options
 
 
 def test_recipes_are_found() -> None:
-    found = [arguments[0] for arguments in (recipe.values[0] for recipe in recipes()) if arguments]
-    assert {"update", "mergetool", "config", "completion"} <= set(found)
+    commands = [arguments[0] for arguments in (recipe.values[0] for recipe in recipes()) if arguments]
+    assert {"update", "mergetool", "config", "completion"} <= set(commands)
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,13 @@ def test_locking_names_no_index() -> None:
 
 
 def test_workflows_name_actions_by_commit_and_version() -> None:
-    found = 0
+    count = 0
     for workflow in sorted((ROOT / ".github" / "workflows").iterdir()):
         for line in workflow.read_text(encoding="utf-8").splitlines():
             if (used := line.strip().removeprefix("- ")).startswith("uses: "):
-                found += 1
+                count += 1
                 assert re.fullmatch(r"uses: (\./\S*|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)", used), used
-    assert found
+    assert count
 
 
 def commands(name: str) -> list[str]:
@@ -124,9 +124,9 @@ def test_whatever_is_downloaded_is_named_by_its_bytes(file: str) -> None:
     """By hashes or commits; what an archive of ours holds needs none."""
     for command in commands(file):
         assert not re.search(r"\b(curl|wget|go install|npm install|apt-get|git clone)\b", command), command
-        for one in re.findall(r"\bpip\b[^&|]*\binstall\b[^&|]*", command):
+        for installation in re.findall(r"\bpip\b[^&|]*\binstall\b[^&|]*", command):
             # Without --no-deps, older pips look for `coverage[toml]` beside the `coverage` that is named here.
-            assert "--no-deps --require-hashes" in one or "--no-deps --no-index" in one, command
+            assert "--no-deps --require-hashes" in installation or "--no-deps --no-index" in installation, command
         for commit in re.findall(r"git fetch .*https://\S+ (\S+)", command):
             assert commit.strip('"') == "$KPT_COMMIT", command
     for name, commit in re.findall(r"(\w+_COMMIT): (\S+)", (ROOT / file).read_text(encoding="utf-8")):
@@ -158,15 +158,15 @@ def test_krmignore_covers_what_is_no_resource() -> None:
 
 
 def test_no_file_names_a_place_on_somebodys_machine() -> None:
-    found = []
+    places = []
     for name in repository_files():
         try:
             text = (ROOT / name).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            found += [f"{name}:{number}: {path}" for path in MACHINE_PATH.findall(line)]
-    assert found == []
+            places += [f"{name}:{number}: {path}" for path in MACHINE_PATH.findall(line)]
+    assert places == []
 
 
 def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:

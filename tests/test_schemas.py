@@ -23,9 +23,9 @@ from pages import COMPONENTS, FUNCTIONS, MERGING, PATCHES, TRANSFORM, YAML_BLOCK
 
 def of_kind(schema: str, definition: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The JSON schema, the KRMFunctionDefinition and its schema of one kind."""
-    found = yaml.safe_load((ROOT / "docs" / definition).read_text(encoding="utf-8"))
-    openapi = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return json.loads((ROOT / "docs" / "schemas" / schema).read_text(encoding="utf-8")), found, openapi
+    crd = yaml.safe_load((ROOT / "docs" / definition).read_text(encoding="utf-8"))
+    openapi = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return json.loads((ROOT / "docs" / "schemas" / schema).read_text(encoding="utf-8")), crd, openapi
 
 
 SCHEMA, DEFINITION, OPENAPI = of_kind("merge-package.json", "krm-function-definition.yaml")
@@ -244,10 +244,10 @@ def test_model_and_schema_of_plugins_refuse_the_same(change: dict[str, Any], whe
     TransformResources.model_validate(head)
     with pytest.raises(ValidationError):
         TransformResources.model_validate(head | change)
-    found = [problem.partition(":")[0] for problem in violations(TRANSFORM_SCHEMA, head | change)]
+    places = [problem.partition(":")[0] for problem in violations(TRANSFORM_SCHEMA, head | change)]
     # Of a field that may be null, no branch fits.
-    assert found
-    assert all(where.startswith(place) for place in found)
+    assert places
+    assert all(where.startswith(place) for place in places)
 
 
 def test_examples_of_components_are_valid() -> None:

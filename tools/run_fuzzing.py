@@ -58,7 +58,7 @@ def _batch(target: Target, number: int, corpus: list[str]) -> None:
     @settings(
         max_examples=BATCH, deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
-    @given(target.made(corpus, target.texts))
+    @given(target.make(corpus, target.texts))
     def run(texts: list[str]) -> None:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:

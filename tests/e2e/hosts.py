@@ -32,10 +32,10 @@ Run = subprocess.CompletedProcess[str]
 def installed_program() -> str:
     """The installed krm-merge: the one beside this Python, else the one on PATH."""
     beside = Path(sys.executable).parent / "krm-merge"
-    found = str(beside) if beside.exists() else shutil.which("krm-merge")
-    if found is None:
+    program = str(beside) if beside.exists() else shutil.which("krm-merge")
+    if program is None:
         pytest.skip("krm-merge is not installed; run the tests with: make test")
-    return found
+    return program
 
 
 def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None) -> Run:
@@ -62,13 +62,13 @@ def wait_until(happened: Callable[[], object]) -> None:
 
 def running(*, about: str) -> list[str]:
     """The commands of processes that run with this text in an argument."""
-    found = []
+    commands = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has ended
             words = os.fsdecode(place.read_bytes()).split("\0")
             if any(about in word for word in words):
-                found.append(" ".join(words))
-    return found
+                commands.append(" ".join(words))
+    return commands
 
 
 def git(cwd: Path, *arguments: str) -> str:

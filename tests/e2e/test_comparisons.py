@@ -17,7 +17,7 @@ from e2e.hosts import SECONDS, installed_program
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))
 
 
-def made(*arguments: str) -> tuple[int, str]:
+def make(*arguments: str) -> tuple[int, str]:
     env = os.environ | {"PATH": f"{os.path.dirname(installed_program())}:{os.environ['PATH']}"}
     command = [sys.executable, str(ROOT / "tools" / "make_comparisons.py"), "--check", *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=SECONDS)
@@ -26,11 +26,11 @@ def made(*arguments: str) -> tuple[int, str]:
 
 @pytest.mark.kpt
 def test_the_reports_are_what_compare_says() -> None:
-    assert made() == (0, "")
+    assert make() == (0, "")
 
 
 def test_the_page_is_made_from_the_reports() -> None:
-    assert made("--page") == (0, "")
+    assert make("--page") == (0, "")
 
 
 def test_every_package_is_on_the_page() -> None:
@@ -47,7 +47,7 @@ def test_of_a_package_that_nobody_changed_no_local_change_is_lost(name: str) -> 
     assert not {*OF_LOCAL, "unexplained", "comments-lost", "comments-missed"} & {*report["counts"]}
     assert all("undone" not in counts and "unexplained" not in counts for counts in report["lines"].values())
     # Where kpt is at fault, it has something else than a fresh get of the new version.
-    for one in report["differences"]:
-        if one["finding"] in ("unchanged-lost", "upstream-change-missed") and "values" in one:
-            assert "upstream" in one["values"]
-            assert one["values"].get("kpt", ...) != one["values"]["upstream"]
+    for difference in report["differences"]:
+        if difference["finding"] in ("unchanged-lost", "upstream-change-missed") and "values" in difference:
+            assert "upstream" in difference["values"]
+            assert difference["values"].get("kpt", ...) != difference["values"]["upstream"]

@@ -23,9 +23,9 @@ def run_demo(script: Path, tmp_path: Path, *, with_kpt: bool) -> Run:
     tools.mkdir()
     temporary.mkdir()
     for name in (*TOOLS, *(["kpt"] if with_kpt else [])):
-        found = shutil.which(name)
-        assert found, name
-        (tools / name).symlink_to(found)
+        program = shutil.which(name)
+        assert program, name
+        (tools / name).symlink_to(program)
     (tools / "krm-merge").symlink_to(installed_program())
     done = subprocess.run(
         [str(script)],
@@ -61,17 +61,17 @@ def test_shows_what_kpt_breaks_and_a_conflict_settled(tmp_path: Path, with_kpt: 
     done = run_demo(copy_of_examples(tmp_path) / "demo.sh", tmp_path, with_kpt=with_kpt)
     assert done.returncode == 0, done.stderr
     by_kpt, first, second, settled = re.split(r"^\$ krm-merge .*\n", done.stdout, flags=re.MULTILINE)
-    assert changed(by_kpt) == ([*TAKEN, *LOST] if with_kpt else [])
+    assert changed_lines(by_kpt) == ([*TAKEN, *LOST] if with_kpt else [])
     assert ("$ kpt pkg update blog@v2\nUpdated 1 package(s).\n" in by_kpt) == with_kpt
-    assert changed(first) == TAKEN
+    assert changed_lines(first) == TAKEN
     assert second.startswith("error   deployment.yaml: metrics: local removed it, upstream changed it\nstopped at 1 ")
-    assert changed(second) == []
-    assert changed(settled) == ["-        image: wordpress:6.5", "+        image: wordpress:6.6"]
+    assert changed_lines(second) == []
+    assert changed_lines(settled) == ["-        image: wordpress:6.5", "+        image: wordpress:6.6"]
     assert "\x1b" not in done.stdout
     assert done.stdout.count("\n") <= SCREEN
 
 
-def changed(text: str) -> list[str]:
+def changed_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("+ ", "- "))]
 
 

@@ -49,9 +49,9 @@ def any_updates(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Outcome]:
     return update_all(tmp_path_factory.mktemp("any"), ANY_SEEDS, any_edits)
 
 
-def told(seed: int, found: Iterable[Difference]) -> str:
+def describe(seed: int, differences: Iterable[Difference]) -> str:
     text = f"seed {seed}"
-    for d in found:
+    for d in differences:
         text += f"\n\n{d.kind} at {'.'.join(d.path)} (allowed by the rules: {d.allowed}) {d.files or ''}"
         for name, side in zip(("original", "upstream", "local", "kpt", "ours"), d.sides, strict=True):
             text += f"\n  {name:8} {side!r}"
@@ -63,8 +63,8 @@ def told(seed: int, found: Iterable[Difference]) -> str:
 def test_disjoint_changes_give_the_same_package(disjoint_updates: dict[int, Outcome], seed: int) -> None:
     outcome = disjoint_updates[seed]
     assert len(outcome.kpt) == RESOURCES + 2
-    found = list(package_differences(*outcome.sides))
-    assert not found, told(seed, found)
+    differences = list(package_differences(*outcome.sides))
+    assert not differences, describe(seed, differences)
     assert same(
         *({name: [each.data for each in copies] for name, copies in side.items()} for side in outcome.sides[3:])
     )
@@ -75,8 +75,8 @@ def test_disjoint_changes_give_the_same_package(disjoint_updates: dict[int, Outc
 @pytest.mark.kpt
 @pytest.mark.parametrize("seed", ANY_SEEDS)
 def test_every_other_difference_is_on_purpose(any_updates: dict[int, Outcome], seed: int) -> None:
-    found = [d for d in package_differences(*any_updates[seed].sides) if explanation(d) is None]
-    assert not found, told(seed, found)
+    differences = [d for d in package_differences(*any_updates[seed].sides) if explanation(d) is None]
+    assert not differences, describe(seed, differences)
 
 
 # ---- what kpt refuses --------------------------------------------------------------------------------------------
@@ -271,9 +271,9 @@ def test_cases_that_random_packages_do_not_hold(tmp_path: Path, case: Case) -> N
     prepare(folder, triple)
     command("kpt", "pkg", "update", "web@v2", cwd=folder)
     command(sys.executable, "-m", "krm_merge", "update", "ours@v2", "--on-conflict", "upstream", cwd=folder)
-    for name, wanted in (("web", case.kpts), ("ours", case.merged)):
-        found = [copy.data for copies in read_package(folder / name).values() for copy in copies]
-        assert [data for data in found if data["kind"] != "Kptfile"] == wanted
+    for name, expected in (("web", case.kpts), ("ours", case.merged)):
+        resources = [copy.data for copies in read_package(folder / name).values() for copy in copies]
+        assert [data for data in resources if data["kind"] != "Kptfile"] == expected
 
 
 # ---- the list of differences itself ------------------------------------------------------------------------------
@@ -289,18 +289,18 @@ def test_wrong_merges_are_not_explained(any_updates: dict[int, Outcome]) -> None
             for _ in range(4):
                 o, u, loc, k, m = (side.get(identity, []) for side in outcome.sides)
                 differed = any(resource_differences(identity, o, u, loc, k, m))
-                wrong = m[0]._replace(data=damaged(rng, m[0].data))
+                wrong = m[0]._replace(data=damage(rng, m[0].data))
                 if same(wrong.data, m[0].data) or (k and same(wrong.data, k[0].data)):
                     continue
                 faulty = resource_differences(identity, o, u, loc, k, [wrong])
                 told_apart[differed, any(explanation(d) is None for d in faulty)] += 1
     for differed in (True, False):
-        found, missed = told_apart[differed, True], told_apart[differed, False]
-        assert found + missed > 100
-        assert found >= 0.9 * (found + missed), told_apart
+        seen, missed = told_apart[differed, True], told_apart[differed, False]
+        assert seen + missed > 100
+        assert seen >= 0.9 * (seen + missed), told_apart
 
 
-def damaged(rng: random.Random, resource: Data) -> Data:
+def damage(rng: random.Random, resource: Data) -> Data:
     """A copy in which one field or element is another, is gone, is new, is there twice or stands elsewhere."""
     resource = copy.deepcopy(resource)
     holders: list[Any] = []

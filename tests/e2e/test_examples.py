@@ -44,17 +44,17 @@ class Config:
     @classmethod
     def read(cls, case: str) -> Config:
         folder = EXAMPLES / case / ".expected"
-        given: dict[str, Any] = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-        assert given.keys() <= FIELDS, f"{case}: fields that this runner does not know: {given.keys() - FIELDS}"
+        config: dict[str, Any] = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        assert config.keys() <= FIELDS, f"{case}: fields that this runner does not know: {config.keys() - FIELDS}"
         return cls(
             folder,
-            given["image"],
-            given.get("testType", "render") == "render",
-            given.get("exitCode", 0),
-            given.get("fnConfig", ""),
-            given.get("args", {}),
-            given.get("stdErr", ""),
-            given.get("stdErrRegEx", ""),
+            config["image"],
+            config.get("testType", "render") == "render",
+            config.get("exitCode", 0),
+            config.get("fnConfig", ""),
+            config.get("args", {}),
+            config.get("stdErr", ""),
+            config.get("stdErrRegEx", ""),
         )
 
     def command(self, function: Sequence[str], package: Path, results: Path) -> list[str | Path]:
@@ -92,13 +92,13 @@ def run_example(case: str, function: Sequence[str], tmp_path: Path) -> None:
                 (config.folder / "results.yaml").write_text(saved, encoding="utf-8")
             assert config.stderr in done.stderr
             assert re.search(config.stderr_pattern, done.stderr)
-            assert said(saved) == said((config.folder / "results.yaml").read_text(encoding="utf-8"))
+            assert results_of(saved) == results_of((config.folder / "results.yaml").read_text(encoding="utf-8"))
         assert diff == (config.folder / "diff.patch").read_text(encoding="utf-8"), f"run {count}"
         if config.exit_code:
             break
 
 
-def said(results: str) -> Any:
+def results_of(results: str) -> Any:
     """The results as values. What stderr says ends in a newline or not, by what ran the function."""
     values = yaml.safe_load(results)
     for item in values["items"]:

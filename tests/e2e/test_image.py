@@ -48,7 +48,7 @@ def client() -> Iterator[DockerClient]:
 
 
 @pytest.fixture(scope="module")
-def built(client: DockerClient, image: str) -> Image:
+def image_under_test(client: DockerClient, image: str) -> Image:
     return client.images.get(image)
 
 
@@ -182,35 +182,37 @@ def test_version(client: DockerClient, image: str) -> None:
     assert inside(client, image, "krm-merge", "--version") == f"krm-merge {__version__}\n"
 
 
-def test_runs_as_nobody(client: DockerClient, built: Image, image: str) -> None:
-    assert built.attrs["Config"]["User"] == "65534:65534"
+def test_runs_as_nobody(client: DockerClient, image_under_test: Image, image: str) -> None:
+    assert image_under_test.attrs["Config"]["User"] == "65534:65534"
     # kpt passes --user nobody: the name must be known.
     script = "import os, pwd; print(os.getuid(), pwd.getpwnam('nobody').pw_uid)"
     assert inside(client, image, PYTHON, "-c", script) == "65534 65534\n"
 
 
-def test_labels(built: Image) -> None:
-    labels = {name.removeprefix("org.opencontainers.image."): value for name, value in built.labels.items()}
+def test_labels(image_under_test: Image) -> None:
+    labels = {name.removeprefix("org.opencontainers.image."): value for name, value in image_under_test.labels.items()}
     assert labels["title"] == "krm-merge"
     assert labels["licenses"] == "Apache-2.0"
     assert labels["source"] == "https://github.com/krm-merge/krm-merge"
     assert {"description", "documentation", "version", "revision"} <= labels.keys()
 
 
-def test_starts_the_function_and_nothing_else(built: Image) -> None:
-    settings = built.attrs["Config"]
+def test_starts_the_function_and_nothing_else(image_under_test: Image) -> None:
+    settings = image_under_test.attrs["Config"]
     assert settings["Entrypoint"] == ["krm-merge"]
     assert not settings["Cmd"]
     assert not settings.get("ExposedPorts")
     assert not settings.get("Volumes")
 
 
-def test_there_is_nothing_to_run_but_python_and_the_function(client: DockerClient, built: Image, image: str) -> None:
+def test_there_is_nothing_to_run_but_python_and_the_function(
+    client: DockerClient, image_under_test: Image, image: str
+) -> None:
     files = files_of(client, image)
     programs = {path.rpartition("/")[2] for path in files if "/bin/" in path or "/sbin/" in path}
     of_packages = re.compile(r"krm-merge|python3?[.0-9]*|json\w+|activate.*", re.IGNORECASE)
     assert [name for name in programs if not of_packages.fullmatch(name)] == []
-    assert not any(entry.startswith("KRM_MERGE_PLUGIN_DIR=") for entry in built.attrs["Config"]["Env"])
+    assert not any(entry.startswith("KRM_MERGE_PLUGIN_DIR=") for entry in image_under_test.attrs["Config"]["Env"])
     assert not any(re.search(r"/(pip|setuptools|click|rich|pytest|hatchling)[-/]", path) for path in files)
     assert not any(path.endswith(("conftest.py", "pip.conf")) or "/examples/" in path for path in files)
 
@@ -255,6 +257,6 @@ def test_every_module_is_compiled(client: DockerClient, image: str) -> None:
     assert missing == "[]\n"
 
 
-def test_no_secret_of_the_build_stays(built: Image) -> None:
-    environment = {entry.partition("=")[0] for entry in built.attrs["Config"]["Env"]}
+def test_no_secret_of_the_build_stays(image_under_test: Image) -> None:
+    environment = {entry.partition("=")[0] for entry in image_under_test.attrs["Config"]["Env"]}
     assert not {name for name in environment if name.startswith("PIP_") or name.lower().endswith("_proxy")}

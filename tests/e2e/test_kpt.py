@@ -217,12 +217,12 @@ def test_eval_with_a_functionconfig_of_the_package_leaves_it_there(make: Make) -
     assert package.read("merge.yaml") == config()
 
 
-def tagged(text: str, side: str) -> str:
+def tag(text: str, side: str) -> str:
     return text.replace("metadata:\n", f"metadata:\n  annotations:\n    config.kubernetes.io/merge-source: {side}\n", 1)
 
 
 def test_eval_with_tagged_documents_in_the_kptfile(make: Make) -> None:
-    sides = (tagged(LOCAL, "dest"), tagged(ORIGINAL, "original"), tagged(UPSTREAM, "updated"))
+    sides = (tag(LOCAL, "dest"), tag(ORIGINAL, "original"), tag(UPSTREAM, "updated"))
     package = make({"Kptfile": "---\n".join(sides), "resources/other.yaml": OTHER})
     succeed(package.eval())
     assert contents(package.folder) == {"Kptfile": MERGED.encode(), "resources/other.yaml": OTHER.encode()}
@@ -237,8 +237,8 @@ def test_eval_with_tagged_items_takes_their_files_away(make: Make, original: str
     package = make(
         {
             "Kptfile": LOCAL,
-            original: tagged(ORIGINAL, "original"),
-            updated: tagged(UPSTREAM, "updated"),
+            original: tag(ORIGINAL, "original"),
+            updated: tag(UPSTREAM, "updated"),
             "resources/other.yaml": OTHER,
         }
     )
@@ -360,8 +360,8 @@ def test_a_conflict_under_fail_stops_and_leaves_every_file(package: Package) -> 
     assert conflict["field"]["path"] == CONFLICT
     assert conflict["tags"] | {"original": "3", "upstream": "4", "local": "5"} == conflict["tags"]
     # kpt shows no more than four lines of what the function says on stderr.
-    _, _, shown = done.stderr.partition("Stderr:\n")
-    assert "configMap.replicas" in "".join(shown.splitlines(keepends=True)[:4])
+    _, _, output = done.stderr.partition("Stderr:\n")
+    assert "configMap.replicas" in "".join(output.splitlines(keepends=True)[:4])
     assert "truncated" not in done.stderr
 
 
@@ -381,8 +381,8 @@ def test_a_wrong_functionconfig_is_refused(package: Package, name: str) -> None:
     done = package.eval(function_config=function_config)
     assert done.returncode == 1
     assert contents(package.folder) == before
-    _, _, shown = done.stderr.partition("Stderr:\n")
-    assert word in "".join(shown.splitlines(keepends=True)[:4])
+    _, _, output = done.stderr.partition("Stderr:\n")
+    assert word in "".join(output.splitlines(keepends=True)[:4])
     assert "Traceback" not in done.stderr
     assert any(word in str(result) for result in read_results(package.results))
 
@@ -407,7 +407,7 @@ def pipeline(*functions: str, name: str = "web", info: str = "") -> str:
     return text + ("pipeline:\n  mutators:\n" + "".join(functions) if functions else "")
 
 
-def declared() -> str:
+def declaration() -> str:
     return f"    # for this update only\n    - exec: {installed_program()}\n      configPath: merge.yaml\n"
 
 
@@ -419,7 +419,7 @@ CAT_NEW = "    - exec: cat -u # new\n"
 def test_render_merges_the_package_that_declares_it(make: Make) -> None:
     package = make(
         {
-            "Kptfile": pipeline(CAT, declared(), info="old"),
+            "Kptfile": pipeline(CAT, declaration(), info="old"),
             "merge.yaml": config(pipeline(CAT_PLAIN, info="old"), pipeline(CAT_PLAIN, CAT_NEW, info="new")),
             "other.yaml": OTHER,
         }
@@ -427,7 +427,7 @@ def test_render_merges_the_package_that_declares_it(make: Make) -> None:
     before = contents(package.folder)
     succeed(package.render())
     after = contents(package.folder)
-    assert after.pop("Kptfile").decode() == pipeline(CAT, declared(), CAT_NEW, info="new")
+    assert after.pop("Kptfile").decode() == pipeline(CAT, declaration(), CAT_NEW, info="new")
     del before["Kptfile"]
     assert after == before
     saved = yaml.safe_load((package.results / "results.yaml").read_text(encoding="utf-8"))
@@ -438,7 +438,7 @@ def test_render_merges_the_package_that_declares_it(make: Make) -> None:
 def test_a_second_render_changes_nothing(make: Make) -> None:
     package = make(
         {
-            "Kptfile": pipeline(declared(), info="old"),
+            "Kptfile": pipeline(declaration(), info="old"),
             "merge.yaml": config(pipeline(info="old"), pipeline(CAT_NEW, info="new")),
         }
     )
@@ -466,14 +466,14 @@ def test_render_tells_root_and_subpackage_apart(make: Make, root: str, db: str) 
     upstream = place(pipeline(info=root), "Kptfile") + "---\n" + place(pipeline(name="db", info=db), "db/Kptfile")
     package = make(
         {
-            "Kptfile": pipeline(declared(), info="old"),
+            "Kptfile": pipeline(declaration(), info="old"),
             "merge.yaml": config(BOTH_OLD, upstream),
             "db/Kptfile": pipeline(CAT, name="db", info="db old"),
             "db/other.yaml": OTHER,
         }
     )
     succeed(package.render())
-    assert package.read() == pipeline(declared(), info=root)
+    assert package.read() == pipeline(declaration(), info=root)
     assert package.read("db/Kptfile") == pipeline(CAT, name="db", info=db)
     assert package.read("db/other.yaml") == OTHER
 
@@ -482,19 +482,19 @@ def test_render_with_the_function_in_the_subpackage_leaves_the_root(make: Make) 
     package = make(
         {
             "Kptfile": pipeline(CAT, info="old"),
-            "db/Kptfile": pipeline(declared(), name="db", info="old"),
+            "db/Kptfile": pipeline(declaration(), name="db", info="old"),
             "db/merge.yaml": config(pipeline(name="db", info="old"), pipeline(name="db", info="new")),
         }
     )
     succeed(package.render())
     assert package.read() == pipeline(CAT, info="old")
-    assert package.read("db/Kptfile") == pipeline(declared(), name="db", info="new")
+    assert package.read("db/Kptfile") == pipeline(declaration(), name="db", info="new")
 
 
 def test_render_stops_at_a_conflict_under_fail(make: Make) -> None:
     package = make(
         {
-            "Kptfile": pipeline(declared(), info="ours"),
+            "Kptfile": pipeline(declaration(), info="ours"),
             "merge.yaml": config(pipeline(info="old"), pipeline(info="new"), "onConflict: fail\n"),
             "other.yaml": OTHER,
         }

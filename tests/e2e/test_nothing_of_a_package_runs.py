@@ -56,24 +56,24 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
     def package(value: str, upstream_of: str = "") -> dict[str, Text | None]:
         unfollowing = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
-        own = kptfile(f"file://{tmp_path}/up", "v1", upstream_of, "/web") if upstream_of else unfollowing
+        own_kptfile = kptfile(f"file://{tmp_path}/up", "v1", upstream_of, "/web") if upstream_of else unfollowing
         return {
             **{name: text for name, text in hostile.items() if name != ".gitattributes"},
             **{f"inside/{name}": text for name, text in hostile.items() if name != ".gitattributes"},
-            "Kptfile": own,
+            "Kptfile": own_kptfile,
             "cm.yaml": config_map("a", v=value),
             "inside/Kptfile": unfollowing,
             "inside/cm.yaml": config_map("b", v=value),
         }
 
-    def placed(folder: str, files: dict[str, Text | None]) -> dict[str, Text | None]:
+    def place(folder: str, files: dict[str, Text | None]) -> dict[str, Text | None]:
         return {f"{folder}/{name}": text for name, text in files.items()}
 
     up = Repository.at(tmp_path / "up")
-    first = up.version("v1", placed("web", package("1")))
-    up.version("v2", placed("web", package("2")))
+    first = up.version("v1", place("web", package("1")))
+    up.version("v2", place("web", package("2")))
     user = Repository.at(tmp_path / "user")
-    user.commit(placed("web", package("1", first)) | placed("other", package("3", first)))
+    user.commit(place("web", package("1", first)) | place("other", package("3", first)))
     for folder in ("web", "web/inside", "other", "other/inside"):
         write(user.path / folder, {".gitattributes": hostile[".gitattributes"]})
         arm(user.path / folder)
@@ -97,8 +97,8 @@ def test_no_command_runs_what_a_package_names(world: World, line: str, where: st
 def _seen_from(where: str, word: str, world: World) -> str:
     place, at, version = word.partition("@")
     first = place.split("/")[0]
-    known = world.place if first in ("up", "user") else world.user
-    return f"{known / place}{at}{version}" if first in ("web", "other", "up", "user") else word
+    folder = world.place if first in ("up", "user") else world.user
+    return f"{folder / place}{at}{version}" if first in ("web", "other", "up", "user") else word
 
 
 @pytest.mark.kpt
@@ -129,9 +129,9 @@ class TestUpstreamAddsARepository:
         first = up.version("v1", {"cm.yaml": config_map("a", v="1"), "Kptfile": kptfile("", "")})
         files = repository_files(world.marks)
         up.version("v2", {f"deep/down/{name}": text for name, text in files.items() if name != ".gitattributes"})
-        own = {"cm.yaml": config_map("a", v="1"), "Kptfile": kptfile(f"file://{up.path}", "v1", first)}
+        package_files = {"cm.yaml": config_map("a", v="1"), "Kptfile": kptfile(f"file://{up.path}", "v1", first)}
         user = Repository.at(tmp_path / "plain")
-        user.commit({f"web/{name}": text for name, text in own.items()})
+        user.commit({f"web/{name}": text for name, text in package_files.items()})
         return user.path
 
     @pytest.mark.parametrize("command", ["update web@v2", "update web@v2 --dry-run", "resolve web@v2 --terminal"])

@@ -68,7 +68,7 @@ class Updated:
 
     def expected_form(self) -> dict[str, bytes]:
         """The files as `expected/` has them: the same whatever the place and the time of the test."""
-        files = {stored(path): data for path, data in contents(self.folder).items()}
+        files = {store_name(path): data for path, data in contents(self.folder).items()}
         kptfile = re.sub(r"file://\S+", REPOSITORY, files[STORED].decode())
         files[STORED] = self.without_commits(kptfile).encode()
         return files
@@ -77,7 +77,7 @@ class Updated:
         """The text of each resource by its identity in v1, in variants also by its path; other files by their path."""
         return documents(files, RENAMED.get(self.name, {}))
 
-    def printed(self) -> str:
+    def output(self) -> str:
         return self.without_commits(self.done.stderr + self.done.stdout)
 
     def without_commits(self, text: str) -> str:
@@ -86,7 +86,7 @@ class Updated:
         return text
 
 
-def stored(path: str) -> str:
+def store_name(path: str) -> str:
     """How testdata calls a file of a package: kpt would take a Kptfile there for one of the repository's packages."""
     return re.sub(r"(^|/)Kptfile$", rf"\1{STORED}", path)
 
@@ -150,7 +150,7 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def fetched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Updated:
+def after_fetch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Updated:
     """The package as kpt fetched it and the team changed it, after the update."""
     name: str = request.param
     folder = tmp_path_factory.mktemp(name)
@@ -200,49 +200,54 @@ def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.kpt
-def test_the_package_becomes_what_is_expected(fetched: Updated) -> None:
-    expected, text = PACKAGES / fetched.name / "expected", PACKAGES / fetched.name / "expected.txt"
-    files = fetched.expected_form()
+def test_the_package_becomes_what_is_expected(after_fetch: Updated) -> None:
+    expected, text = PACKAGES / after_fetch.name / "expected", PACKAGES / after_fetch.name / "expected.txt"
+    files = after_fetch.expected_form()
     if UPDATE:
         shutil.rmtree(expected, ignore_errors=True)
         for path, data in files.items():
             (expected / path).parent.mkdir(parents=True, exist_ok=True)
             (expected / path).write_bytes(data)
-        text.write_text(fetched.printed(), encoding="utf-8")
-    wanted = contents(expected)
-    assert files.keys() == wanted.keys()
+        text.write_text(after_fetch.output(), encoding="utf-8")
+    content = contents(expected)
+    assert files.keys() == content.keys()
     for path, data in files.items():
-        assert data == wanted[path], path
-    assert fetched.printed() == text.read_text(encoding="utf-8")
+        assert data == content[path], path
+    assert after_fetch.output() == text.read_text(encoding="utf-8")
 
 
 @pytest.mark.kpt
 @pytest.mark.parametrize("ref", ["", "@v2"])
-def test_a_second_update_changes_nothing(fetched: Updated, ref: str) -> None:
-    before = contents(fetched.folder)
-    done = succeed(krm_merge(fetched.folder.parent, "update", fetched.name + ref))
-    assert fetched.without_commits(done.stdout) == f"{fetched.name}: is at v2 (2222222)\nno file changes\n"
+def test_a_second_update_changes_nothing(after_fetch: Updated, ref: str) -> None:
+    before = contents(after_fetch.folder)
+    done = succeed(krm_merge(after_fetch.folder.parent, "update", after_fetch.name + ref))
+    assert after_fetch.without_commits(done.stdout) == f"{after_fetch.name}: is at v2 (2222222)\nno file changes\n"
     assert done.stderr == ""
-    assert contents(fetched.folder) == before
+    assert contents(after_fetch.folder) == before
 
 
 @pytest.mark.kpt
-def test_kpt_finds_nothing_left_to_update(fetched: Updated, tmp_path: Path) -> None:
+def test_kpt_finds_nothing_left_to_update(after_fetch: Updated, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    shutil.copytree(fetched.folder.parent, work, symlinks=True)
-    before = values(fetched.folder)
-    succeed(run("kpt", "pkg", "update", f"{fetched.name}@v2", cwd=work))
-    after = values(work / fetched.name)
+    shutil.copytree(after_fetch.folder.parent, work, symlinks=True)
+    before = values(after_fetch.folder)
+    succeed(run("kpt", "pkg", "update", f"{after_fetch.name}@v2", cwd=work))
+    after = values(work / after_fetch.name)
     assert after.keys() == before.keys()
-    for path, found in after.items():
-        assert found == before[path], path
+    for path, data in after.items():
+        assert data == before[path], path
 
 
 @pytest.mark.kpt
-def test_kpt_reads_every_resource(fetched: Updated) -> None:
-    done = succeed(run("kpt", "fn", "source", fetched.folder))
+def test_kpt_reads_every_resource(after_fetch: Updated) -> None:
+    done = succeed(run("kpt", "fn", "source", after_fetch.folder))
     read = Counter(map(identity, yaml.safe_load(done.stdout)["items"]))
-    there = (document for found in values(fetched.folder).values() if isinstance(found, list) for document in found)
+    there = (
+        document
+        for documents_of_file in values(after_fetch.folder).values()
+        if isinstance(documents_of_file, list)
+        for document in documents_of_file
+    )
     assert read == Counter(map(identity, there))
 
 
@@ -274,9 +279,9 @@ def without_kpt(document: dict[str, Any]) -> dict[str, Any]:
 
 def identity(document: dict[str, Any] | None) -> tuple[str, str, str]:
     """Kind, namespace and name; without any where a document is of comments alone."""
-    found = document or {}
-    metadata = found.get("metadata", {})
-    return found.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
+    resource = document or {}
+    metadata = resource.get("metadata", {})
+    return resource.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
 
 
 # ---- packages that nobody formatted ------------------------------------------------------------------------------
@@ -313,9 +318,9 @@ def test_line_ends_stay(plain: Updated) -> None:
 
 
 def test_what_kpt_formatted_has_the_same_conflicts_in_resources(plain: Updated) -> None:
-    said = (PACKAGES / plain.name / "expected.txt").read_text(encoding="utf-8")
+    output = (PACKAGES / plain.name / "expected.txt").read_text(encoding="utf-8")
     after_kpt, without = (
-        {line for line in text.splitlines() if line.startswith("warning")} for text in (said, plain.done.stderr)
+        {line for line in text.splitlines() if line.startswith("warning")} for text in (output, plain.done.stderr)
     )
     # R4: that is no resource, and merges by lines; kpt took blank lines out of it.
     assert set(after_kpt) == without
@@ -345,14 +350,14 @@ def checkout(updated: Updated, ref: str, target: Path) -> Path:
 
 def documents(files: dict[str, bytes], renamed: dict[str, str]) -> dict[tuple[str, ...], bytes]:
     read = [(path, resources(path, data, renamed), data) for path, data in files.items()]
-    times = Counter(key for _, found, _ in read for key, _ in found)
+    times = Counter(key for _, entries, _ in read for key, _ in entries)
     texts: dict[tuple[str, ...], bytes] = {}
-    for path, found, data in read:
-        for key, text in found:
-            own = (*key, path) if times[key] > 1 or not key[2] else key
-            assert own not in texts
-            texts[own] = text.encode()
-        if not found:
+    for path, entries, data in read:
+        for key, text in entries:
+            key_of_copy = (*key, path) if times[key] > 1 or not key[2] else key
+            assert key_of_copy not in texts
+            texts[key_of_copy] = text.encode()
+        if not entries:
             texts[(path,)] = data
     return texts
 
@@ -364,12 +369,12 @@ def resources(path: str, data: bytes, renamed: dict[str, str]) -> list[tuple[tup
     if not path.endswith((".yaml", "Kptfile")):
         return []
     try:
-        found = [(identity(yaml.safe_load(text)), text) for text in SEPARATOR.split(data.decode())]
+        entries = [(identity(yaml.safe_load(text)), text) for text in SEPARATOR.split(data.decode())]
     except (UnicodeDecodeError, yaml.YAMLError):
         return []
-    if not any(kind for (kind, _, _), _ in found):
+    if not any(kind for (kind, _, _), _ in entries):
         return []
-    return [((kind, renamed.get(space, space), renamed.get(name, name)), text) for (kind, space, name), text in found]
+    return [((kind, renamed.get(space, space), renamed.get(name, name)), text) for (kind, space, name), text in entries]
 
 
 def lines(data: bytes) -> Counter[bytes]:
@@ -401,14 +406,14 @@ METRICS = "  - name: metrics\n    port: 9153\n"
 def test_one_port_with_two_protocols(protocol: str, what: str, side: str, tmp_path: Path) -> None:
     """One side does something with 53 of one protocol, the other side changes 53 of the other protocol."""
     port = PORTS[protocol]
-    own = {"changed": (port, port + "    targetPort: 5353\n"), "deleted": (port, ""), "added": ("", port)}[what]
+    ports = {"changed": (port, port + "    targetPort: 5353\n"), "deleted": (port, ""), "added": ("", port)}[what]
 
     def service(this: str, other: str) -> str:
         return SERVICE + "".join(this if each == protocol else PORTS[each] + other for each in PORTS) + METRICS
 
     node = "    nodePort: 30053\n"
     original, this, other, merged = (
-        service(*of) for of in ((own[0], ""), (own[1], ""), (own[0], node), (own[1], node))
+        service(*of) for of in ((ports[0], ""), (ports[1], ""), (ports[0], node), (ports[1], node))
     )
     sides = (this, other) if side == "upstream" else (other, this)
     assert merge(original, *sides, tmp_path) == merged
@@ -522,8 +527,8 @@ def test_a_setter_arrives_with_the_value_that_overrules_local(tmp_path: Path) ->
 def test_a_setter_arrives_in_a_list_without_keys(
     local: tuple[str, str, str], merged: tuple[str, str, str], tmp_path: Path
 ) -> None:
-    original, upstream, ours, wanted = (
+    original, upstream, ours, expected = (
         BINDING.format(role=role, first=first, second=second)
         for role, first, second in (("view", "a", "b"), ("view", f"a{SETTER}", "b"), local, merged)
     )
-    assert merge(original, upstream, ours, tmp_path) == wanted
+    assert merge(original, upstream, ours, tmp_path) == expected

@@ -8,7 +8,7 @@ from textwrap import indent
 
 import yaml
 
-from fuzz.mutations import CORPUS, PIECES, mutated
+from fuzz.mutations import CORPUS, PIECES, mutate
 
 _ROOT = CORPUS.parents[1]
 _EXAMPLES = {
@@ -64,7 +64,7 @@ def hostile(lists: list[str], random: Random) -> bytes:
     """One of the lists after random changes: of its values alone, or of its text, where some blow it up."""
     if random.random() < 0.6:
         return _with_other_values(random.choice(lists), random).encode()
-    text = mutated(random.choice(lists), random.choice(lists), random)
+    text = mutate(random.choice(lists), random.choice(lists), random)
     if random.random() < 0.2:
         at, piece = random.randint(0, len(text)), random.choice(_REPEATED)
         text = text[:at] + piece * random.choice(_OFTEN) + text[at:]
@@ -84,8 +84,8 @@ def _list_of_case(case: Path) -> str:
 
 def _list_of_package(package: Path, config: str) -> str:
     files = sorted(file for file in package.glob("*.yaml") if file.name != config)
-    documents = [one for file in files for one in file.read_text().split("\n---\n") if one.strip()]
-    items = "".join("-" + indent(f"{one.strip()}\n", "  ")[1:] for one in documents)
+    documents = [document for file in files for document in file.read_text().split("\n---\n") if document.strip()]
+    items = "".join("-" + indent(f"{document.strip()}\n", "  ")[1:] for document in documents)
     return f"{_HEAD}items:\n{items}{_config(package / config)}"
 
 
@@ -126,7 +126,7 @@ def _change(node: yaml.Node, other: yaml.Node, random: Random) -> None:
 def _other_value(value: yaml.Node, other: yaml.Node, random: Random) -> yaml.Node:
     if isinstance(value, yaml.ScalarNode) and "\n" in value.value and random.random() < 0.8:
         inner = value.value
-        inner = _with_other_values(inner, random) if random.random() < 0.7 else mutated(inner, inner, random)
+        inner = _with_other_values(inner, random) if random.random() < 0.7 else mutate(inner, inner, random)
         return _scalar(inner)
     if random.random() < 0.1:
         for _ in range(random.choice(_OFTEN[:3])):
@@ -135,8 +135,8 @@ def _other_value(value: yaml.Node, other: yaml.Node, random: Random) -> yaml.Nod
     if random.random() < 0.5:
         return _scalar(random.choice(_ODD))
     child = random.choice(other.value)
-    found: yaml.Node = child[random.randint(0, 1)] if isinstance(child, tuple) else child
-    return found
+    node: yaml.Node = child[random.randint(0, 1)] if isinstance(child, tuple) else child
+    return node
 
 
 def _scalar(text: str) -> yaml.Node:
@@ -146,13 +146,13 @@ def _scalar(text: str) -> yaml.Node:
 
 def _below(node: yaml.Node | None) -> list[yaml.Node]:
     """All nodes, each where it is found first."""
-    found: dict[int, yaml.Node] = {}
+    nodes: dict[int, yaml.Node] = {}
     pending = [node] if node is not None else []
     while pending:
-        one = pending.pop()
-        if id(one) in found:
+        next_node = pending.pop()
+        if id(next_node) in nodes:
             continue
-        found[id(one)] = one
-        for child in one.value if not isinstance(one, yaml.ScalarNode) else ():
+        nodes[id(next_node)] = next_node
+        for child in next_node.value if not isinstance(next_node, yaml.ScalarNode) else ():
             pending += child if isinstance(child, tuple) else [child]
-    return list(found.values())
+    return list(nodes.values())

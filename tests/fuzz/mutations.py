@@ -76,7 +76,7 @@ def manifests(folder: Path) -> list[str]:
     return [file.read_bytes().decode(errors="replace") for file in files]
 
 
-def mutated(text: str, other: str, random: Random) -> str:
+def mutate(text: str, other: str, random: Random) -> str:
     """The text after a few random changes; some take a piece of the other text."""
     for _ in range(random.randint(0, 6)):
         start = random.randint(0, len(text))
@@ -103,11 +103,11 @@ def texts(draw: st.DrawFn, corpus: list[str], count: int = 1) -> list[str]:
     """So many texts, made of a corpus; several are often made of one text."""
     random = draw(st.randoms(use_true_random=False))
     seed = random.choice(corpus)
-    found = []
+    results = []
     for _ in range(count):
-        found.append(mutated(seed, random.choice(corpus), random))
-        seed = random.choice((seed, seed, found[-1], random.choice(corpus)))
-    return found
+        results.append(mutate(seed, random.choice(corpus), random))
+        seed = random.choice((seed, seed, results[-1], random.choice(corpus)))
+    return results
 
 
 @st.composite
@@ -115,12 +115,12 @@ def sides(draw: st.DrawFn, corpus: list[str], count: int = 3) -> list[str]:
     """A text of the corpus and versions of it, each edited on its own as people do, now and then by other means."""
     random = draw(st.randoms(use_true_random=False))
     original = random.choice(corpus).replace("\r\n", "\n")
-    found = [original]
-    while len(found) < count:
+    texts_of_sides = [original]
+    while len(texts_of_sides) < count:
         edits = edit_texts(random, {FILE: original}, [FILE], random.randint(1, 6), random.choice((0, 0, 0.3)))
         text = edits.get(FILE, original)
-        found.append(mutated(text, random.choice(corpus), random) if random.random() < 0.2 else text)
+        texts_of_sides.append(mutate(text, random.choice(corpus), random) if random.random() < 0.2 else text)
     ends = random.choice((("\n",), ("\n",), ("\r\n",), ("\r",), ("\n", "\r\n")))
     at = random.randrange(count)
-    found[at] = re.sub("\n", lambda _: random.choice(ends), found[at])
-    return found
+    texts_of_sides[at] = re.sub("\n", lambda _: random.choice(ends), texts_of_sides[at])
+    return texts_of_sides

@@ -81,15 +81,15 @@ def patch_engine(document: str, patch: str) -> None:
         return
     schema = builtin_schema("apps", "v1", "Deployment")
     assert schema is not None
-    for one in patches:
+    for parsed in patches:
         for modes in (Modes(), Modes("kubernetes", "single")):
-            if one.removes:
+            if parsed.removes:
                 continue
             try:
-                after = one.apply(live, SchemaShape(schema), modes)
+                after = parsed.apply(live, SchemaShape(schema), modes)
             except PatchError:
                 continue
-            assert one.type != "strategic" or first_directive(after) is None, after
+            assert parsed.type != "strategic" or first_directive(after) is None, after
 
 
 def tree_merge(original: str, upstream: str, local: str) -> None:
@@ -120,11 +120,11 @@ def _list_of(text: str) -> str:
 
 def three_sides(original: str, upstream: str, local: str) -> None:
     """The laws, where all sides are whole; A to C where they are not. Line ends are no difference (W5)."""
-    given = original, upstream, local
-    paths = {path_of(mutations.FILE, File(text.encode())) for text in given}
+    texts = original, upstream, local
+    paths = {path_of(mutations.FILE, File(text.encode())) for text in texts}
     # K4: a Kptfile stays one.
     path = mutations.FILE if len(paths) > 1 else paths.pop()
-    before, theirs, ours = ({path: plain_lines(text.encode()).decode()} for text in given)
+    before, theirs, ours = ({path: plain_lines(text.encode()).decode()} for text in texts)
     if kept_local(path, original) != kept_local(path, upstream):
         return
     is_whole = all(is_faultless(path, side[path]) for side in (before, theirs, ours))
@@ -135,8 +135,8 @@ def three_sides(original: str, upstream: str, local: str) -> None:
             assert merge(before, ours, ours, winner).files == ours
             continue
         wrong = [failure for failure in failures((before, theirs, ours), winner) if failure.is_hard()]
-        assert not wrong, "\n".join(f"{winner} wins: {one.kind}: {one.detail}" for one in wrong)
-        sides = [{path: text} for text in given]
+        assert not wrong, "\n".join(f"{winner} wins: {failure.kind}: {failure.detail}" for failure in wrong)
+        sides = [{path: text} for text in texts]
         merged = merge(sides[0], sides[1], sides[2], winner).files
         plain = {at: plain_lines(text.encode()).decode() for at, text in merged.items()}
         assert plain == merge(before, theirs, ours, winner).files
@@ -161,10 +161,10 @@ def is_faultless(path: str, text: str) -> bool:
     """Whether a text can be read, all keys are scalars, and nothing is repeated."""
     try:
         list(read_all(text))
-        found = facts(path, text)
+        content = facts(path, text)
     except TextError:
         return False
-    return found is not None and not found.faults
+    return content is not None and not content.faults
 
 
 Made = Callable[[list[str], int], SearchStrategy[list[str]]]
@@ -177,7 +177,7 @@ class Target:
     name: str
     texts: int
     run: Callable[..., None]
-    made: Made = mutations.texts
+    make: Made = mutations.texts
 
 
 TARGETS = (

@@ -14,13 +14,13 @@ BY_NAME = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.n
 
 @BY_NAME
 def test_the_corpus(target: Target) -> None:
-    found = seeds(target.name)
-    assert found
-    for at in range(len(found)):
-        target.run(*(found[(at + offset) % len(found)] for offset in range(target.texts)))
+    texts = seeds(target.name)
+    assert texts
+    for at in range(len(texts)):
+        target.run(*(texts[(at + offset) % len(texts)] for offset in range(target.texts)))
 
 
 @BY_NAME
 @given(data=st.data())
 def test_texts_made_of_the_corpus(target: Target, data: st.DataObject) -> None:
-    target.run(*data.draw(target.made(seeds(target.name), target.texts)))
+    target.run(*data.draw(target.make(seeds(target.name), target.texts)))

@@ -51,9 +51,9 @@ def places(lines: Lines, is_wanted: Callable[[str], bool]) -> list[int]:
 def other_word(rng: random.Random, line: str) -> str | None:
     """The line with another word in its value."""
     match = PARTS.match(line)
-    if match is None or not (found := list(re.finditer(r"(?<!\\)\b[A-Za-z0-9]+", match[2]))):
+    if match is None or not (words := list(re.finditer(r"(?<!\\)\b[A-Za-z0-9]+", match[2]))):
         return None
-    at = rng.choice(found)
+    at = rng.choice(words)
     new = str(rng.randint(1, 9999)) if at[0].isdigit() else word(rng)
     return match[1] + match[2][: at.start()] + new + match[2][at.end() :] + (match[3] or "")
 
@@ -335,8 +335,8 @@ ON_DOCUMENTS = {add_document, remove_document, reorder_documents, move_document}
 
 def holds_resources(path: str, text: str) -> bool:
     """Whether all documents are resources with names."""
-    found = facts(path, text)
-    return found is not None and all(kind and name for _, kind, _, name in found.identities)
+    content = facts(path, text)
+    return content is not None and all(kind and name for _, kind, _, name in content.identities)
 
 
 def edit_files(rng: random.Random, texts: Texts, path: str) -> None:
@@ -347,7 +347,7 @@ def edit_files(rng: random.Random, texts: Texts, path: str) -> None:
         return
     edit(rng, new, path)
     changed = [p for p in new if new[p] != texts.get(p)]
-    if all((found := facts(p, new[p])) is not None and not found.faults for p in changed):
+    if all((content := facts(p, new[p])) is not None and not content.faults for p in changed):
         texts.clear()
         texts.update(new)
 

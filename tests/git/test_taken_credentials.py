@@ -18,7 +18,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     os.environ.pop("GIT_CONFIG_COUNT", None)
 
 
-def filled(host: str) -> str:
+def fill(host: str) -> str:
     command = ["git", "-c", "credential.interactive=false", "credential", "fill"]
     requests = f"protocol=https\nhost={host}\n\n"
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ASKPASS": "", "GIT_TERMINAL_PROMPT": "0"}
@@ -28,9 +28,9 @@ def filled(host: str) -> str:
 def test_git_finds_them_for_their_host_alone() -> None:
     assert take_credentials("https://oauth2:a%2Fb@git.test/o/r.git") == "https://git.test/o/r.git"
     assert take_credentials("https://bot:other@more.test:8443/o/r.git") == "https://more.test:8443/o/r.git"
-    assert "username=oauth2\npassword=a/b\n" in filled("git.test")
-    assert "username=bot\npassword=other\n" in filled("more.test:8443")
-    assert "password" not in filled("else.test")
+    assert "username=oauth2\npassword=a/b\n" in fill("git.test")
+    assert "username=bot\npassword=other\n" in fill("more.test:8443")
+    assert "password" not in fill("else.test")
 
 
 @pytest.mark.parametrize(

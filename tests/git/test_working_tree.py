@@ -15,9 +15,9 @@ FAKE = {"HEAD": "ref: refs/heads/main\n", "objects/k": "", "refs/k": "", "config
 
 @pytest.fixture
 def user(tmp_path: Path) -> Repository:
-    made = Repository.at(tmp_path / "user")
-    made.commit({"a/b/c": "1\n"})
-    return made
+    repository = Repository.at(tmp_path / "user")
+    repository.commit({"a/b/c": "1\n"})
+    return repository
 
 
 def test_the_nearest_above_a_folder_is_found(user: Repository) -> None:

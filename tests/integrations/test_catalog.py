@@ -33,11 +33,11 @@ def metadata(kind: str) -> dict[str, Any]:
 
 def function(kind: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The program as the image of one function starts it."""
-    own = {"KRM_MERGE_FUNCTION": kind, "KRM_MERGE_DOCS": str(FUNCTIONS / NAMES[kind])}
+    variables = {"KRM_MERGE_FUNCTION": kind, "KRM_MERGE_DOCS": str(FUNCTIONS / NAMES[kind])}
     return subprocess.run(
         [installed_program(), *arguments],
         input=stdin,
-        env=os.environ | own,
+        env=os.environ | variables,
         capture_output=True,
         check=False,
         text=True,
@@ -84,9 +84,9 @@ def test_readme_has_what_the_catalog_reads(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_help_and_doc_are_of_the_function(kind: str) -> None:
-    said = function(kind, "--help").stdout
-    assert said.startswith(metadata(kind)["description"])
-    assert f"{metadata(kind)['image']}:dev" in said
+    output = function(kind, "--help").stdout
+    assert output.startswith(metadata(kind)["description"])
+    assert f"{metadata(kind)['image']}:dev" in output
     doc = json.loads(function(kind, "--doc").stdout)
     assert doc["image"] == metadata(kind)["image"]
     assert doc["short"] == metadata(kind)["description"]
@@ -94,7 +94,7 @@ def test_help_and_doc_are_of_the_function(kind: str) -> None:
 
 def test_a_config_map_is_for_the_function_of_the_image() -> None:
     patch = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n"
-    given = {
+    resource_list = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
         "functionConfig": {
@@ -105,7 +105,7 @@ def test_a_config_map_is_for_the_function_of_the_image() -> None:
         },
         "items": [yaml.safe_load(config_map("a", a="'1'"))],
     }
-    done = function("PatchResources", stdin=yaml.safe_dump(given))
+    done = function("PatchResources", stdin=yaml.safe_dump(resource_list))
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["items"][0]["data"] == {"a": "1", "b": "c"}
 

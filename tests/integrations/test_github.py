@@ -18,16 +18,16 @@ EXPRESSION = re.compile(r"\$\{\{.*?\}\}")
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    made = World.made(tmp_path)
-    made.fake_program("gh")
-    return made
+    setting = World.create(tmp_path)
+    setting.fake_program("gh")
+    return setting
 
 
 @pytest.fixture
 def conflicting(tmp_path: Path) -> World:
-    made = World.made(tmp_path, replicas="5")
-    made.fake_program("gh")
-    return made
+    setting = World.create(tmp_path, replicas="5")
+    setting.fake_program("gh")
+    return setting
 
 
 def test_updates_and_summarises(world: World) -> None:

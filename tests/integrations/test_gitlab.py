@@ -26,11 +26,11 @@ done > options
 def jobs(**inputs: str) -> dict[str, Any]:
     """The jobs with their inputs filled in, as GitLab does it before it reads them."""
     header, _, body = TEMPLATE.read_text(encoding="utf-8").partition("\n---\n")
-    known = yaml.safe_load(header)["spec"]["inputs"]
-    given = {name: str(value.get("default", "")) for name, value in known.items()}
-    given |= {name.replace("_", "-"): value for name, value in inputs.items()}
-    assert given.keys() == known.keys()
-    text = re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda match: given[match[1]], body)
+    definitions = yaml.safe_load(header)["spec"]["inputs"]
+    values = {name: str(value.get("default", "")) for name, value in definitions.items()}
+    values |= {name.replace("_", "-"): value for name, value in inputs.items()}
+    assert values.keys() == definitions.keys()
+    text = re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda match: values[match[1]], body)
     loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
 
@@ -53,17 +53,17 @@ def run(world: World, job: dict[str, Any]) -> tuple[int, str]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    return prepared(World.made(tmp_path))
+    return prepare(World.create(tmp_path))
 
 
-def prepared(made: World) -> World:
-    made.fake_program("pip")
-    git(made.origin, "config", "receive.advertisePushOptions", "true")
-    hook = made.origin / "hooks" / "pre-receive"
+def prepare(world: World) -> World:
+    world.fake_program("pip")
+    git(world.origin, "config", "receive.advertisePushOptions", "true")
+    hook = world.origin / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(HOOK, encoding="utf-8")
     hook.chmod(0o755)
-    return made
+    return world
 
 
 def test_update_opens_a_merge_request(world: World) -> None:
@@ -111,7 +111,7 @@ def test_the_same_commit_is_not_pushed_again(world: World) -> None:
 
 
 def test_markers_make_a_draft(tmp_path: Path) -> None:
-    world = prepared(World.made(tmp_path, replicas="5"))
+    world = prepare(World.create(tmp_path, replicas="5"))
     status, printed = run(world, jobs(packages="web", ref="v2")["krm-merge-update"])
     assert status == 0, printed
     assert "merge_request.title=Draft: Update web to v2" in (world.origin / "options").read_text(encoding="utf-8")
@@ -119,7 +119,7 @@ def test_markers_make_a_draft(tmp_path: Path) -> None:
 
 
 def test_refused_conflicts_fail(tmp_path: Path) -> None:
-    world = prepared(World.made(tmp_path, replicas="5"))
+    world = prepare(World.create(tmp_path, replicas="5"))
     status, printed = run(world, jobs(packages="web", ref="v2", on_conflict="fail")["krm-merge-update"])
     assert status == 1, printed
     assert git(world.origin, "branch", "--list", "krm-merge/update") == ""

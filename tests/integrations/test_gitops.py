@@ -105,9 +105,9 @@ def test_the_sidecar_renders_as_the_user_of_argo_cd(image: str, bases: dict[str,
 
     kpt = package.parent / "kpt"
     kpt.mkdir()
-    found = shutil.which("kpt")
-    assert found is not None
-    shutil.copy(found, kpt / "kpt")
+    program = shutil.which("kpt")
+    assert program is not None
+    shutil.copy(program, kpt / "kpt")
     (kpt / "Dockerfile").write_text("FROM scratch\nCOPY kpt /usr/local/bin/kpt\n", encoding="utf-8")
     client = docker.from_env()
     try:

@@ -45,7 +45,7 @@ def named_groups(pattern: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kptfile", "found"),
+    ("kptfile", "dependency"),
     [
         (BY_KPT, ("https://github.com/example/packages.git", "example/packages", "web/v1.0")),
         (
@@ -61,10 +61,10 @@ def named_groups(pattern: str) -> str:
         ),
     ],
 )
-def test_the_expression_finds_the_ref_of_upstream(kptfile: str, found: tuple[str, str, str]) -> None:
+def test_the_expression_finds_the_ref_of_upstream(kptfile: str, dependency: tuple[str, str, str]) -> None:
     """Renovate matches with RE2."""
     (match,) = re2.finditer(named_groups(PATTERN), kptfile)
-    assert (match["packageName"], match["depName"], match["currentValue"]) == found
+    assert (match["packageName"], match["depName"], match["currentValue"]) == dependency
 
 
 def test_a_package_without_upstream_is_left_alone() -> None:
@@ -83,7 +83,7 @@ def test_tags_with_one_prefix_are_compared(tag: str, parts: tuple[str | None, ..
 
 
 def test_the_command_merges_what_the_new_ref_names(tmp_path: Path) -> None:
-    world = World.made(tmp_path)
+    world = World.create(tmp_path)
     kptfile = world.clone / "web" / "Kptfile"
     text = kptfile.read_text(encoding="utf-8")
     # What Renovate does first.
@@ -96,7 +96,7 @@ def test_the_command_merges_what_the_new_ref_names(tmp_path: Path) -> None:
 
 
 def test_conflicts_that_the_package_leaves_open_stay_between_markers(tmp_path: Path) -> None:
-    world = World.made(tmp_path, replicas="5")
+    world = World.create(tmp_path, replicas="5")
     kptfile = world.clone / "web" / "Kptfile"
     raised = kptfile.read_text(encoding="utf-8").replace("ref: v1", "ref: v2", 1)
     kptfile.write_text(raised, encoding="utf-8")

@@ -37,7 +37,7 @@ class World:
     origin: Path
 
     @classmethod
-    def made(cls, folder: Path, *, replicas: str = "1") -> World:
+    def create(cls, folder: Path, *, replicas: str = "1") -> World:
         upstream = Repository.at(folder / "upstream")
         first = upstream.version("v1", {"Kptfile": kptfile("."), "a.yaml": config_map("a", replicas="'1'", tag="'1'")})
         upstream.version("v2", {"a.yaml": config_map("a", replicas="'2'", tag="'2'")})
@@ -92,14 +92,17 @@ class Action:
 
     @classmethod
     def with_inputs(cls, world: World, **inputs: str) -> Action:
-        defaults = {name: str(given.get("default", "")) for name, given in definition()["inputs"].items()}
-        given = {name.replace("_", "-"): value for name, value in inputs.items()}
-        assert given.keys() <= defaults.keys()
+        defaults = {
+            name: str(definition_of_input.get("default", ""))
+            for name, definition_of_input in definition()["inputs"].items()
+        }
+        values = {name.replace("_", "-"): value for name, value in inputs.items()}
+        assert values.keys() <= defaults.keys()
         temporary = world.folder / "runner"
         temporary.mkdir()
         reports = temporary / "reports"
         reports.mkdir()
-        return cls(world, defaults | given, {"steps.install.outputs.reports": str(reports)})
+        return cls(world, defaults | values, {"steps.install.outputs.reports": str(reports)})
 
     @property
     def reports(self) -> Path:
@@ -118,7 +121,7 @@ class Action:
                 continue
             output = self.world.folder / "runner" / "output"
             output.write_text("", encoding="utf-8")
-            given = {name: self.filled(value) for name, value in step.get("env", {}).items()}
+            variables = {name: self.fill(value) for name, value in step.get("env", {}).items()}
             runner = {
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(self.world.folder / "runner" / "summary"),
@@ -129,7 +132,7 @@ class Action:
                 "GITHUB_REF_NAME": "main",
                 "GITHUB_SHA": "a" * 40,
             }
-            done = self.world.run(step["run"], {**runner, **given, **environment})
+            done = self.world.run(step["run"], {**runner, **variables, **environment})
             printed += done.stdout + done.stderr
             for line in output.read_text(encoding="utf-8").splitlines():
                 name, _, value = line.partition("=")
@@ -142,7 +145,7 @@ class Action:
         """The value of a name in an expression; what no step set is empty."""
         return self.inputs[name.removeprefix("inputs.")] if name.startswith("inputs.") else self.context.get(name, "")
 
-    def filled(self, text: str) -> str:
+    def fill(self, text: str) -> str:
         return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: self.value(match[1]), text)
 
     def holds(self, condition: str) -> bool:

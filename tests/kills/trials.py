@@ -225,9 +225,9 @@ def _half(stage: Stage, edited: Mapping[str, str]) -> str:
         for whole in (stage.old, stage.new):
             paths = (path for path in state | whole if path.startswith(f"{folder}/") and path not in edited)
             differences.append([path for path in paths if state.get(path) != whole.get(path)])
-        kept = [[path for path in found if not path.endswith(".before-update")] for found in differences]
-        if all(kept):
-            return f"{folder} is half: not the old one in {kept[0]}, not the new one in {kept[1]}"
+        remaining = [[path for path in paths if not path.endswith(".before-update")] for paths in differences]
+        if all(remaining):
+            return f"{folder} is half: not the old one in {remaining[0]}, not the new one in {remaining[1]}"
     return ""
 
 

@@ -23,7 +23,7 @@ def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "WORTH_IT", 2)
 
 
-def doubled(part: Sequence[int]) -> Part:
+def double(part: Sequence[int]) -> Part:
     return os.getpid(), [2 * item for item in part]
 
 
@@ -36,42 +36,42 @@ def all_of(parts: list[Part]) -> list[int]:
     ("count", "processes"), [(0, 1), (1, 1), (3, 1), (4, 2), (7, 3), (8, 4), (9, 3), (100, 4), (1001, 4)]
 )
 def test_parts_are_all_items_in_their_order(count: int, processes: int) -> None:
-    parts = in_parallel(doubled, range(count))
+    parts = in_parallel(double, range(count))
     assert all_of(parts) == [2 * item for item in range(count)]
     assert len({process for process, _ in parts}) == len(parts) == processes
     assert parts[0][0] == HERE
 
 
 def test_few_items_are_done_here() -> None:
-    assert in_parallel(doubled, range(program.WORTH_IT)) == [(HERE, [2 * n for n in range(program.WORTH_IT)])]
+    assert in_parallel(double, range(program.WORTH_IT)) == [(HERE, [2 * n for n in range(program.WORTH_IT)])]
 
 
 def dies(part: Sequence[int]) -> Part:
     if 5 in part and os.getpid() != HERE:
         os._exit(3)
-    return doubled(part)
+    return double(part)
 
 
 def is_killed(part: Sequence[int]) -> Part:
     if os.getpid() != HERE:
         os.kill(os.getpid(), 9)
-    return doubled(part)
+    return double(part)
 
 
 def raises(part: Sequence[int]) -> Part:
     if os.getpid() != HERE:
         raise RuntimeError("only there")
-    return doubled(part)
+    return double(part)
 
 
 def runs_out_of_memory(part: Sequence[int]) -> Part:
     if os.getpid() != HERE:
         raise MemoryError
-    return doubled(part)
+    return double(part)
 
 
 def cannot_be_pickled(part: Sequence[int]) -> object:
-    return (lambda: None) if os.getpid() != HERE else doubled(part)
+    return (lambda: None) if os.getpid() != HERE else double(part)
 
 
 @pytest.mark.usefixtures("four_processors")
@@ -97,7 +97,7 @@ def test_what_the_work_raises_is_raised_here(wrong: int) -> None:
     def refuses(part: Sequence[int]) -> Part:
         if wrong in part:
             raise ValueError(f"not {wrong}")
-        return doubled(part)
+        return double(part)
 
     before = children()
     with pytest.raises(ValueError, match=f"not {wrong}"):
@@ -106,7 +106,7 @@ def test_what_the_work_raises_is_raised_here(wrong: int) -> None:
 
 
 @pytest.mark.usefixtures("four_processors")
-@pytest.mark.parametrize("work", [doubled, raises])
+@pytest.mark.parametrize("work", [double, raises])
 def test_no_process_and_no_pipe_is_left(work: Callable[[Sequence[int]], Part]) -> None:
     before = len(os.listdir("/proc/self/fd")), children()
     in_parallel(work, range(10))

@@ -70,7 +70,7 @@ def break_down(resource_list: ResourceList) -> None:
     raise RuntimeError("a\nbug")
 
 
-def called(*argv: str, data: bytes = DATA, docs: Docs | None = None, terminal: bool = False) -> tuple[int, bytes, str]:
+def call(*argv: str, data: bytes = DATA, docs: Docs | None = None, terminal: bool = False) -> tuple[int, bytes, str]:
     """Runs `edit`: exit code, stdout, stderr."""
     out, err = io.BytesIO(), io.StringIO()
     stdin = Terminal(data) if terminal else io.BytesIO(data)
@@ -82,7 +82,7 @@ def test_a_function_that_edits() -> None:
     outcome = process(edit, DATA)
     assert (outcome.exit_code, outcome.message) == (0, "")
     assert outcome.output == DATA.replace(b"a: 1", b"a: 2")
-    assert called() == (0, outcome.output, "")
+    assert call() == (0, outcome.output, "")
 
 
 def test_errors_leave_the_items_as_they_came() -> None:
@@ -149,7 +149,7 @@ def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
 
 
 def test_memory_that_runs_out_is_no_fault_of_the_program() -> None:
-    def exhaust(given: ResourceList) -> None:
+    def exhaust(resource_list: ResourceList) -> None:
         raise MemoryError
 
     out, err = io.BytesIO(), io.StringIO()
@@ -170,8 +170,8 @@ def test_the_traceback_of_an_internal_error_is_for_those_who_ask(monkeypatch: py
 
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:
-    def forge(given: ResourceList) -> None:
-        given.results.error("\x1b]0;owned\x07 a\nb\u2028c \u202e\x9b", file="\x1b[2Ja.yaml")
+    def forge(resource_list: ResourceList) -> None:
+        resource_list.results.error("\x1b]0;owned\x07 a\nb\u2028c \u202e\x9b", file="\x1b[2Ja.yaml")
 
     err = io.StringIO()
     assert run(forge, [], stdin=io.BytesIO(DATA), stdout=io.BytesIO(), stderr=err) == 1
@@ -188,9 +188,9 @@ def test_a_long_value_is_not_quoted_whole(field: str) -> None:
 
 
 def test_credentials_in_urls_stay_out_of_results() -> None:
-    def leak(given: ResourceList) -> None:
+    def leak(resource_list: ResourceList) -> None:
         url = "https://me:hunter2@example.com/x.git?access_token=hunter2"
-        given.results.error(f"{url} is no repository", current=url, proposed=url, tags={"local": url})
+        resource_list.results.error(f"{url} is no repository", current=url, proposed=url, tags={"local": url})
 
     outcome = process(leak, DATA)
     assert "hunter2" not in outcome.message
@@ -200,18 +200,18 @@ def test_credentials_in_urls_stay_out_of_results() -> None:
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_help(flag: str) -> None:
-    code, out, err = called(flag, docs=Docs(README, METADATA))
+    code, out, err = call(flag, docs=Docs(README, METADATA))
     assert (code, err) == (0, "")
     assert out.decode() == "Short text: é\n\nLong\ntext\n\nExamples:\n\nexample\n"
 
 
 def test_help_of_a_function_with_a_usage_of_its_own() -> None:
-    code, out, err = called("--help", docs=Docs(README, METADATA, usage="krm-merge [COMMAND]\n"))
+    code, out, err = call("--help", docs=Docs(README, METADATA, usage="krm-merge [COMMAND]\n"))
     assert (code, out, err) == (0, b"krm-merge [COMMAND]\n", "")
 
 
 def test_doc() -> None:
-    code, out, err = called("--doc", docs=Docs(README, METADATA))
+    code, out, err = call("--doc", docs=Docs(README, METADATA))
     assert (code, err) == (0, "")
     assert json.loads(out) == {
         "short": "Short text: é",
@@ -227,8 +227,8 @@ def test_doc() -> None:
 
 
 def test_docs_that_are_not_there() -> None:
-    assert called("--help") == (0, b"\n", "")
-    assert json.loads(called("--doc")[1]) == {"short": "", "long": "", "examples": ""}
+    assert call("--help") == (0, b"\n", "")
+    assert json.loads(call("--doc")[1]) == {"short": "", "long": "", "examples": ""}
     assert json.loads(Docs("", "- a\n").json()) == {"short": "", "long": "", "examples": ""}
 
 
@@ -243,13 +243,13 @@ def test_docs_beside_a_package(tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_not_waited_for() -> None:
-    code, out, err = called(terminal=True, docs=Docs(README, METADATA))
+    code, out, err = call(terminal=True, docs=Docs(README, METADATA))
     assert (code, out) == (2, b"")
     assert "Short text" in err
 
 
 def test_an_unknown_argument() -> None:
-    code, out, err = called("x", "--y")
+    code, out, err = call("x", "--y")
     assert (code, out) == (2, b"")
     assert "unknown argument x" in err
 
@@ -392,7 +392,7 @@ def test_text_that_the_locale_cannot_write() -> None:
 
 
 def test_what_a_host_prints_of_results_a_terminal_only_shows() -> None:
-    odd, shown = "\x1b]0;owned\x07\u2028\u202e\x9b", "\\x1b]0;owned\\x07\\u2028\\u202e\\x9b"
+    odd, escape = "\x1b]0;owned\x07\u2028\u202e\x9b", "\\x1b]0;owned\\x07\\u2028\\u202e\\x9b"
 
     def function(resource_list: ResourceList) -> None:
         about = ResourceRef("v1", f"Kind{odd}", f"name{odd}", f"space{odd}")
@@ -402,13 +402,13 @@ def test_what_a_host_prints_of_results_a_terminal_only_shows() -> None:
 
     outcome = process(function, DATA)
     [result] = yaml.safe_load(outcome.output)["results"]
-    assert result["message"] == f"said\n{shown}"
+    assert result["message"] == f"said\n{escape}"
     assert result["resourceRef"] == {
         "apiVersion": "v1",
-        "kind": f"Kind{shown}",
-        "name": f"name{shown}",
-        "namespace": f"space{shown}",
+        "kind": f"Kind{escape}",
+        "name": f"name{escape}",
+        "namespace": f"space{escape}",
     }
     # Programs read these, and kpt does not print them.
-    assert result["field"] == {"path": f"data.{shown}", "currentValue": odd}
+    assert result["field"] == {"path": f"data.{escape}", "currentValue": odd}
     assert (result["file"], result["tags"]) == ({"path": f"file{odd}"}, {"local": odd})

@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 2**48)
 NEW = Resource.from_document
 
 
-def listed(items: str, tail: str = "") -> ResourceList:
+def read_list(items: str, tail: str = "") -> ResourceList:
     return ResourceList.parse(f"{HEAD}items:\n{items}{tail}".encode())
 
 
@@ -109,7 +109,7 @@ def test_order_and_bytes_of_items_are_kept(seed: int, data: st.DataObject) -> No
     ],
 )
 def test_added_resources(text: str, dash: int) -> None:
-    parsed = listed(f"{' ' * dash}- a: 0\n", "extra: 1\n")
+    parsed = read_list(f"{' ' * dash}- a: 0\n", "extra: 1\n")
     parsed.items.insert(0, NEW(text))
     parsed.items.append(NEW(text))
     expected = yaml.safe_load(text.removeprefix("\ufeff"))
@@ -122,7 +122,7 @@ def test_added_resources(text: str, dash: int) -> None:
 
 
 def test_added_resources_take_edits_and_stand_at_the_column_of_the_list() -> None:
-    parsed = listed("  - a: 0\n")
+    parsed = read_list("  - a: 0\n")
     added = NEW("kind: New\n")
     added.set("metadata.name", "x")
     parsed.items.append(added)
@@ -130,19 +130,19 @@ def test_added_resources_take_edits_and_stand_at_the_column_of_the_list() -> Non
 
 
 def test_a_resource_of_another_list_moves_to_the_column_of_this_one() -> None:
-    parsed, other = listed("- a: 0\n"), listed("    - a: 1\n      b:\n      - |\n        x\n")
+    parsed, other = read_list("- a: 0\n"), read_list("    - a: 1\n      b:\n      - |\n        x\n")
     parsed.items += other.items
     assert parsed.serialize().endswith(b"items:\n- a: 0\n- a: 1\n  b:\n  - |\n    x\n")
 
 
 def test_an_item_behind_one_that_ends_without_a_newline_begins_its_own_line() -> None:
-    parsed = listed("- {apiVersion: v1, kind: A, metadata: {name: a}}")
+    parsed = read_list("- {apiVersion: v1, kind: A, metadata: {name: a}}")
     parsed.items.append(NEW("apiVersion: v1\nkind: B\nmetadata: {name: b}\n"))
     assert [item["kind"] for item in values(parsed.serialize())["items"]] == ["A", "B"]
 
 
 def test_all_items_removed() -> None:
-    parsed = listed("  - a: 0\n  - b: 0\n", "extra: 1\n")
+    parsed = read_list("  - a: 0\n  - b: 0\n", "extra: 1\n")
     parsed.items.clear()
     assert parsed.serialize() == f"{HEAD}items: []\nextra: 1\n".encode()
     assert b"- b: 0" in parsed.serialize(as_it_came=True)
@@ -195,10 +195,10 @@ def test_what_is_no_resource_list_is_refused(data: bytes, problem: str) -> None:
 
 
 def test_function_config() -> None:
-    assert listed("- a: 1\n").function_config is None
-    assert listed("- a: 1\n").config is None
-    assert listed("- a: 1\n", "functionConfig: null\n").function_config is None
-    parsed = listed("- a: 1\n", "functionConfig:\n  kind: X\n")
+    assert read_list("- a: 1\n").function_config is None
+    assert read_list("- a: 1\n").config is None
+    assert read_list("- a: 1\n", "functionConfig: null\n").function_config is None
+    parsed = read_list("- a: 1\n", "functionConfig:\n  kind: X\n")
     assert to_value(parsed.function_config) == parsed.config == {"kind": "X"}
     assert parsed.function_config is parsed.function_config
 
@@ -206,7 +206,7 @@ def test_function_config() -> None:
 @pytest.mark.parametrize("value", ["x", "[]", "1", "\n- a"])
 def test_a_function_config_that_is_no_mapping_is_refused(value: str) -> None:
     with pytest.raises(InputError, match="functionConfig is not a mapping"):
-        listed("- a: 1\n", f"functionConfig: {value}\n").function_config  # noqa: B018
+        read_list("- a: 1\n", f"functionConfig: {value}\n").function_config  # noqa: B018
 
 
 ODD = [
@@ -252,7 +252,7 @@ TEXTS = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]))
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_results_survive(message: str, current: str, tag: str) -> None:
-    parsed = listed("- a: 1\n")
+    parsed = read_list("- a: 1\n")
     result = Result(
         "info",
         message,
@@ -273,7 +273,7 @@ def test_results_survive(message: str, current: str, tag: str) -> None:
 
 @pytest.mark.parametrize("message", ODD)
 def test_odd_messages_survive_other_readers(message: str) -> None:
-    parsed = listed("- a: 1\n")
+    parsed = read_list("- a: 1\n")
     parsed.results.warning(message)
     assert yaml.safe_load(parsed.serialize())["results"][0]["message"] == message
 
@@ -300,7 +300,7 @@ def test_the_form_of_results() -> None:
 
 
 def test_results_in_order_and_by_severity() -> None:
-    results = listed("- a: 1\n").results
+    results = read_list("- a: 1\n").results
     results.info("a")
     results.error("b", path="x")
     results.warning("c", file="f")

@@ -111,7 +111,7 @@ RESULTS = st.builds(
 )
 
 
-def emitted(results: list[Result]) -> str:
+def emit(results: list[Result]) -> str:
     values: list[Value] = [result.to_value() for result in results]
     items = from_value(values)
     return Emitter(Editor(items), Indents(sequence=0)).child(Entry(from_value("results"), items), 0, None, "\n")
@@ -132,7 +132,7 @@ def all_over(text: str) -> Result:
 @example([Result("info", "1", tags={"a": "1"}), Result("info", "a", file="x", file_index=1)])
 def test_results_are_written_as_the_emitter_writes_them(results: list[Result]) -> None:
     text = results_text(results, "\n")
-    assert text == emitted(results)
+    assert text == emit(results)
     assert read_back(text) == [result.to_value() for result in results]
 
 
@@ -140,7 +140,7 @@ def test_results_are_written_as_the_emitter_writes_them(results: list[Result]) -
 def test_odd_texts(text: str) -> None:
     results = [all_over(text), all_over("plain"), Result("warning", text)]
     written = results_text(results, "\n")
-    assert written == emitted(results)
+    assert written == emit(results)
     assert read_back(written) == [result.to_value() for result in results]
 
 
@@ -156,8 +156,8 @@ def test_line_ends(text: str) -> None:
 def test_numbers_stay_apart_from_texts() -> None:
     """Texts are remembered; 1 is not "1"."""
     for results in ([Result("info", "1", file="1", file_index=1)], [Result("info", "1", file="1", file_index=1)] * 2):
-        assert {type(one["file"]["index"]) for one in read_back(results_text(results, "\n"))} == {int}
-        assert {type(one["message"]) for one in read_back(results_text(results, "\n"))} == {str}
+        assert {type(result["file"]["index"]) for result in read_back(results_text(results, "\n"))} == {int}
+        assert {type(result["message"]) for result in read_back(results_text(results, "\n"))} == {str}
 
 
 def test_results_do_without_the_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_results_do_without_the_emitter(monkeypatch: pytest.MonkeyPatch) -> None
     results = [all_over(text) for text in ODD]
     assert len(read_back(results_text(results, "\n"))) == len(results)
     with pytest.raises(AssertionError):
-        emitted(results)
+        emit(results)
 
 
 def test_what_it_looks_like() -> None:

@@ -122,11 +122,11 @@ def test_the_targets_that_may_be_for_a_name() -> None:
     """In their order, and only those: a look at each of many would take long for many resources."""
     names = [None, "web-1", "web-2", "web-.*", "web-1", "web.1", "", "web-1"]
     targets = Targets([Target(kind="Deployment", name=None if name is None else pattern_of(name)) for name in names])
-    found, start = [], 0
+    numbers, start = [], 0
     while (number := targets.next(start, "web-1")) is not None:
-        found.append(number)
+        numbers.append(number)
         start = number + 1
-    assert found == [0, 1, 3, 4, 5, 7]
+    assert numbers == [0, 1, 3, 4, 5, 7]
     assert targets.next(6, "db") is None
     assert targets.may_match_kind("Deployment")
     assert not targets.may_match_kind("Service")

@@ -66,7 +66,7 @@ def test_d_merging_again_changes_nothing(triple: Triple, identity: str, policy: 
     assert merge(original, upstream, merged, identity, policy).text == merged
 
 
-def described(description: str, *keywords: str) -> str:
+def kptfile_with(description: str, *keywords: str) -> str:
     lines = "".join(f"  - {keyword}\n" for keyword in keywords)
     head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\ninfo:\n"
     return f"{head}  description: {description}\n  keywords:\n{lines}"
@@ -75,23 +75,23 @@ def described(description: str, *keywords: str) -> str:
 @pytest.mark.parametrize(
     ("edited", "is_conflict", "result"),
     [
-        (described("two", "a", "c"), False, described("two", "a", "c")),
-        (described("three", "a", "c"), True, described("two", "a", "c")),
-        (described("one", "a", "c"), False, described("two", "a", "c")),
-        (described("two", "a"), False, described("two", "a", "c")),
-        (described("two", "a", "c", "b"), False, described("two", "a", "c")),
-        (described("two", "a", "c", "mine"), False, described("two", "a", "c", "mine")),
+        (kptfile_with("two", "a", "c"), False, kptfile_with("two", "a", "c")),
+        (kptfile_with("three", "a", "c"), True, kptfile_with("two", "a", "c")),
+        (kptfile_with("one", "a", "c"), False, kptfile_with("two", "a", "c")),
+        (kptfile_with("two", "a"), False, kptfile_with("two", "a", "c")),
+        (kptfile_with("two", "a", "c", "b"), False, kptfile_with("two", "a", "c")),
+        (kptfile_with("two", "a", "c", "mine"), False, kptfile_with("two", "a", "c", "mine")),
     ],
     ids=["none", "another value", "the original's value", "removed again", "added again", "elsewhere"],
 )
 def test_d_a_merge_that_stays_declared_undoes_edits_of_what_upstream_changed(
     edited: str, is_conflict: bool, result: str
 ) -> None:
-    original, upstream = described("one", "a", "b"), described("two", "a", "c")
+    original, upstream = kptfile_with("one", "a", "b"), kptfile_with("two", "a", "c")
     assert merge(original, upstream, original).text == upstream
     again = merge(original, upstream, edited)
     assert again.text == result
-    assert any(found["severity"] == "warning" for found in again.results) == is_conflict
+    assert any(result["severity"] == "warning" for result in again.results) == is_conflict
 
 
 @given(triples(), POLICIES)
@@ -120,13 +120,13 @@ def test_f_no_local_change_disappears_without_a_result(triple: Triple, policy: s
     original, _, local = (leaves_of(tree(text)) for text in triple)
     result = merge(*triple, "document", policy)
     merged = leaves_of(result.root)
-    told = [parse_path(r["field"]["path"]) for r in result.results if r["severity"] == "warning" and "field" in r]
-    told_steps = [tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path) for path in told]
+    paths = [parse_path(r["field"]["path"]) for r in result.results if r["severity"] == "warning" and "field" in r]
+    told_steps = [tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path) for path in paths]
     for path, value in local.items():
         if original.get(path) != value and merged.get(path) != value:
             names = tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path)
             covered = any(names[: len(steps)] == steps or names[: len(steps) - 1] == steps[:-1] for steps in told_steps)
-            assert covered, (path, told)
+            assert covered, (path, paths)
 
 
 @given(triples(), IDENTITIES, POLICIES)
@@ -139,31 +139,31 @@ def test_g_the_result_has_no_fault_that_no_input_had(triple: Triple, identity: s
 
 def shells(root: Node) -> set[str]:
     """The names of the fields that hold an empty mapping or list."""
-    found = set()
+    names = set()
     pending: list[tuple[str, Node]] = [("", root)]
     while pending:
         name, node = pending.pop()
         node = resolved(node)
         if isinstance(node, MappingNode | SequenceNode) and not node.children:
-            found.add(name)
+            names.add(name)
         elif isinstance(node, MappingNode):
             pending.extend((key_text(entry.key), entry.value) for entry in node.fields.values())
         elif isinstance(node, SequenceNode):
             pending.extend((name, item) for item in node.items)
-    return found
+    return names
 
 
 def leaves_of(root: MappingNode) -> dict[tuple[Any, ...], object]:
     """The leaves of a Kptfile; one without any that can be told apart is no example."""
-    found = leaves(root)
-    assume(found is not None)
-    assert found is not None
-    return found
+    values = leaves(root)
+    assume(values is not None)
+    assert values is not None
+    return values
 
 
 def leaves(root: MappingNode) -> dict[tuple[Any, ...], object] | None:
     """The scalars by path, functions by name or image; None where they cannot be told apart by the document's rules."""
-    found: dict[tuple[Any, ...], object] = {}
+    values: dict[tuple[Any, ...], object] = {}
     value: Any = to_value(root)
     for name in ("mutators", "validators"):
         functions = (value.get("pipeline") or {}).pop(name, None) or []
@@ -175,11 +175,11 @@ def leaves(root: MappingNode) -> dict[tuple[Any, ...], object] | None:
         if len(set(identities)) < len(identities):
             return None
         for step, function in zip(identities, functions, strict=True):
-            flatten(("pipeline", name, step), function, found)
+            flatten(("pipeline", name, step), function, values)
     for field in ("keywords", "readinessGates"):
         (value.get("info") or {}).pop(field, None)
-    flatten((), value, found)
-    return found
+    flatten((), value, values)
+    return values
 
 
 def identified_alike(*sides: dict[tuple[Any, ...], object]) -> bool:
@@ -193,9 +193,9 @@ def identity(image: str) -> str:
     return head + slash + last.split(":")[0]
 
 
-def flatten(path: tuple[Any, ...], value: Any, found: dict[tuple[Any, ...], object]) -> None:
+def flatten(path: tuple[Any, ...], value: Any, values: dict[tuple[Any, ...], object]) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
-            flatten((*path, key), item, found)
+            flatten((*path, key), item, values)
     else:
-        found[path] = repr(value)
+        values[path] = repr(value)

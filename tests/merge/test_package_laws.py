@@ -75,15 +75,15 @@ def merge(case: Case, original: Package, upstream: Package, items: list[str]) ->
     output = outcome.output.decode()
     root = read(output)
     assert isinstance(root, MappingNode)
-    found = root.get("items")
-    assert isinstance(found, SequenceNode)
+    sequence = root.get("items")
+    assert isinstance(sequence, SequenceNode)
     lines = output[output.index("items:\n") + 7 : output.index("functionConfig:\n")].splitlines(keepends=True)
     texts: list[str] = []
     for line in lines:
         if line.startswith("- "):
             texts.append("")
         texts[-1] += line if line == "\n" else line[2:]
-    assert len(texts) == len(found.items)
+    assert len(texts) == len(sequence.items)
     return Merged(texts, outcome.exit_code)
 
 

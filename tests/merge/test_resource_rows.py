@@ -11,7 +11,7 @@ import yaml
 
 import kptfiles
 from checkout import ROOT
-from findings import Finding, by_text, told
+from findings import Finding, by_text, cut_to_expected
 from kptfiles import PLACE, Case
 from krm_merge.functions import process
 
@@ -45,12 +45,12 @@ def test_row(case: Case) -> None:
     places = {f"{kind}/{name}": places_of(item) for item in merged for kind, name in [identity(item)[::2]]}
     for name, place in case.get("places", {}).items():
         assert places[name] == [place, place], f"{name} is at {places[name]}"
-    taken = [tuple(annotations_of(item)[key] for key in PLACE) for item in merged]
-    assert len(set(taken)) == len(taken), f"two items have one place: {taken}"
-    assert all(place[:2] == place[2:] for place in taken), taken
+    positions = [tuple(annotations_of(item)[key] for key in PLACE) for item in merged]
+    assert len(set(positions)) == len(positions), f"two items have one place: {positions}"
+    assert all(position[:2] == position[2:] for position in positions), positions
     reported = results(done.output)
     serious = [finding for finding in reported if finding["severity"] != "info"]
-    assert told(serious, case.get("results", [])) == by_text(case.get("results", [])), messages(done.output)
+    assert cut_to_expected(serious, case.get("results", [])) == by_text(case.get("results", [])), messages(done.output)
     infos = {finding["rule"] for finding in reported if finding["severity"] == "info"}
     assert set(case.get("infos", [])) <= infos
     assert done.exit_code == case.get("exit", 0)
@@ -66,7 +66,7 @@ def test_second_run_changes_no_byte(case: Case) -> None:
 
 @written_cases
 def test_what_only_upstream_changed_is_as_upstream_has_it(case: Case) -> None:
-    local = located(documents(case["original"]))
+    local = locate(documents(case["original"]))
     done = process(request(case, local=local))
     assert by_identity(items(done.output)) == by_identity(documents(case["upstream"])), messages(done.output)
     assert done.exit_code == 0
@@ -74,7 +74,7 @@ def test_what_only_upstream_changed_is_as_upstream_has_it(case: Case) -> None:
 
 @written_cases
 def test_what_only_local_changed_keeps_its_bytes(case: Case) -> None:
-    local = located(documents(case["local"]))
+    local = locate(documents(case["local"]))
     done = process(request({**case, "upstream": case["original"]}, local=local))
     assert items(done.output) == local, messages(done.output)
     assert done.exit_code == 0
@@ -83,10 +83,10 @@ def test_what_only_local_changed_keeps_its_bytes(case: Case) -> None:
 def request(case: Case, local: list[str] | None = None) -> bytes:
     """The ResourceList of a case; `local` replaces the items beside the Kptfile."""
     original, upstream = ("---\n".join([KPTFILE, *documents(case[side])]) for side in ("original", "upstream"))
-    own = located(documents(case["local"])) if local is None else local
-    kptfile = kptfiles.kptfile("", kptfiles.placed(kptfiles.NAME))
+    local_items = locate(documents(case["local"])) if local is None else local
+    kptfile = kptfiles.kptfile("", kptfiles.with_place(kptfiles.NAME))
     options = {name: json.dumps(case[name]) for name in OPTIONS if name in case}
-    return kptfiles.resource_list([kptfile, *own], original, upstream, **options)
+    return kptfiles.resource_list([kptfile, *local_items], original, upstream, **options)
 
 
 def documents(text: str | None) -> list[str]:
@@ -94,37 +94,41 @@ def documents(text: str | None) -> list[str]:
     return [part for part in re.split(r"(?m)^---\n", text or "") if part.strip()]
 
 
-def located(texts: list[str]) -> list[str]:
+def locate(texts: list[str]) -> list[str]:
     """The documents as the host hands them over: each says its file and its place there."""
-    taken: dict[str, int] = {}
+    last_indexes: dict[str, int] = {}
     done = []
     for text in texts:
         path = annotations_of(text).get(FILE) or "resources.yaml"
-        index = taken[path] = taken.get(path, -1) + 1
+        index = last_indexes[path] = last_indexes.get(path, -1) + 1
         place = {key: path if key.endswith("path") else f"'{index}'" for key in PLACE}
         missing = {key: value for key, value in place.items() if key not in annotations_of(text)}
-        done.append(annotated(text, missing))
+        done.append(annotate(text, missing))
     return done
 
 
-def annotated(text: str, place: dict[str, str]) -> str:
+def annotate(text: str, place: dict[str, str]) -> str:
     """The document with these annotations besides."""
     if text.startswith("{"):
         pairs = ", ".join(f'"{key}": "{value.strip(chr(39))}"' for key, value in place.items())
         return re.sub(r'("metadata":\s*\{)', lambda met: f'{met[1]}"annotations": {{{pairs}}}, ', text, count=1)
     lines = text.splitlines(keepends=True)
     if not any(line.startswith("metadata:") for line in lines):
-        return text + "metadata:\n" + kptfiles.indented(kptfiles.placed("", place), 2)
+        return text + "metadata:\n" + kptfiles.indent(kptfiles.with_place("", place), 2)
     first = next(number for number, line in enumerate(lines) if re.match(r"metadata:\s*(#.*)?$", line)) + 1
     last = next((n for n in range(first, len(lines)) if not lines[n].startswith("  ")), len(lines))
     metadata = "".join(line[2:] for line in lines[first:last])
-    return "".join(lines[:first]) + kptfiles.indented(kptfiles.placed(metadata, place), 2) + "".join(lines[last:])
+    return "".join(lines[:first]) + kptfiles.indent(kptfiles.with_place(metadata, place), 2) + "".join(lines[last:])
 
 
 def annotations_of(text: str) -> dict[str, str]:
     metadata = kptfiles.field(yaml.compose(text, Loader=yaml.SafeLoader), "metadata")
-    found = kptfiles.field(metadata, "annotations")
-    return {key.value: value.value for key, value in found.value} if isinstance(found, yaml.MappingNode) else {}
+    annotations = kptfiles.field(metadata, "annotations")
+    return (
+        {key.value: value.value for key, value in annotations.value}
+        if isinstance(annotations, yaml.MappingNode)
+        else {}
+    )
 
 
 def places_of(item: str) -> list[str | None]:
@@ -135,15 +139,15 @@ def places_of(item: str) -> list[str | None]:
 def items(output: bytes) -> list[str]:
     """The items of a ResourceList without the Kptfile, each as the text of a document."""
     lines = output.decode().split("\n")
-    found: list[list[str]] = []
+    line_groups: list[list[str]] = []
     for line in lines[lines.index("items:") + 1 :]:
         if line.startswith("- "):
-            found.append([line[2:]])
+            line_groups.append([line[2:]])
         elif line.startswith("  ") or not line.strip():
-            found[-1].append(line[2:])
+            line_groups[-1].append(line[2:])
         else:
             break
-    texts = ["\n".join(each).rstrip("\n") + "\n" for each in found]
+    texts = ["\n".join(each).rstrip("\n") + "\n" for each in line_groups]
     return [text for text in texts if identity(text)[0] != "Kptfile"]
 
 
@@ -168,9 +172,9 @@ def values(document: str) -> Any:
     metadata = data.get("str metadata", {})
     annotations = metadata.get("str annotations")
     if isinstance(annotations, dict):
-        own = {key: value for key, value in annotations.items() if key.removeprefix("str ") not in PLACE}
-        if own or not annotations:
-            metadata["str annotations"] = own
+        others = {key: value for key, value in annotations.items() if key.removeprefix("str ") not in PLACE}
+        if others or not annotations:
+            metadata["str annotations"] = others
         else:
             del metadata["str annotations"]
     if not metadata:
@@ -180,27 +184,27 @@ def values(document: str) -> Any:
 
 def by_identity(texts: list[str]) -> list[tuple[tuple[str, str, str], Any]]:
     """The values of each document, without what is no value of a resource."""
-    found = []
+    entries = []
     for text in texts:
         data = values(text)
-        own = data.get("str metadata", {}).get("str annotations")
-        if isinstance(own, dict) and own.pop(f"str {IDENTIFIER}", None) is not None and not own:
+        annotations = data.get("str metadata", {}).get("str annotations")
+        if isinstance(annotations, dict) and annotations.pop(f"str {IDENTIFIER}", None) is not None and not annotations:
             del data["str metadata"]["str annotations"]
-        found.append((identity(text), data))
-    return sorted(found, key=lambda each: each[0])
+        entries.append((identity(text), data))
+    return sorted(entries, key=lambda each: each[0])
 
 
 def without_place(document: str) -> str:
     """The text of a document without the annotations of its place."""
     lines = [line for line in document.splitlines() if not re.match(rf"\s+({'|'.join(map(re.escape, PLACE))}):", line)]
-    kept = []
+    lines_kept = []
     for number, line in enumerate(lines):
         depth = kptfiles.indent_of(line)
         below = lines[number + 1] if number + 1 < len(lines) else ""
         if line.strip() == "annotations:" and kptfiles.indent_of(below) <= depth:
             continue
-        kept.append(line)
-    return "\n".join(kept) + "\n"
+        lines_kept.append(line)
+    return "\n".join(lines_kept) + "\n"
 
 
 def results(output: bytes) -> list[Finding]:
@@ -214,5 +218,5 @@ def results_text(output: bytes) -> bytes:
 
 
 def messages(output: bytes) -> str:
-    found = (yaml.safe_load(results_text(output)) or {}).get("results") or []
-    return "\n".join(f"{each.get('severity')}: {each.get('message')}" for each in found)
+    results = (yaml.safe_load(results_text(output)) or {}).get("results") or []
+    return "\n".join(f"{each.get('severity')}: {each.get('message')}" for each in results)

@@ -29,10 +29,10 @@ KUBERNETES: Any = {"list_order": "kubernetes", "merge_keys": "single"}
 
 
 def cases(name: str, count: int, having: str = "") -> pytest.MarkDecorator:
-    found = json.loads((CASES / f"{name}.json").read_text())
-    found = [case for case in found if not having or case[having] is not None]
-    assert len(found) == count
-    return pytest.mark.parametrize("case", found, ids=[case.get("id", "") for case in found])
+    rows = json.loads((CASES / f"{name}.json").read_text())
+    rows = [case for case in rows if not having or case[having] is not None]
+    assert len(rows) == count
+    return pytest.mark.parametrize("case", rows, ids=[case.get("id", "") for case in rows])
 
 
 def schema(case: dict[str, Any]) -> TypeShape:
@@ -86,10 +86,12 @@ def check_patch(case: dict[str, Any], document: dict[str, Any], make: Any) -> No
         return
     assert "expectError" not in case or "orExpectPatch" in case
     expected = [case[name] for name in ("expectPatch", "orExpectPatch") if name in case]
-    assert any(same(patch, wanted) for wanted in expected), json.dumps({"patch": patch, "expected": expected}, indent=1)
+    assert any(same(patch, alternative) for alternative in expected), json.dumps(
+        {"patch": patch, "expected": expected}, indent=1
+    )
     applied = [case[name] for name in ("expectApplied", "orExpectApplied") if name in case]
     result = apply(document, patch, schema(case), **KUBERNETES)
-    assert any(same(result, wanted) for wanted in applied), json.dumps(
+    assert any(same(result, alternative) for alternative in applied), json.dumps(
         {"result": result, "expected": applied}, indent=1
     )
 

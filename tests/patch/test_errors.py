@@ -183,11 +183,11 @@ def test_patches_of_other_types_take_directives_away() -> None:
 @pytest.mark.parametrize("items", [[{"name": "a"}, {"name": "c"}], [["a"], ["b"]]])
 def test_a_set_of_maps_or_lists_is_one_value(live: Data, items: list[Any]) -> None:
     """Definitions may have one; nothing tells its elements apart."""
-    wanted: Data = {"set": items}
-    one, two = ({"inner": {"x": number}, **live} for number in (1, 2))
-    assert apply(live, wanted, SHAPE) == wanted
-    assert create(one, two, SHAPE) == {"inner": {"x": 2}}
-    assert apply(live, create(live, wanted, SHAPE), SHAPE) == wanted
+    target: Data = {"set": items}
+    first, two = ({"inner": {"x": number}, **live} for number in (1, 2))
+    assert apply(live, target, SHAPE) == target
+    assert create(first, two, SHAPE) == {"inner": {"x": 2}}
+    assert apply(live, create(live, target, SHAPE), SHAPE) == target
 
 
 def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
@@ -258,12 +258,12 @@ def service(*ports: Data) -> Data:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "dns"}, "spec": {"ports": list(ports)}}
 
 
-def patched(live: Data, *ports: Data, **modes: Any) -> list[Data]:
+def patch_ports(live: Data, *ports: Data, **modes: Any) -> list[Data]:
     schema = builtin_schema("", "v1", "Service")
     assert schema is not None
     result: Any = apply(live, {"spec": {"ports": list(ports)}}, SchemaShape(schema), **modes)
-    found: list[Data] = result["spec"]["ports"]
-    return found
+    ports_after: list[Data] = result["spec"]["ports"]
+    return ports_after
 
 
 TCP: Final[Data] = {"port": 53, "protocol": "TCP", "name": "tcp"}
@@ -276,14 +276,14 @@ BARE: Final[Data] = {"port": 53, "name": "tcp"}
 @pytest.mark.parametrize("key", [{"port": 53, "protocol": "TCP"}, {"port": 53}], ids=["written", "default"])
 def test_each_port_is_patched_alone(tcp: Data, key: Data) -> None:
     live = service(tcp, UDP)
-    assert patched(live, {**key, "targetPort": 5}) == [{**tcp, **key, "targetPort": 5}, UDP]
-    assert patched(live, {"port": 53, "protocol": "UDP", "targetPort": 5}) == [tcp, {**UDP, "targetPort": 5}]
-    assert patched(live, {**key, "$patch": "delete"}) == [UDP]
-    assert patched(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}) == [tcp]
-    assert patched(service(tcp), UDP) == [tcp, UDP]
-    assert patched(service(UDP), {**key, "name": "tcp"}) == [UDP, {**key, "name": "tcp"}]
+    assert patch_ports(live, {**key, "targetPort": 5}) == [{**tcp, **key, "targetPort": 5}, UDP]
+    assert patch_ports(live, {"port": 53, "protocol": "UDP", "targetPort": 5}) == [tcp, {**UDP, "targetPort": 5}]
+    assert patch_ports(live, {**key, "$patch": "delete"}) == [UDP]
+    assert patch_ports(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}) == [tcp]
+    assert patch_ports(service(tcp), UDP) == [tcp, UDP]
+    assert patch_ports(service(UDP), {**key, "name": "tcp"}) == [UDP, {**key, "name": "tcp"}]
     # A default is for finding the element; it is not written out.
-    assert patched(service(BARE), {"port": 53, "targetPort": 5}) == [{**BARE, "targetPort": 5}]
+    assert patch_ports(service(BARE), {"port": 53, "targetPort": 5}) == [{**BARE, "targetPort": 5}]
 
 
 def test_a_default_is_written_out_or_taken_away() -> None:
@@ -298,8 +298,8 @@ def test_a_default_is_written_out_or_taken_away() -> None:
 def test_single_finds_the_first_as_kubectl_does() -> None:
     live = service(TCP, UDP)
     change: Data = {"port": 53, "protocol": "UDP", "targetPort": 5}
-    assert patched(live, change, **KUBERNETES) == [{**TCP, **change}, UDP]
-    assert patched(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}, **KUBERNETES) == []
-    assert patched(service(TCP), UDP, **KUBERNETES) == [UDP]
+    assert patch_ports(live, change, **KUBERNETES) == [{**TCP, **change}, UDP]
+    assert patch_ports(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}, **KUBERNETES) == []
+    assert patch_ports(service(TCP), UDP, **KUBERNETES) == [UDP]
     with pytest.raises(PatchError, match=r"^spec\.ports: .*declared merge key: port"):
-        patched(live, {"protocol": "UDP"}, **KUBERNETES)
+        patch_ports(live, {"protocol": "UDP"}, **KUBERNETES)

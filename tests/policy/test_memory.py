@@ -35,10 +35,10 @@ def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path)
     saved = session.save()
     remember(tmp_path / "choices.yaml", saved.choices)
     assert not any(f": {side}" in (tmp_path / "choices.yaml").read_text() for side in ("o1", "u1", "l1", "u3", "l3"))
-    known = recall(tmp_path / "choices.yaml")
-    again = Session(replace(widget("w").task, earlier=known))
+    choices = recall(tmp_path / "choices.yaml")
+    again = Session(replace(widget("w").task, earlier=choices))
     assert again.open == []
     assert again.save().changes["w.yaml"] == saved.changes["w.yaml"]
     # Of another resource nobody knows whether the values are the same.
-    other = Session(replace(widget("x").task, earlier=known))
+    other = Session(replace(widget("x").task, earlier=choices))
     assert [record.path for record in other.open] == [f"spec.env[{number}].value" for number in range(3)]

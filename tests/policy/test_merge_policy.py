@@ -66,8 +66,8 @@ def test_it_hides_what_it_names(sides: Path, where: str) -> None:
     (record,) = json.loads(run(sides, "merge", "o", "u", "l", *settled, *arguments))["records"]
     assert record["redacted"]
     assert not {"original", "upstream", "local", "result"} & record.keys()
-    said = krm_merge("resolve", "o", "u", "l", "--terminal", *arguments, cwd=sides, stdin="u\n")
-    assert "(hidden value A)" in said.stdout
+    done = krm_merge("resolve", "o", "u", "l", "--terminal", *arguments, cwd=sides, stdin="u\n")
+    assert "(hidden value A)" in done.stdout
     assert (sides / "l" / "c.yaml").read_text() == TEXT.format("c")
     (resolution,) = yaml.safe_load((sides / "l" / "merge-policy.yaml").read_text())["resolutions"]
     assert (resolution["resource"]["name"], resolution["choice"]) == ("c", "upstream")
@@ -91,9 +91,9 @@ def test_what_hides_nothing_is_refused(sides: Path, redaction: str, problem: str
 def test_too_many_redactions_are_refused(sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1")
     (sides / "l" / "merge-policy.yaml").write_text(f"{POLICY}redact:\n- field: a\n- field: b\n")
-    said = run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
-    assert "redact: 2 " in said
-    assert "more than 1; let one entry cover more" in said
+    message = run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
+    assert "redact: 2 " in message
+    assert "more than 1; let one entry cover more" in message
 
 
 def test_merge_obeys_it_and_the_command_line_comes_first(sides: Path) -> None:
@@ -169,9 +169,9 @@ def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
         POLICY + "resolutions:\n" + RESOLUTION.format(fingerprints, "original") + RESOLUTION.format("ab" * 32, "local")
     )
     (sides / "l" / "merge-policy.yaml").write_text(text)
-    said = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
-    assert "settled by merge-policy.yaml resolutions[0]: original" in said
-    assert "merge-policy.yaml resolutions[1]: matches no conflict" in said
+    output = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
+    assert "settled by merge-policy.yaml resolutions[0]: original" in output
+    assert "merge-policy.yaml resolutions[1]: matches no conflict" in output
     assert (sides / "l" / "c.yaml").read_text() == TEXT.format("b")
     again = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
     assert "no file changes" in again
@@ -179,10 +179,10 @@ def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
 
 
 def test_choices_of_upstream_never_come_in(sides: Path) -> None:
-    given = (
+    policy = (
         POLICY.replace("local   # ours", "upstream") + "resolutions:\n" + RESOLUTION.format(fingerprint(sides), "local")
     )
-    (sides / "u" / "merge-policy.yaml").write_text(given)
+    (sides / "u" / "merge-policy.yaml").write_text(policy)
     run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "upstream")
     added = (sides / "l" / "merge-policy.yaml").read_text()
     assert "onConflict: upstream" in added
@@ -218,7 +218,7 @@ def test_the_merge_driver_obeys_the_package_around_a_file(sides: Path, name: str
     assert "<<<<<<< ours" in (sides / "l" / "c.yaml").read_text()
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
@@ -228,20 +228,20 @@ def test_the_function_obeys_it() -> None:
     def item(text: str) -> str:
         return "- " + "".join(f"  {line}\n" for line in text.splitlines())[2:]
 
-    def merged(config: str, *policies: str) -> tuple[str, int]:
+    def merge(config: str, *policies: str) -> tuple[str, int]:
         data = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item(kptfile.format("c"))
         data += "".join(map(item, policies))
         data += "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n" + config
-        data += "  original: |\n" + indented(kptfile.format("a")) + "  upstream: |\n" + indented(kptfile.format("b"))
+        data += "  original: |\n" + indent(kptfile.format("a")) + "  upstream: |\n" + indent(kptfile.format("b"))
         done = process(data.encode())
         return done.output.decode().partition("functionConfig:")[0], done.exit_code
 
     policy = POLICY.partition("\n")[2]
-    assert "description: b" in merged("")[0]
-    assert "description: c" in merged("", policy)[0]
-    assert "description: b" in merged("  onConflict: upstream\n", policy)[0]
-    assert merged("", policy.replace("onConflict: local", "onConflict: me"))[1] == 1
-    assert merged("", policy, policy)[1] == 1
+    assert "description: b" in merge("")[0]
+    assert "description: c" in merge("", policy)[0]
+    assert "description: b" in merge("  onConflict: upstream\n", policy)[0]
+    assert merge("", policy.replace("onConflict: local", "onConflict: me"))[1] == 1
+    assert merge("", policy, policy)[1] == 1
 
 
 def test_show_check_and_prune(sides: Path) -> None:
@@ -252,11 +252,11 @@ def test_show_check_and_prune(sides: Path) -> None:
     choices = RESOLUTION.format(fingerprints, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
     policy = sides / "l" / "merge-policy.yaml"
     policy.write_text(POLICY + more + choices)
-    shown = run(sides, "policy", "show", "l")
-    assert "conflicts are won by local" in shown
-    assert "rule        Deployment: onConflict: upstream" in shown
-    assert "redact      Database spec.uri\nredact      *_DSN\n" in shown
-    assert "resolution  any resource data.a (value): local" in shown
+    output = run(sides, "policy", "show", "l")
+    assert "conflicts are won by local" in output
+    assert "rule        Deployment: onConflict: upstream" in output
+    assert "redact      Database spec.uri\nredact      *_DSN\n" in output
+    assert "resolution  any resource data.a (value): local" in output
     answer = run(sides, "policy", "check", "l", code=1)
     assert "rules[0]: matches nothing in the package" in answer
     assert "redact[0]: matches nothing in the package" in answer

@@ -229,8 +229,8 @@ def test_most_mappings_have_no_alternatives(at: str) -> None:
     ],
 )
 def test_the_type_of_an_update_strategy_tells_its_fields(kind: str, at: str) -> None:
-    told = schema_of(kind).discriminator(path(at))
-    assert told == ("type", {"RollingUpdate": ("rollingUpdate",)}, "RollingUpdate")
+    discriminator = schema_of(kind).discriminator(path(at))
+    assert discriminator == ("type", {"RollingUpdate": ("rollingUpdate",)}, "RollingUpdate")
     assert schema_of(kind).alternatives(path(at)) == ()
 
 

@@ -10,7 +10,7 @@ from krm_merge.krm.identity import format_path
 from krm_merge.schema.references import references_in
 
 
-def found(value: dict[str, Any]) -> list[tuple[str, str, str]]:
+def references_of(value: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(format_path(each.path), each.kind, each.name) for each in references_in(value)]
 
 
@@ -20,7 +20,7 @@ def role(*names: object, resources: object = ("secrets",)) -> dict[str, Any]:
 
 
 def test_names_in_rules_of_a_role() -> None:
-    assert found(role("a", "b")) == [
+    assert references_of(role("a", "b")) == [
         ("rules[0].resourceNames[0]", "Secret", "a"),
         ("rules[0].resourceNames[1]", "Secret", "b"),
     ]
@@ -28,22 +28,22 @@ def test_names_in_rules_of_a_role() -> None:
 
 @pytest.mark.parametrize("value", [1, None, {"a": "b"}])
 def test_what_is_no_text_is_no_name(value: object) -> None:
-    assert found(role("a", value)) == [("rules[0].resourceNames[0]", "Secret", "a")]
+    assert references_of(role("a", value)) == [("rules[0].resourceNames[0]", "Secret", "a")]
 
 
 @pytest.mark.parametrize("resources", [("unknown",), (1,), "secrets", None])
 def test_resources_that_are_not_known_name_nothing(resources: object) -> None:
-    assert found(role("a", resources=resources)) == []
+    assert references_of(role("a", resources=resources)) == []
 
 
 @pytest.mark.parametrize("kind", [None, 1, ["Role"]])
 def test_an_object_without_a_kind_names_its_namespace_at_most(kind: object) -> None:
     value = {**role("a"), "kind": kind, "metadata": {"namespace": "shop"}}
-    assert found(value) == [("metadata.namespace", "Namespace", "shop")]
+    assert references_of(value) == [("metadata.namespace", "Namespace", "shop")]
 
 
 def test_a_reference_that_says_no_kind_and_has_no_default_is_none() -> None:
     scaler = {"kind": "HorizontalPodAutoscaler", "spec": {"scaleTargetRef": {"name": "web"}}}
-    assert found(scaler) == []
+    assert references_of(scaler) == []
     scaler["spec"]["scaleTargetRef"]["kind"] = "Deployment"  # type: ignore[index]
-    assert found(scaler) == [("spec.scaleTargetRef.name", "Deployment", "web")]
+    assert references_of(scaler) == [("spec.scaleTargetRef.name", "Deployment", "web")]

@@ -26,10 +26,10 @@ def at(root: Node, path: FieldPath) -> Node | None:
         if isinstance(node, MappingNode):
             node = node.get(str(step))
         elif isinstance(node, SequenceNode):
-            found = (item for item in node.items if isinstance(item, MappingNode))
+            items = (item for item in node.items if isinstance(item, MappingNode))
             keys = dict(step) if isinstance(step, tuple) else {}
-            wanted = [item for item in found if all(to_value(item.get(name)) == key for name, key in keys.items())]
-            node = node.items[step] if isinstance(step, int) else next(iter(wanted), None)
+            matches = [item for item in items if all(to_value(item.get(name)) == key for name, key in keys.items())]
+            node = node.items[step] if isinstance(step, int) else next(iter(matches), None)
     return node
 
 

@@ -58,23 +58,23 @@ def test_check_tells_a_stale_table_and_writes_nothing(tmp_path: Path) -> None:
 
 def definitions(release: str) -> dict[str, Definition]:
     text = (SCHEMAS / f"v{release}.0-local" / "_definitions.json").read_text(encoding="utf-8")
-    found: dict[str, Definition] = json.loads(text)["$defs"]
-    return found
+    types: dict[str, Definition] = json.loads(text)["$defs"]
+    return types
 
 
-def kinds(known: dict[str, Definition]) -> Iterator[tuple[str, str, str, str]]:
-    for name, definition in known.items():
+def kinds(types: dict[str, Definition]) -> Iterator[tuple[str, str, str, str]]:
+    for name, definition in types.items():
         for gvk in definition.get("x-kubernetes-group-version-kind", ()):
             yield gvk["group"], gvk["version"], gvk["kind"], name
 
 
-def fields(known: dict[str, Definition], root: str) -> Iterator[tuple[FieldPath, Definition]]:
+def fields(types: dict[str, Definition], root: str) -> Iterator[tuple[FieldPath, Definition]]:
     """Every field below a type by one path to it, each type once."""
     pending: list[tuple[FieldPath, str]] = [((), root)]
     seen = {root}
     while pending:
         above, name = pending.pop()
-        for field, schema in known[name].get("properties", {}).items():
+        for field, schema in types[name].get("properties", {}).items():
             at: FieldPath = (*above, field)
             yield at, schema
             inner = schema
@@ -94,11 +94,11 @@ RELEASES = sorted(folder.name.removeprefix("v").removesuffix(".0-local") for fol
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_table_says_what_the_source_says(release: str) -> None:
     """Merge keys of all versions of Kubernetes: none was ever changed. All marks of the newest."""
-    known = definitions(release)
+    types = definitions(release)
     checked = 0
-    for group, api_version, kind, name in kinds(known):
+    for group, api_version, kind, name in kinds(types):
         schema = builtin_schema(group, api_version, kind)
-        for at, field in fields(known, name) if schema is not None else ():
+        for at, field in fields(types, name) if schema is not None else ():
             assert schema is not None
             place = f"{group}/{api_version} {kind} {at}"
             checked += 1
@@ -127,25 +127,28 @@ def check_list(schema: BuiltinSchema, at: FieldPath, field: Definition, place: s
 
 @pytest.mark.parametrize("release", [OLDEST, NEWEST])
 def test_every_kind_that_has_metadata_is_there(release: str) -> None:
-    known = definitions(release)
-    for group, api_version, kind, name in kinds(known):
-        metadata = known[name].get("properties", {}).get("metadata", {})
+    types = definitions(release)
+    for group, api_version, kind, name in kinds(types):
+        metadata = types[name].get("properties", {}).get("metadata", {})
         expected = metadata.get("$ref", "").endswith(".ObjectMeta")
         assert (builtin_schema(group, api_version, kind) is not None) == expected, (group, api_version, kind)
 
 
 def test_fields_of_alternatives_and_discriminators_exist() -> None:
     """What the script names by hand is there in the newest version, of alternatives at least two."""
-    known = definitions(NEWEST)
-    for group, api_version, kind, name in kinds(known):
+    types = definitions(NEWEST)
+    for group, api_version, kind, name in kinds(types):
         schema = builtin_schema(group, api_version, kind)
         if schema is None:
             continue
         names: dict[FieldPath, set[str]] = {}
-        for at, _ in fields(known, name):
+        for at, _ in fields(types, name):
             names.setdefault(at[:-1], set()).add(str(at[-1]))
         for at, siblings in names.items():
             for alternatives in schema.alternatives(at):
                 assert len(siblings & set(alternatives)) > 1, (kind, at)
-            if (told := schema.discriminator(at)) is not None:
-                assert {told.field, *(m for members in told.members.values() for m in members)} <= siblings, (kind, at)
+            if (discriminator := schema.discriminator(at)) is not None:
+                assert {
+                    discriminator.field,
+                    *(m for members in discriminator.members.values() for m in members),
+                } <= siblings, (kind, at)

@@ -96,10 +96,10 @@ class Edit:
 
     def text(self) -> str:
         """The rendered text, which must mean what the edits mean; rendering changes nothing."""
-        wanted = self.editor.canonical()
+        canonical = self.editor.canonical()
         text = render(self.editor).text
-        assert tree(text).canonical == wanted, text
-        assert self.editor.canonical() == wanted
+        assert tree(text).canonical == canonical, text
+        assert self.editor.canonical() == canonical
         assert render(self.editor).text == text
         return text
 

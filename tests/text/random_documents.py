@@ -290,11 +290,11 @@ class Edits:
 
     def apply(self, count: int) -> None:
         for _ in range(count):
-            self.one()
+            self.make()
 
     def collections(self) -> list[Collection]:
         """The collections of the edited tree, those behind aliases too."""
-        found: list[Collection] = []
+        nodes: list[Collection] = []
         pending: list[Node] = [self.root]
         while pending:
             node = pending.pop()
@@ -302,18 +302,18 @@ class Edits:
                 if self.random.randint(0, 3) == 0:
                     pending.append(node.expansion)
             elif isinstance(node, MappingNode | SequenceNode):
-                found.append(node)
+                nodes.append(node)
                 children = self.children(node)
                 if isinstance(node, MappingNode) and self.random.randint(0, 3) == 0:
                     children += [entry for entry in node.fields.values() if entry.inherited]
                 pending += [self.editor.value(child) for child in children]
-        return found
+        return nodes
 
     def children(self, node: Collection) -> list[Child]:
         """The children that an edit may name: merge keys are not edited themselves."""
         return [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
 
-    def one(self) -> None:
+    def make(self) -> None:
         node = self.pick(self.collections())
         children = self.children(node)
         if isinstance(node, MappingNode):
@@ -402,9 +402,9 @@ class Edits:
         value = self.new_value()
         child: Child = value
         if isinstance(node, MappingNode):
-            taken = {c.key.canonical for c in self.editor.children(node) if isinstance(c, Entry)} | node.fields.keys()
+            keys = {c.key.canonical for c in self.editor.children(node) if isinstance(c, Entry)} | node.fields.keys()
             names = [from_value(name) for name in ("new", "yes", "1", "a", "b", "k: v", "n\nl", "")]
-            free = [name for name in names if name.canonical not in taken]
+            free = [name for name in names if name.canonical not in keys]
             if not free:
                 return
             child = Entry(self.pick(free), value)
@@ -413,7 +413,7 @@ class Edits:
         self.editor.insert(node, child, after, self.pick([None, self.new_comments()]))
 
 
-def stripped(lines: list[str]) -> list[str]:
+def strip(lines: list[str]) -> list[str]:
     """Lines without what an edit nearby may change: indentation, the dash before a first key, blank lines."""
     return [text for line in lines if (text := line.lstrip(" -").rstrip())]
 

@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**48)
 MANY = 10_000
 
 
-def listed(items: str, tail: str = "") -> bytes:
+def list_of(items: str, tail: str = "") -> bytes:
     return f"{HEAD}items:\n{items}{tail}".encode()
 
 
@@ -27,7 +27,7 @@ def slices(data: bytes) -> list[bytes]:
     return [part.data for part in cut_items(data).items or []]
 
 
-def settled(parts: list[bytes] | None) -> list[bytes] | None:
+def without_tail(parts: list[bytes] | None) -> list[bytes] | None:
     """Without comments and blank lines behind the last item: to which neighbour those belong is no matter of YAML."""
     return parts and [*parts[:-1], re.sub(rb"(?:\n[ \t\r]*(?:#[^\n]*)?)*\Z", b"", parts[-1])]
 
@@ -39,7 +39,7 @@ def test_slices_are_those_of_libyaml(seed: int) -> None:
         return
     parts = cut_items(generated.data)
     expected = slices_by_marks(generated.body)
-    assert settled([part.data for part in parts.items or []] or None) == settled(expected)
+    assert without_tail([part.data for part in parts.items or []] or None) == without_tail(expected)
     assert [name for name in parts.fields if name in generated.fields] == list(generated.fields)
 
 
@@ -76,7 +76,7 @@ def test_a_trap_does_not_end_an_item(trap: str, column: int) -> None:
     lines = lines.replace(f"{inner}_", pad)
     first = f"{pad}-{lines[column + 1 :]}\n"
     last = f"{pad}- name: o\n"
-    data = listed(first + last, "extra: 1\n")
+    data = list_of(first + last, "extra: 1\n")
     assert one_document(data.decode()) is not None
     assert slices(data) == [first.encode(), last.encode()]
 
@@ -114,11 +114,11 @@ def test_items_that_are_no_list_are_refused(value: str) -> None:
 
 
 SECOND = {
-    "after a list": listed("- a: 1\n---\nx: 1\n"),
-    "after an indented list": listed("  - a: 1\n---\nx: 1\n"),
-    "after another field": listed("- a: 1\n", "extra:\n  x: 1\n---\nx: 1\n"),
-    "after the end of a document": listed("- a: 1\n...\n---\nx: 1\n"),
-    "behind the mark": listed("- a: 1\n--- {x: 1}\n"),
+    "after a list": list_of("- a: 1\n---\nx: 1\n"),
+    "after an indented list": list_of("  - a: 1\n---\nx: 1\n"),
+    "after another field": list_of("- a: 1\n", "extra:\n  x: 1\n---\nx: 1\n"),
+    "after the end of a document": list_of("- a: 1\n...\n---\nx: 1\n"),
+    "behind the mark": list_of("- a: 1\n--- {x: 1}\n"),
 }
 
 
@@ -130,21 +130,21 @@ def test_a_second_document_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("end", ["---\n", "...\n", "---\n# nothing\n", "# end\n", "\n\n"])
 def test_what_ends_a_document_is_no_second_one(end: str) -> None:
-    assert len(slices(listed("- a: 1\n- b: 2\n", end))) == 2
+    assert len(slices(list_of("- a: 1\n- b: 2\n", end))) == 2
 
 
 NOT_YAML = {
-    "an open quote": listed("- a: 'open\n- b: 1\n"),
-    "an open bracket": listed("- a: [open\n- b: 1\n"),
-    "a tab behind a dash": listed("- a: 1\n-\tb: 1\n"),
-    "a document mark in a quoted text": listed('- a: "x\n---\n  y"\n- b: 1\n'),
-    "no UTF-8 where libyaml has to look": listed("- a: 1\n...\n").replace(b"1", b"\xff"),
-    "a complex key at the top": listed("- a: 1\n", "? x\n: y\n"),
-    "a field that stands twice": listed("- a: 1\n", "kind: ResourceList\n"),
+    "an open quote": list_of("- a: 'open\n- b: 1\n"),
+    "an open bracket": list_of("- a: [open\n- b: 1\n"),
+    "a tab behind a dash": list_of("- a: 1\n-\tb: 1\n"),
+    "a document mark in a quoted text": list_of('- a: "x\n---\n  y"\n- b: 1\n'),
+    "no UTF-8 where libyaml has to look": list_of("- a: 1\n...\n").replace(b"1", b"\xff"),
+    "a complex key at the top": list_of("- a: 1\n", "? x\n: y\n"),
+    "a field that stands twice": list_of("- a: 1\n", "kind: ResourceList\n"),
     "a list": b"- a\n",
     "a word": b"a\n",
     "nothing but a comment": b"# x\n",
-    "a line break that only YAML 1.1 knows where libyaml has to look": listed("- a: x\u2028  y\n...\n"),
+    "a line break that only YAML 1.1 knows where libyaml has to look": list_of("- a: x\u2028  y\n...\n"),
 }
 
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_cut_is_refused(data: bytes) -> None:
 def test_texts_in_quotes_that_can_be_read_in_many_ways_take_no_time() -> None:
     many = "''b" * 5000
     first = f"- a: ['a{many}' #\n  ]\n"
-    assert slices(listed(first + "- b: 1\n")) == [first.encode(), b"- b: 1\n"]
+    assert slices(list_of(first + "- b: 1\n")) == [first.encode(), b"- b: 1\n"]
 
 
 LONG = ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x " * 3001, "a:" + " " * 9000 + "["]
@@ -166,18 +166,18 @@ LONG = ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x " * 30
 @pytest.mark.parametrize("line", LONG, ids=range(len(LONG)))
 def test_long_lines_take_no_time(line: str) -> None:
     with pytest.raises(TextError):
-        cut_items(listed(f"- {line}\n- b: 1\n- c: [\n"))
+        cut_items(list_of(f"- {line}\n- b: 1\n- c: [\n"))
 
 
 def test_many_items() -> None:
     rng = Random(1)
     items = [item(rng, 0, f"n{number}") for number in range(MANY)]
-    assert slices(listed("".join(items))) == [text.encode() for text in items]
+    assert slices(list_of("".join(items))) == [text.encode() for text in items]
 
 
 @pytest.mark.parametrize("gap", ["# about b\n", "\n# about b\n\n", "  # deeper\n", "# - no item\n", "# 'open [\n"])
 def test_what_stands_between_items_goes_with_the_one_above(gap: str) -> None:
-    assert slices(listed(f"- a: 1\n{gap}- b: 2\n")) == [f"- a: 1\n{gap}".encode(), b"- b: 2\n"]
+    assert slices(list_of(f"- a: 1\n{gap}- b: 2\n")) == [f"- a: 1\n{gap}".encode(), b"- b: 2\n"]
 
 
 OBJECT = {"kind": "X", "items": [{"a": "x\n- y", "b": [1, "2"]}, {"c": {}}], "functionConfig": {"d": 1}}
@@ -197,7 +197,7 @@ def test_items_between_brackets_become_items_of_a_block(text: str) -> None:
 
 
 def test_plain_items_are_proved_and_others_are_not() -> None:
-    parts = cut_items(listed("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
+    parts = cut_items(list_of("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
     assert parts.items == [
         Slice(b"- a: 'x'\n  b: [1, {c: d}]\n", True),
         Slice(b"- a: 'x\n    y'\n", False),

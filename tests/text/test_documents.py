@@ -10,9 +10,9 @@ from krm_merge.text.reading.reader import read_all
 
 
 def documents(text: str) -> list[MappingNode]:
-    found = list(read_all(text))
-    assert all(isinstance(root, MappingNode) for root in found)
-    return [root for root in found if isinstance(root, MappingNode)]
+    roots = list(read_all(text))
+    assert all(isinstance(root, MappingNode) for root in roots)
+    return [root for root in roots if isinstance(root, MappingNode)]
 
 
 @pytest.mark.parametrize(

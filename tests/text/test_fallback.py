@@ -36,8 +36,8 @@ def test_complex_keys() -> None:
     edit = Edit(COMPLEX).set("text", to="no").set("list", 1, to="on").add("list", value={"a": "l\nm\n", "b": None})
     text, _, fallback = rendered(edit.remove("number").editor)
     assert fallback
-    wanted = COMPLEX.replace('"yes" ', '"no"  ').replace("  - x", '  - "on"').replace("number: 0644\n", "")
-    assert text == wanted + "  - a: |\n      l\n      m\n    b: null\n"
+    result = COMPLEX.replace('"yes" ', '"no"  ').replace("  - x", '  - "on"').replace("number: 0644\n", "")
+    assert text == result + "  - a: |\n      l\n      m\n    b: null\n"
 
 
 def test_commented_flow() -> None:

@@ -16,7 +16,7 @@ SCRAPS = (*"abc:-#|>'\"{}[],&*!? \n\t~%@0", "\n  ", "\n    ", "  - ", "\n---\n",
 DAMAGES = 12
 
 
-def damaged(random: Random, text: str) -> str:
+def damage(random: Random, text: str) -> str:
     for _ in range(random.choice((1, 1, 2))):
         at = random.randrange(len(text) + 1)
         text = text[:at] + random.choice(SCRAPS) + text[at + random.choice((0, 0, 1, 1, 2)) :]
@@ -48,14 +48,14 @@ def test_damaged_pieces_are_found_out() -> None:
             continue
         assert put_together(before, pieces) == text
         right += says(text, pieces, edits.editor)
-        wanted = edits.editor.canonical()
+        canonical = edits.editor.canonical()
         for _ in range(DAMAGES):
             at = random.randrange(len(pieces))
-            worse = [*pieces[:at], pieces[at]._replace(text=damaged(random, pieces[at].text)), *pieces[at + 1 :]]
+            worse = [*pieces[:at], pieces[at]._replace(text=damage(random, pieces[at].text)), *pieces[at + 1 :]]
             damages += 1
             if says(put_together(before, worse), worse, edits.editor):
                 passed += 1
-                assert meaning(put_together(before, worse)) == wanted, f"seed {seed}"
+                assert meaning(put_together(before, worse)) == canonical, f"seed {seed}"
     assert right > seeds / 16
     # Damages to comments and spaces change nothing.
     assert 0.01 < passed / damages < 0.3

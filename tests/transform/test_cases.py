@@ -99,21 +99,21 @@ def in_json(operations: Any) -> list[str]:
 class Told:
     """A plugin that does what a case of the table says."""
 
-    told: dict[str, Any]
+    case: dict[str, Any]
     seen: list[tuple[Any, dict[str, str]]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        return str(self.told["name"])
+        return str(self.case["name"])
 
     def run(self, resource: dict[str, Any], options: Options) -> Response:
         self.seen.append((copy.deepcopy(resource), dict(options)))
-        if "mutatesRequestTo" in self.told:
+        if "mutatesRequestTo" in self.case:
             resource.clear()
-            resource.update(self.told["mutatesRequestTo"])
-        if "error" in self.told:
-            raise PluginError(self.told["error"])
-        return Response.read(self.told["response"])
+            resource.update(self.case["mutatesRequestTo"])
+        if "error" in self.case:
+            raise PluginError(self.case["error"])
+        return Response.read(self.case["response"])
 
 
 STARTS: Final = {"RunWithTwoPluginsCollidedPatchesDifferentOps": {"spec": {"testing": "old"}}}
@@ -124,7 +124,7 @@ STARTS: Final = {"RunWithTwoPluginsCollidedPatchesDifferentOps": {"spec": {"test
 def test_runner(case: dict[str, Any]) -> None:
     start = copy.deepcopy(STARTS.get(case["name"], case["object"] or {}))
     before = copy.deepcopy(start)
-    plugins = [Told(told) for told in case["plugins"]]
+    plugins = [Told(entry) for entry in case["plugins"]]
     flags = case.get("optionalFlags", {})
     outcome = Runner(plugins, case["priorities"], flags, detect="path").run(start)
     expect = case["expect"]
@@ -145,13 +145,13 @@ def test_runner(case: dict[str, Any]) -> None:
 
 def identities(outcome: RunOutcome) -> list[list[Any]]:
     created: list[Any] = [new.resource for new in outcome.new_resources]
-    return [[one["apiVersion"], one["kind"], one["metadata"]["name"]] for one in created]
+    return [[resource["apiVersion"], resource["kind"], resource["metadata"]["name"]] for resource in created]
 
 
 def test_what_cannot_be_replaced_is_a_failure() -> None:
     """The table's own object for this case is empty: crane found out when it applied the patch."""
     (case,) = (case for case in TABLES["runner"] if case["name"] in STARTS)
-    outcome = Runner([Told(told) for told in case["plugins"]], detect="path").run({})
+    outcome = Runner([Told(entry) for entry in case["plugins"]], detect="path").run({})
     assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [
         ("pluginreplace", "there is no /spec")
     ]
@@ -160,9 +160,9 @@ def test_what_cannot_be_replaced_is_a_failure() -> None:
 @cases("operation_equality")
 def test_operation_equality(case: dict[str, Any]) -> None:
     first, second = ([Operation.read(value) for value in case[name]] for name in ("patch1", "patch2"))
-    pairs = [[agree(one, other) for other in second] for one in first]
+    pairs = [[agree(first_operation, other) for other in second] for first_operation in first]
     assert (len(first) == len(second) and all(map(any, pairs))) is case["equal"]
-    assert pairs == [[agree(other, one) for other in second] for one in first]
+    assert pairs == [[agree(other, first_operation) for other in second] for first_operation in first]
 
 
 @cases("applier")
@@ -172,8 +172,8 @@ def test_applier(case: dict[str, Any]) -> None:
             read_answer(case["patchText"].encode())
         return
     before = copy.deepcopy(case["object"])
-    told = {"name": "it", "response": {"patches": read_answer(case["patchText"].encode())}}
-    outcome = Runner([Told(told)]).run(case["object"])
+    entry = {"name": "it", "response": {"patches": read_answer(case["patchText"].encode())}}
+    outcome = Runner([Told(entry)]).run(case["object"])
     assert not outcome.failures
     assert outcome.settlement.value == case["expect"]["object"]
     assert case["object"] == before
@@ -192,18 +192,18 @@ class Side(Told):
 
     @property
     def metadata(self) -> Metadata:
-        return Metadata(self.name, self.told.get("pluginVersion", ""))
+        return Metadata(self.name, self.case.get("pluginVersion", ""))
 
 
 @cases("plugin_process_side")
 def test_plugin_process_side(case: dict[str, Any]) -> None:
-    told = {"name": case["name"], "response": case.get("pluginReturns", {})}
-    told |= {name: case[name] for name in ("pluginVersion",) if name in case}
-    told |= {"error": case["pluginError"]} if "pluginError" in case else {}
+    entry = {"name": case["name"], "response": case.get("pluginReturns", {})}
+    entry |= {name: case[name] for name in ("pluginVersion",) if name in case}
+    entry |= {"error": case["pluginError"]} if "pluginError" in case else {}
     stdin = Unreadable() if "stdinError" in case else io.BytesIO(case["stdin"].encode())
     stdout, stderr = io.BytesIO(), io.BytesIO()
     expect = case["expect"]
-    assert serve(Side(told), stdin, stdout, stderr) == expect["exit"]
+    assert serve(Side(entry), stdin, stdout, stderr) == expect["exit"]
     if "stderrJson" in expect:
         assert json.loads(stderr.getvalue())["type"] == expect["stderrJson"]["type"]
         assert stdout.getvalue() == b""
@@ -251,8 +251,8 @@ def test_plugin_host_run(case: dict[str, Any], tmp_path: Path) -> None:
 
 @cases("plugin_error")
 def test_plugin_error(case: dict[str, Any]) -> None:
-    told = case["input"]
-    assert str(PluginFaultError(told["type"], told["message"], told["error"])) == case["expectText"]
+    fault = case["input"]
+    assert str(PluginFaultError(fault["type"], fault["message"], fault["error"])) == case["expectText"]
 
 
 # ---- the built-in plugin -----------------------------------------------------------------------------------------
@@ -284,8 +284,8 @@ def test_kubernetes_plugin(case: dict[str, Any]) -> None:
     # Whoever whites out says why.
     assert bool(response.reason) is response.is_whiteout
     if expect["patchesAsSet"] != "unchecked":
-        found = in_json(operation.to_value() for patch in response.patches for operation in patch.operations)
-        assert found == in_json(expect["patchesAsSet"])
+        operations = in_json(operation.to_value() for patch in response.patches for operation in patch.operations)
+        assert operations == in_json(expect["patchesAsSet"])
     assert case["object"] == before
 
 

@@ -69,12 +69,12 @@ def tree(files: dict[str, str]) -> Tree:
     return {path: File(text.encode()) for path, text in files.items()}
 
 
-def declared(local: dict[str, str], original: dict[str, str] = ORIGINAL) -> tuple[Tree, DeclaredEdits]:
+def declare_edits(local: dict[str, str], original: dict[str, str] = ORIGINAL) -> tuple[Tree, DeclaredEdits]:
     done = declare(tree(local), tree(original), "patches.yaml", "krm-merge")
     return Changed(tree(local), done.changes), done
 
 
-def rendered(package: Tree) -> dict[str, object]:
+def render(package: Tree) -> dict[str, object]:
     """The resources of a package after its PatchResources, by kind and name."""
     items = []
     for path, file in package.items():
@@ -104,9 +104,9 @@ def values(files: dict[str, str]) -> dict[str, object]:
 
 
 def test_the_package_renders_to_what_it_was() -> None:
-    package, done = declared(LOCAL)
+    package, done = declare_edits(LOCAL)
     assert sorted(done.resources) == ["ConfigMap settings", "Deployment web", "Gizmo gizmo"]
-    assert rendered(package) == values(LOCAL)
+    assert render(package) == values(LOCAL)
     # Nothing of local is lost: its note stays at upstream's value.
     assert "  replicas: 1 # for the launch\n" in package["deployment.yaml"].data.decode()
     assert yaml.safe_load(package["deployment.yaml"].data) == yaml.safe_load(DEPLOYMENT)
@@ -118,9 +118,9 @@ def test_the_package_renders_to_what_it_was() -> None:
 
 def test_a_deleted_resource_stays_deleted_by_a_patch() -> None:
     local = LOCAL | {"others.yaml": OTHERS.rpartition("---\n")[0]}
-    package, done = declared(local)
+    package, done = declare_edits(local)
     assert "Service web" in done.resources
-    assert rendered(package) == values(local)
+    assert render(package) == values(local)
     changed = {path: text.replace("port: 80", "port: 81") for path, text in ORIGINAL.items()}
     merged = merge_packages(
         {path: text.encode() for path, text in ORIGINAL.items()},
@@ -132,7 +132,7 @@ def test_a_deleted_resource_stays_deleted_by_a_patch() -> None:
 
 
 def test_ten_versions_of_upstream_are_no_conflict() -> None:
-    package, _ = declared(LOCAL)
+    package, _ = declare_edits(LOCAL)
     before = ORIGINAL
     for version in range(2, 12):
         after = before | {
@@ -148,7 +148,7 @@ def test_ten_versions_of_upstream_are_no_conflict() -> None:
         assert not merged.has_conflicts
         # The host renders in place.
         package = {path: File(data) for path, data in merged.files.items()}
-        now = rendered(package)
+        now = render(package)
         expected = values(LOCAL)
         expected["Deployment/web"]["spec"]["template"]["spec"]["priority"] = version  # type: ignore[index]
         assert now == expected
@@ -160,9 +160,9 @@ def test_what_other_functions_write_is_not_declared() -> None:
         "Kptfile": KPTFILE + LABELS,
         "others.yaml": OTHERS.replace("  name: settings\n", "  name: settings\n  labels:\n    team: red\n"),
     }
-    assert declared(local)[1].changes == {}
+    assert declare_edits(local)[1].changes == {}
     edited = local | {"others.yaml": local["others.yaml"].replace("slow", "fast")}
-    package, done = declared(edited)
+    package, done = declare_edits(edited)
     assert done.resources == ["ConfigMap settings"]
     (patch,) = yaml.safe_load(package["patches.yaml"].data)["patches"]
     assert yaml.safe_load(patch["patch"])["data"] == {"mode": "fast"}
@@ -170,21 +170,21 @@ def test_what_other_functions_write_is_not_declared() -> None:
 
 
 def test_later_edits_join_the_same_file() -> None:
-    package, _ = declared(ORIGINAL | {"others.yaml": OTHERS.replace("slow", "fast")})
+    package, _ = declare_edits(ORIGINAL | {"others.yaml": OTHERS.replace("slow", "fast")})
     files = {path: file.data.decode() for path, file in package.items()}
     files["deployment.yaml"] = DEPLOYMENT.replace("replicas: 1", "replicas: 7")
-    again, done = declared(files)
+    again, done = declare_edits(files)
     assert done.resources == ["Deployment web"]
     config = yaml.safe_load(again["patches.yaml"].data)
     assert len(config["patches"]) == 2
     assert again["Kptfile"].data == package["Kptfile"].data
-    now = rendered(again)
+    now = render(again)
     assert now["ConfigMap/settings"]["data"]["mode"] == "fast"  # type: ignore[index]
     assert now["Deployment/web"]["spec"]["replicas"] == 7  # type: ignore[index]
 
 
 def test_undo_gives_the_edits_back() -> None:
-    package, _ = declared(LOCAL)
+    package, _ = declare_edits(LOCAL)
     done = undeclare(package, "patches.yaml")
     files = {path: file.data.decode() for path, file in Changed(package, done.changes).items()}
     assert values(files) == values(LOCAL)
@@ -198,7 +198,7 @@ def test_undo_knows_names_that_setters_write() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: SITE # kpt-set: ${site}\ndata:\n  mode: slow\n"
     original = {"Kptfile": KPTFILE + pipeline, "site.yaml": text}
     local = original | {"site.yaml": text.replace("slow", "fast")}
-    package, done = declared(local, original)
+    package, done = declare_edits(local, original)
     assert done.resources == ["ConfigMap SITE"]
     (patch,) = yaml.safe_load(package["patches.yaml"].data)["patches"]
     assert yaml.safe_load(patch["patch"])["metadata"]["name"] == "north"
@@ -209,7 +209,9 @@ def test_undo_knows_names_that_setters_write() -> None:
 def test_what_kpt_says_about_the_package_is_no_edit() -> None:
     context = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: example\n"
     original = ORIGINAL | {"package-context.yaml": context}
-    assert declared(original | {"package-context.yaml": context.replace("example", "web")}, original)[1].changes == {}
+    assert (
+        declare_edits(original | {"package-context.yaml": context.replace("example", "web")}, original)[1].changes == {}
+    )
 
 
 def test_undo_of_nothing_is_an_error() -> None:
@@ -219,7 +221,7 @@ def test_undo_of_nothing_is_an_error() -> None:
 
 def test_another_file_is_never_overwritten() -> None:
     with pytest.raises(PackageError, match="--patch"):
-        declared(LOCAL | {"patches.yaml": OTHERS})
+        declare_edits(LOCAL | {"patches.yaml": OTHERS})
 
 
 def test_renamed_resources_and_functionconfigs_stay_edits() -> None:
@@ -227,16 +229,16 @@ def test_renamed_resources_and_functionconfigs_stay_edits() -> None:
         "  name: settings\n",
         "  name: mine\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|settings'\n",
     )
-    _, done = declared(ORIGINAL | {"others.yaml": renamed})
+    _, done = declare_edits(ORIGINAL | {"others.yaml": renamed})
     assert done.changes == {}
     assert [result.severity for result in done.results] == ["warning"]
     config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: setters}\ndata: {tag: one}\n"
     pipeline = "pipeline:\n  mutators:\n  - {image: gcr.io/kpt-fn/apply-setters:v1, configPath: setters.yaml}\n"
     original = {"Kptfile": KPTFILE + pipeline, "setters.yaml": config}
-    assert declared(original | {"setters.yaml": config.replace("one", "two")}, original)[1].changes == {}
+    assert declare_edits(original | {"setters.yaml": config.replace("one", "two")}, original)[1].changes == {}
 
 
 def test_a_package_without_edits_declares_nothing() -> None:
-    package, done = declared(ORIGINAL)
+    package, done = declare_edits(ORIGINAL)
     assert (done.changes, done.resources, list(done.results)) == ({}, (), [])
     assert "patches.yaml" not in package

@@ -29,10 +29,10 @@ def laid_out(texts: list[str], layout: Layout) -> dict[str, str]:
         assert name
         app = re.match(r"app-\d+", name[1])
         files.setdefault(layout(kind[1], name[1], app[0] if app else "base"), []).append(text)
-    return {path: stream(*held) for path, held in files.items()}
+    return {path: stream(*documents) for path, documents in files.items()}
 
 
 def objects(files: dict[str, str]) -> list[object]:
     """The resources in files, in an order of their own."""
-    found = [value for text in files.values() for value in yaml.safe_load_all(text) if value is not None]
-    return sorted(found, key=lambda value: (value["kind"], value["metadata"]["name"]))
+    values = [value for text in files.values() for value in yaml.safe_load_all(text) if value is not None]
+    return sorted(values, key=lambda value: (value["kind"], value["metadata"]["name"]))

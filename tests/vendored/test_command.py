@@ -105,8 +105,8 @@ def test_open_conflicts_are_settled_before_the_next_version(place: Path, capfd: 
     before = snapshot(place)
     capfd.readouterr()
     assert call(["merge", "v1.yaml", "deploy", "--in-place"]) == 1
-    said = "deploy/a.yaml:6: an earlier merge left conflict markers; settle that conflict first"
-    assert said in capfd.readouterr().err
+    message = "deploy/a.yaml:6: an earlier merge left conflict markers; settle that conflict first"
+    assert message in capfd.readouterr().err
     assert snapshot(place) == before
 
 

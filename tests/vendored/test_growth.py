@@ -11,7 +11,7 @@ import pytest
 from effort import calls
 from generated.manifests import documents, release
 from vendored.layouts import LAYOUTS, laid_out
-from vendored.versions import merged
+from vendored.versions import merge
 
 MOST = 1.2
 """The exponent of growth that is allowed: 1 is in proportion, 2 four times the work for twice the size."""
@@ -21,7 +21,7 @@ def calls_of(apps: int, layout: str) -> int:
     """How many functions are called when a release doubles its apps."""
     before, after = release(1, apps), release(2, 2 * apps)
     local = laid_out(documents(before), LAYOUTS[layout])
-    return calls(partial(merged, before, after, local))
+    return calls(partial(merge, before, after, local))
 
 
 @pytest.mark.parametrize("layout", ["kind-name", "without a system"])

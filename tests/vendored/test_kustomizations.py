@@ -9,14 +9,14 @@ import pytest
 
 from generated.manifests import documents, release
 from vendored.layouts import LAYOUTS, laid_out, objects
-from vendored.versions import config_map, merged, stream
+from vendored.versions import config_map, merge, stream
 
 SORTED = "# Ours.\nresources:\n- configmap-a.yaml # first\n- configmap-c.yaml\nnamespace: web\n"
 
 
 def test_a_new_file_is_listed_in_its_place() -> None:
     local = {"configmap-a.yaml": config_map("a"), "configmap-c.yaml": config_map("c"), "kustomization.yaml": SORTED}
-    done = merged(
+    done = merge(
         stream(config_map("a"), config_map("c")), stream(config_map("a"), config_map("b"), config_map("c")), local
     )
     assert done.files["kustomization.yaml"] == SORTED.replace(
@@ -28,7 +28,7 @@ def test_a_new_file_is_listed_in_its_place() -> None:
 def test_a_list_without_an_order_gets_a_new_file_at_its_end() -> None:
     text = "resources:\n  - configmap-c.yaml\n  - configmap-a.yaml\n"
     local = {"configmap-a.yaml": config_map("a"), "configmap-c.yaml": config_map("c"), "kustomization.yaml": text}
-    done = merged(
+    done = merge(
         stream(config_map("a"), config_map("c")), stream(config_map("a"), config_map("b"), config_map("c")), local
     )
     assert done.files["kustomization.yaml"] == text + "  - configmap-b.yaml\n"
@@ -38,7 +38,7 @@ def test_a_list_without_an_order_gets_a_new_file_at_its_end() -> None:
 def test_a_deleted_file_is_no_longer_listed(entry: str) -> None:
     text = f"resources:\n- configmap-a.yaml\n- {entry}\n"
     local = {"configmap-a.yaml": config_map("a"), "configmap-c.yaml": config_map("c"), "kustomization.yml": text}
-    done = merged(stream(config_map("a"), config_map("c")), config_map("a"), local)
+    done = merge(stream(config_map("a"), config_map("c")), config_map("a"), local)
     assert done.files == {"configmap-a.yaml": config_map("a"), "kustomization.yml": "resources:\n- configmap-a.yaml\n"}
     assert f"kustomization.yml: no longer lists {entry}" in done.messages
 
@@ -49,7 +49,7 @@ def test_the_nearest_kustomization_lists_a_file() -> None:
         "web/kustomization.yaml": "resources:\n- parts/configmap-a.yaml\n",
         "web/parts/configmap-a.yaml": config_map("a"),
     }
-    done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+    done = merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert done.changed == ["web/kustomization.yaml", "web/parts/configmap-b.yaml"]
     assert done.files["web/kustomization.yaml"] == "resources:\n- parts/configmap-a.yaml\n- parts/configmap-b.yaml\n"
 
@@ -60,14 +60,14 @@ def test_an_overlay_that_lists_a_deleted_file_of_its_base_is_mended() -> None:
         "base/configmap-b.yaml": config_map("b"),
         "overlay/kustomization.yaml": "resources:\n- ../base/configmap-a.yaml\n- x\n",
     }
-    done = merged(stream(config_map("a"), config_map("b")), config_map("b"), local)
+    done = merge(stream(config_map("a"), config_map("b")), config_map("b"), local)
     assert done.files["overlay/kustomization.yaml"] == "resources:\n- x\n"
 
 
 @pytest.mark.parametrize("text", ["namePrefix: x-\n", "resources: {}\n", "resources: [\n", "a: 1\n---\nb: 2\n"])
 def test_what_lists_no_resources_is_left_alone(text: str) -> None:
     local = {"configmap-a.yaml": config_map("a"), "kustomization.yaml": text}
-    done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+    done = merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert done.changed == ["configmap-b.yaml"]
 
 
@@ -76,13 +76,13 @@ def test_a_file_that_is_listed_already_is_listed_once() -> None:
         "configmap-a.yaml": config_map("a"),
         "kustomization.yaml": "resources:\n- configmap-a.yaml\n- configmap-b.yaml\n",
     }
-    done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+    done = merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert done.changed == ["configmap-b.yaml"]
 
 
 def test_a_new_document_in_a_listed_file_changes_no_list() -> None:
     before = stream(config_map("a"), config_map("b"))
-    done = merged(
+    done = merge(
         before, stream(before, config_map("c")), {"all.yaml": before, "kustomization.yaml": "resources:\n- all.yaml\n"}
     )
     assert done.changed == ["all.yaml"]
@@ -93,10 +93,10 @@ def test_kustomize_builds_a_base_before_and_after(tmp_path: Path) -> None:
     before, after = release(1, 3), release(2, 3)
     files = laid_out(documents(before), LAYOUTS["folders of apps"])
     local = {**files, "kustomization.yaml": "resources:\n" + "".join(f"- {path}\n" for path in sorted(files))}
-    done = merged(before, after, local)
-    for held, expected in ((local, before), (done.files, after)):
-        folder = tmp_path / f"{len(held)}"
-        for path, text in held.items():
+    done = merge(before, after, local)
+    for package, expected in ((local, before), (done.files, after)):
+        folder = tmp_path / f"{len(package)}"
+        for path, text in package.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, check=True, text=True).stdout

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from generated.manifests import chart, documents, release
 from vendored.layouts import LAYOUTS, laid_out, objects
-from vendored.versions import merged
+from vendored.versions import merge
 
 APPS = 2
 
@@ -21,7 +21,7 @@ VERSIONS = {"release": (release(1, APPS), release(2, APPS)), "chart": (chart(1, 
 def test_local_that_changed_nothing_gets_all_of_upstream(layout: str, form: str) -> None:
     before, after = VERSIONS[form]
     texts = documents(before) if form == "release" else before.split("---\n")[1:]
-    done = merged(before, after, laid_out(texts, LAYOUTS[layout]))
+    done = merge(before, after, laid_out(texts, LAYOUTS[layout]))
     assert objects(done.files) == objects({"": after})
     assert done.warnings == []
 
@@ -30,19 +30,19 @@ def test_local_that_changed_nothing_gets_all_of_upstream(layout: str, form: str)
 def test_where_upstream_changed_nothing_local_stays_as_it_is(layout: str) -> None:
     before, _ = VERSIONS["release"]
     local = laid_out([text for text in documents(before) if "Service" not in text], LAYOUTS[layout])
-    assert merged(before, before, local).changed == []
+    assert merge(before, before, local).changed == []
 
 
 @examples(layout=st.sampled_from(list(LAYOUTS)), gone=st.sets(st.integers(0, 6 * APPS)))
 def test_a_second_merge_changes_nothing_and_changes_of_local_are_kept(layout: str, gone: set[int]) -> None:
     before, after = VERSIONS["release"]
     texts = [text for number, text in enumerate(documents(before)) if number not in gone]
-    own = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
+    resource = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
     edited = [text.replace("replicas: 1", "replicas: 7 # ours") for text in texts]
-    local = laid_out([*edited, own], LAYOUTS[layout])
-    done = merged(before, after, local)
+    local = laid_out([*edited, resource], LAYOUTS[layout])
+    done = merge(before, after, local)
     assert sum(text.count("replicas: 7 # ours") for text in done.files.values()) == str(edited).count("replicas: 7")
-    assert sum(text.count(own) for text in done.files.values()) == 1
-    again = merged(before, after, done.files)
+    assert sum(text.count(resource) for text in done.files.values()) == 1
+    again = merge(before, after, done.files)
     assert again.changed == []
-    assert merged(after, after, done.files).changed == []
+    assert merge(after, after, done.files).changed == []

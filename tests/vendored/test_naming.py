@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from krm_merge.packages import PackageError
-from vendored.versions import config_map, merged, service, stream
+from vendored.versions import config_map, merge, service, stream
 
 
 def deployment(name: str) -> str:
@@ -19,7 +19,7 @@ def place_of(new: str, local: dict[str, str], *, after: str | None = None) -> st
     """The file that a new resource is put in; upstream has it at the end, or behind the document `after`."""
     documents = [document for text in local.values() for document in text.split("---\n")]
     at = len(documents) if after is None else documents.index(after) + 1
-    done = merged(stream(*documents), stream(*documents[:at], new, *documents[at:]), local)
+    done = merge(stream(*documents), stream(*documents[:at], new, *documents[at:]), local)
     (changed,) = done.changed
     return changed
 
@@ -43,7 +43,7 @@ def test_of_its_kind_the_nearest_upstream_counts() -> None:
 def test_of_two_as_near_the_one_before_it_counts() -> None:
     local = {"z.yaml": stream(WEB, config_map("b")), "a.yaml": stream(API, config_map("c"))}
     new = stream(WEB, deployment("worker"), API, config_map("b"), config_map("c"))
-    assert merged(stream(WEB, API, config_map("b"), config_map("c")), new, local).changed == ["z.yaml"]
+    assert merge(stream(WEB, API, config_map("b"), config_map("c")), new, local).changed == ["z.yaml"]
 
 
 def test_a_new_kind_is_put_beside_its_neighbour() -> None:
@@ -65,13 +65,13 @@ def test_where_each_resource_has_a_file_so_does_a_new_one(files: tuple[str, str]
         return json.dumps(yaml.safe_load(text)) if path.endswith(".json") else text
 
     local = {path: written(path, text) for path, text in zip(files, (WEB, API), strict=True)}
-    done = merged(stream(WEB, API), stream(WEB, API, deployment("worker")), local)
+    done = merge(stream(WEB, API), stream(WEB, API, deployment("worker")), local)
     assert done.changed == [expected]
 
 
 def test_new_resources_of_one_kind_and_name_are_in_one_file() -> None:
     new = stream(service("x"), config_map("a", "one"), config_map("a", "two"))
-    done = merged(service("x"), new, {"x.yaml": service("x")})
+    done = merge(service("x"), new, {"x.yaml": service("x")})
     assert done.changed == ["configmap-a.yaml"]
     assert done.files["configmap-a.yaml"] == stream(config_map("a", "one"), config_map("a", "two"))
 
@@ -79,11 +79,11 @@ def test_new_resources_of_one_kind_and_name_are_in_one_file() -> None:
 def test_own_files_of_local_show_no_place() -> None:
     local = {"ours.yaml": stream(WEB, deployment("own")), "all.yaml": stream(service("x"), service("y"))}
     upstream = stream(service("x"), service("y"))
-    assert merged(upstream, stream(upstream, API), local).changed == ["all.yaml"]
+    assert merge(upstream, stream(upstream, API), local).changed == ["all.yaml"]
 
 
 def test_without_a_neighbour_kind_and_name_are_the_file() -> None:
-    assert merged(None, stream(WEB, service("web")), {}).changed == ["deployment-web.yaml", "service-web.yaml"]
+    assert merge(None, stream(WEB, service("web")), {}).changed == ["deployment-web.yaml", "service-web.yaml"]
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_without_a_neighbour_kind_and_name_are_the_file() -> None:
     ],
 )
 def test_names_do_not_lead_out_of_the_directory(name: str, expected: str) -> None:
-    assert merged(None, config_map(f'"{name}"'), {}).changed == [expected]
+    assert merge(None, config_map(f'"{name}"'), {}).changed == [expected]
 
 
 def test_a_file_that_holds_something_else_is_not_overwritten() -> None:
     local = {"a.yaml": config_map("a"), "configmap-b.yaml": "note: ours\n"}
     with pytest.raises(PackageError) as caught:
-        merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+        merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert str(caught.value) == (
         "configmap-b.yaml: upstream's new ConfigMap b belongs to this file, which holds something else; rename the file"
     )
@@ -109,5 +109,5 @@ def test_a_file_that_holds_something_else_is_not_overwritten() -> None:
 
 def test_new_files_begin_as_those_of_local_do() -> None:
     local = {"a.yaml": "---\n" + config_map("a")}
-    done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
+    done = merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert done.files["configmap-b.yaml"] == "---\n" + config_map("b")

@@ -34,17 +34,17 @@ class Outcome:
         return [result.message for result in self.results if result.severity != "info"]
 
 
-def given(name: str, texts: Texts) -> Given:
+def version(name: str, texts: Texts) -> Given:
     if isinstance(texts, str):
         return Given(name, File(texts.encode()))
     return Given(name, {path: File(text.encode()) for path, text in texts.items()}, may_be_empty=True)
 
 
-def merged(original: Texts | None, upstream: Texts, local: Texts, *, record: ManifestSource | None = None) -> Outcome:
+def merge(original: Texts | None, upstream: Texts, local: Texts, *, record: ManifestSource | None = None) -> Outcome:
     """Merges the versions `old.yaml`, `new.yaml` and `deploy` of manifests; `record` writes a Vendorfile."""
-    before = None if original is None else given("old.yaml", original)
+    before = None if original is None else version("old.yaml", original)
     name = "deploy.yaml" if isinstance(local, str) else "deploy"
-    manifests = align_manifests(before, given("new.yaml", upstream), given(name, local))
+    manifests = align_manifests(before, version("new.yaml", upstream), version(name, local))
     done = manifests.merge(PackageMerger(Policy()))
     changes = {**done.changes, **({} if record is None else manifests.record_changes(record, "deploy"))}
     files = {path: file.data.decode() for path, file in Changed(manifests.local, changes).items()}

@@ -79,7 +79,7 @@ def choice(group: Data) -> Any:
     return group["type"] if "type" in group else tuple(sorted(group))
 
 
-def accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
+def is_accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
     """Whether the rules allow m as the merge of a value under `onConflict: upstream`."""
     for unchanged, other in ((u, loc), (loc, u)):
         if same(o, unchanged):
@@ -91,9 +91,9 @@ def accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
     if is_keyed(path, o, u, loc):
         return accepted_keyed(path, o, u, loc, m)
     if is_set(path, o, u, loc):
-        kept = {*(o or []), *(u or []), *(loc or [])}
-        kept -= {x for x in o or [] if x not in (u or []) or x not in (loc or [])}
-        return same(m, ordered(o or [], u or [], loc or [], kept) or emptied(u, loc))
+        members = {*(o or []), *(u or []), *(loc or [])}
+        members -= {x for x in o or [] if x not in (u or []) or x not in (loc or [])}
+        return same(m, order_of(o or [], u or [], loc or [], members) or empty_side(u, loc))
     if all(isinstance(side, list) for side in (o, u, loc, m)) and o:
         return same(m, u) or woven(o, u, loc, m)
     if all(isinstance(side, str) and side.count("\n") > 1 for side in (o, u, loc)) and isinstance(m, str):
@@ -101,7 +101,7 @@ def accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
     return same(m, u)
 
 
-def emptied(u: Any, loc: Any) -> Any:
+def empty_side(u: Any, loc: Any) -> Any:
     """What becomes of a mapping or list in which nothing is left (V3)."""
     return next((side for side in (u, loc) if side is not ABSENT and not side), ABSENT)
 
@@ -109,7 +109,7 @@ def emptied(u: Any, loc: Any) -> Any:
 def accepted_mapping(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
     if not isinstance(m, dict | Absent):
         return False
-    if not m and not same(m, emptied(u, loc)):
+    if not m and not same(m, empty_side(u, loc)):
         return False
     grouped: set[str] = set()
     for group in groups_of(path):
@@ -118,7 +118,7 @@ def accepted_mapping(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
             return False
         grouped |= {*group}
     names = (name for name in fields_of(o, u, loc, m) if name not in grouped)
-    return all(accepted((*path, name), *(child(side, name) for side in (o, u, loc, m))) for name in names)
+    return all(is_accepted((*path, name), *(child(side, name) for side in (o, u, loc, m))) for name in names)
 
 
 def accepted_group(path: Path_, group: tuple[str, ...], o: Data, u: Data, loc: Data, m: Data) -> bool:
@@ -130,16 +130,16 @@ def accepted_group(path: Path_, group: tuple[str, ...], o: Data, u: Data, loc: D
         if choice(o) != choice(u):
             o = {}
         names = fields_of(o, u, loc, m)
-        return all(accepted((*path, name), *(child(side, name) for side in (o, u, loc, m))) for name in names)
+        return all(is_accepted((*path, name), *(child(side, name) for side in (o, u, loc, m))) for name in names)
     return same(m, u) or (not m and not loc)
 
 
 def accepted_keyed(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
-    if not is_keyed(path, m) or (not m and not same(m, emptied(u, loc))):
+    if not is_keyed(path, m) or (not m and not same(m, empty_side(u, loc))):
         return False
     sides = [by_key(path, side) for side in (o, u, loc, m)]
     orders = [[*side] for side in sides]
-    if orders[3] != ordered(orders[0], orders[1], orders[2], {*orders[3]}):
+    if orders[3] != order_of(orders[0], orders[1], orders[2], {*orders[3]}):
         return False
     keys = dict.fromkeys(key for side in sides for key in side)
     return all(accepted_element(path, *(side.get(key, ABSENT) for side in sides)) for key in keys)
@@ -151,16 +151,16 @@ def accepted_element(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
         return same(m, loc if u is ABSENT else u)
     if loc is ABSENT or (u is ABSENT and same(o, loc)):
         return m is ABSENT
-    return same(m, loc) if u is ABSENT else accepted((*path, "*"), o, u, loc, m)
+    return same(m, loc) if u is ABSENT else is_accepted((*path, "*"), o, u, loc, m)
 
 
-def ordered(o: list[Any], u: list[Any], loc: list[Any], kept: set[Any]) -> list[Any]:
+def order_of(o: list[Any], u: list[Any], loc: list[Any], members: set[Any]) -> list[Any]:
     """The order of a keyed list or set (L4)."""
     reordered = [key for key in o if key in u] != [key for key in u if key in o]
     base, other = (u, loc) if reordered else (loc, u)
-    placed = [key for key in base if key in kept]
+    placed = [key for key in base if key in members]
     for at, key in enumerate(other):
-        if key in placed or key not in kept:
+        if key in placed or key not in members:
             continue
         before = next((k for k in reversed(other[:at]) if k in placed), None)
         after = next((k for k in other[at + 1 :] if k in placed), None)
@@ -183,7 +183,7 @@ def woven(o: list[Any], u: list[Any], loc: list[Any], m: list[Any]) -> bool:
     names: list[Any] = []
 
     def name(element: Any) -> int:
-        at = next((at for at, known in enumerate(names) if same(known, element)), len(names))
+        at = next((at for at, element_before in enumerate(names) if same(element_before, element)), len(names))
         if at == len(names):
             names.append(element)
         return at
@@ -199,9 +199,9 @@ def woven(o: list[Any], u: list[Any], loc: list[Any], m: list[Any]) -> bool:
     repeated = {element for element in {*o, *u, *loc} if max(side.count(element) for side in (o, u, loc)) > 1}
     for side, other in ((u, loc), (loc, u)):
         moved = [x for x in o if x in other] != [x for x in other if x in o] and {*o} <= {*other}
-        kept = [x for x in side if (x not in o if moved else other.count(x) >= o.count(x))]
+        survivors = [x for x in side if (x not in o if moved else other.count(x) >= o.count(x))]
         # What both added is where local has it.
-        placed = [x for x in kept if side is loc or x in o or x not in loc]
+        placed = [x for x in survivors if side is loc or x in o or x not in loc]
         if not in_order([x for x in placed if x not in repeated], m):
             return False
     return True

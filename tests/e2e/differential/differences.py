@@ -9,16 +9,16 @@ from typing import Any
 from e2e.differential.allowed import (
     FUNCTIONS,
     UNKNOWN_TO_KPT,
-    accepted,
     accepted_element,
     accepted_group,
     by_key,
     choice,
     groups_of,
+    is_accepted,
     is_keyed,
     key_of,
     members,
-    ordered,
+    order_of,
 )
 from e2e.differential.values import (
     ABSENT,
@@ -81,7 +81,7 @@ def differences(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterat
     elif path[-1] not in UNKNOWN_TO_KPT and is_keyed(path, o, u, loc, m) and isinstance(k, list | Absent):
         yield from in_keyed(path, o, u, loc, k, m)
     else:
-        yield Difference("value", path, (o, u, loc, k, m), accepted(path, o, u, loc, m))
+        yield Difference("value", path, (o, u, loc, k, m), is_accepted(path, o, u, loc, m))
 
 
 def in_mapping(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterator[Difference]:
@@ -103,34 +103,34 @@ def in_mapping(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterato
             origin = origins.get(name, child(o, name))
             yield from differences((*path, name), origin, *(child(side, name) for side in sides[1:]))
     if (k is ABSENT) != (m is ABSENT) and not k and not m:
-        yield Difference("emptied", path, (o, u, loc, k, m), accepted(path, o, u, loc, m))
+        yield Difference("emptied", path, (o, u, loc, k, m), is_accepted(path, o, u, loc, m))
 
 
 def in_keyed(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterator[Difference]:
     lists = (o, u, loc)
     sides = [by_key(path, side) for side in (o, u, loc, [*reversed(k or [])], m)]
     for key in dict.fromkeys(key for side in sides for key in side):
-        old, up, own, kpts, out = (side.get(key, ABSENT) for side in sides)
+        old, up, local, kpts, out = (side.get(key, ABSENT) for side in sides)
         if same(kpts, out):
             continue
-        if old is ABSENT and up and own and kpts and path[-1] in FUNCTIONS:
+        if old is ABSENT and up and local and kpts and path[-1] in FUNCTIONS:
             # F7: never fused.
-            kept = out in (up, own)
-            yield Difference("element", (*path, "*"), (old, up, own, kpts, out), kept, lists)
-        elif (old is ABSENT or (up and own)) and kpts and out:
-            yield from differences((*path, "*"), old, up, own, kpts, out)
+            is_there = out in (up, local)
+            yield Difference("element", (*path, "*"), (old, up, local, kpts, out), is_there, lists)
+        elif (old is ABSENT or (up and local)) and kpts and out:
+            yield from differences((*path, "*"), old, up, local, kpts, out)
         else:
-            allowed = accepted_element(path, old, up, own, out)
-            yield Difference("element", (*path, "*"), (old, up, own, kpts, out), allowed, lists)
+            allowed = accepted_element(path, old, up, local, out)
+            yield Difference("element", (*path, "*"), (old, up, local, kpts, out), allowed, lists)
     orders = tuple([key_of(path, element) for element in side or []] for side in (o, u, loc, k, m))
     for at, key in enumerate(orders[3]):
         if key in orders[3][:at]:
             yield Difference("element", (*path, "*"), (ABSENT, ABSENT, ABSENT, k[at], ABSENT), True, lists)
     if [key for key in orders[3] if key in orders[4]] != [key for key in orders[4] if key in orders[3]]:
-        allowed = orders[4] == ordered(orders[0], orders[1], orders[2], {*orders[4]})
+        allowed = orders[4] == order_of(orders[0], orders[1], orders[2], {*orders[4]})
         yield Difference("order", path, orders, allowed, lists)
     if (k is ABSENT) != (m is ABSENT) and not k and not m:
-        yield Difference("emptied", path, (o, u, loc, k, m), accepted(path, o, u, loc, m))
+        yield Difference("emptied", path, (o, u, loc, k, m), is_accepted(path, o, u, loc, m))
 
 
 def package_differences(o: Contents, u: Contents, loc: Contents, k: Contents, m: Contents) -> Iterator[Difference]:
@@ -144,12 +144,12 @@ def resource_differences(
     path: Path_ = (identity[0],)
     files = tuple(side[0].file if side else None for side in (o, u, loc))
     comments = [side[0].comments if side else None for side in (o, u, loc)]
-    old, up, own, out = (side[0].data if side else ABSENT for side in (o, u, loc, m))
+    old, up, local, out = (side[0].data if side else ABSENT for side in (o, u, loc, m))
     if len(k) == len(m) == 1 and len({*files} - {None}) == 1 and (not o or (u and loc)):
-        for difference in differences(path, old, up, own, k[0].data, out):
+        for difference in differences(path, old, up, local, k[0].data, out):
             yield replace(difference, commented=comments[0] != comments[1])
     elif len(m) > 1 or not same([each.data for each in k], [each.data for each in m]):
-        allowed = len(m) < 2 and accepted_element(path, old, up, own, out)
+        allowed = len(m) < 2 and accepted_element(path, old, up, local, out)
         kpts: Any = [each.data for each in k]
         commented = comments[0] != comments[2]
-        yield Difference("resource", path, (old, up, own, kpts, out), allowed, (), files, commented)
+        yield Difference("resource", path, (old, up, local, kpts, out), allowed, (), files, commented)

@@ -88,16 +88,16 @@ def is_commented(d: Difference) -> bool:
 
 
 def is_set_back(d: Difference) -> bool:
-    known = d.path[-1] in SETS - UNKNOWN_TO_KPT and isinstance(d.k, list) and isinstance(d.o, list)
-    if not known or not all(isinstance(side, list | Absent) for side in (d.loc, d.m)):
+    is_set = d.path[-1] in SETS - UNKNOWN_TO_KPT and isinstance(d.k, list) and isinstance(d.o, list)
+    if not is_set or not all(isinstance(side, list | Absent) for side in (d.loc, d.m)):
         return False
     o, loc, k, m = (set(side or []) for side in (d.o, d.loc, d.k, d.m))
     return k - m <= o - loc and m <= k and bool(k - m or d.m is ABSENT)
 
 
 def is_set_dropped(d: Difference) -> bool:
-    known = d.path[-1] in SETS - UNKNOWN_TO_KPT and isinstance(d.o, list) and isinstance(d.loc, list)
-    return known and d.u is ABSENT and d.k is ABSENT and isinstance(d.m, list) and not {*d.m} & {*d.o}
+    is_set = d.path[-1] in SETS - UNKNOWN_TO_KPT and isinstance(d.o, list) and isinstance(d.loc, list)
+    return is_set and d.u is ABSENT and d.k is ABSENT and isinstance(d.m, list) and not {*d.m} & {*d.o}
 
 
 def is_bare_function(d: Difference) -> bool:
@@ -140,8 +140,8 @@ def is_moved_here(d: Difference) -> bool:
 
 def is_moved_there(d: Difference) -> bool:
     there = d.o is not ABSENT and d.u is not ABSENT and d.files[1] != d.files[0]
-    kept = [] if d.loc is ABSENT or d.files[2] == d.files[1] else [d.loc]
-    return there and (same(d.k, [*kept, d.u]) or same(d.k, [d.u, *kept]))
+    locals_ = [] if d.loc is ABSENT or d.files[2] == d.files[1] else [d.loc]
+    return there and (same(d.k, [*locals_, d.u]) or same(d.k, [d.u, *locals_]))
 
 
 def is_comment_alone(d: Difference) -> bool:

@@ -24,17 +24,17 @@ from generated.kptfiles import text as as_text
 FIXED = {"apiVersion", "kind", "name", "protocol", "port", "containerPort", "type", "conditionType"}
 
 
-def scalars(value: Any, path: Path_, found: list[tuple[Data, str]]) -> list[tuple[Data, str]]:
+def scalars(value: Any, path: Path_, pairs: list[tuple[Data, str]]) -> list[tuple[Data, str]]:
     """The scalar fields that may change: no keys, nothing in a list without keys."""
     for name, item in value.items():
         if isinstance(item, dict):
-            scalars(item, (*path, name), found)
+            scalars(item, (*path, name), pairs)
         elif isinstance(item, list) and keys_of((*path, name)):
             for element in item:
-                scalars(element, (*path, name, "*"), found)
+                scalars(element, (*path, name, "*"), pairs)
         elif not isinstance(item, list) and name not in FIXED:
-            found.append((value, name))
-    return found
+            pairs.append((value, name))
+    return pairs
 
 
 RESOURCES = 55
@@ -96,15 +96,15 @@ def edit_kptfile(rng: random.Random, data: Data) -> None:
     elif kind == 1:
         kinds: list[tuple[str, Any]] = [("keywords", "w"), ("readinessGates", {"conditionType": "D"})]
         name, fresh = rng.choice(kinds)
-        held: list[Any] = data["info"][name]
-        if fresh not in held:
-            held.insert(rng.randint(0, len(held)), fresh)
-        elif len(held) > 1:
-            held.pop(rng.randrange(len(held)))
+        values: list[Any] = data["info"][name]
+        if fresh not in values:
+            values.insert(rng.randint(0, len(values)), fresh)
+        elif len(values) > 1:
+            values.pop(rng.randrange(len(values)))
     elif kind == 2:
         data["metadata"][rng.choice(["labels", "annotations"])] = generated.words(rng)
     elif kind == 3:
-        free = [image for image in IMAGES if not any(image in held["image"] for held in mutators)]
+        free = [image for image in IMAGES if not any(image in function["image"] for function in mutators)]
         if free:
             mutators = data.setdefault("pipeline", {}).setdefault("mutators", [])
             mutators.insert(rng.randint(0, len(mutators)), function(rng, rng.choice(free)))
@@ -146,7 +146,7 @@ def ports_of(resource: Data) -> Iterator[tuple[str, str, list[Data]]]:
             yield "containerPort", "port", each["ports"]
 
 
-def renamed(package: list[Data], group: int) -> list[Data]:
+def rename(package: list[Data], group: int) -> list[Data]:
     for resource in package:
         resource["metadata"]["name"] = f"g{group}-{resource['metadata']['name']}"
     return [tidy(resource) for resource in package]
@@ -178,7 +178,7 @@ def any_edits(seed: int) -> Triple:
 def any_group(rng: random.Random, group: int) -> list[list[Data]]:
     original = [r for r in generated.package(rng) if r["kind"] != "CustomResourceDefinition"]
     sides = [original, *(generated.edit_package(rng, original, rng.randint(0, 5)) for _ in range(2))]
-    sides = [renamed(copy.deepcopy(side), group) for side in sides]
+    sides = [rename(copy.deepcopy(side), group) for side in sides]
     if rng.random() < 0.3:
         rewrite(rng, sides)
     for side in sides[1:]:
@@ -225,16 +225,16 @@ SINGLE = {
 }
 
 
-def mappings(value: Any, path: Path_, found: list[tuple[Data, Path_]]) -> list[tuple[Data, Path_]]:
+def mappings(value: Any, path: Path_, pairs: list[tuple[Data, Path_]]) -> list[tuple[Data, Path_]]:
     """The mappings that take further fields."""
-    found.append((value, path))
+    pairs.append((value, path))
     for name, item in value.items():
         if isinstance(item, dict):
-            mappings(item, (*path, name), found)
+            mappings(item, (*path, name), pairs)
         elif isinstance(item, list) and keys_of((*path, name)):
             for element in item:
-                mappings(element, (*path, name, "*"), found)
-    return found
+                mappings(element, (*path, name, "*"), pairs)
+    return pairs
 
 
 def other_scalar(rng: random.Random, value: Any) -> Any:

@@ -71,7 +71,7 @@ def value_of(node: yaml.Node) -> Any:
 
 def read_package(folder: Path) -> Contents:
     """All resources without what kpt notes on them."""
-    found: Contents = {}
+    contents: Contents = {}
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
         if not file.is_file() or not (file.name == "Kptfile" or file.suffix == ".yaml"):
@@ -84,9 +84,9 @@ def read_package(folder: Path) -> Contents:
             data = value_of(node)
             metadata = data["metadata"]
             if "annotations" in metadata:
-                own = {k: v for k, v in metadata["annotations"].items() if not OF_THE_HOST.fullmatch(k)}
+                annotations = {k: v for k, v in metadata["annotations"].items() if not OF_THE_HOST.fullmatch(k)}
                 data["metadata"] = {k: v for k, v in metadata.items() if k != "annotations"} | (
-                    {"annotations": own} if own else {}
+                    {"annotations": annotations} if annotations else {}
                 )
             identity = (data["kind"], metadata["name"])
             if data["kind"] == "Kptfile":
@@ -94,8 +94,8 @@ def read_package(folder: Path) -> Contents:
                 if name == "Kptfile":
                     data = {k: v for k, v in data.items() if k not in ("upstream", "upstreamLock")}
                 data["metadata"] = {k: v for k, v in data["metadata"].items() if k != "name"}
-            found.setdefault(identity, []).append(Copy(name, data, COMMENT.findall(document)))
-    return found
+            contents.setdefault(identity, []).append(Copy(name, data, COMMENT.findall(document)))
+    return contents
 
 
 def same(first: Any, second: Any) -> bool:

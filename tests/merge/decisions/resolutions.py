@@ -19,7 +19,7 @@ def sides_of(nature: Nature) -> Sides:
 
 
 def resolution(record: DecisionRecord, choice: str, *, anywhere: bool = False, **more: object) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "path": record.path,
         "nature": record.nature,
         "fingerprint": record.fingerprint,
@@ -27,8 +27,8 @@ def resolution(record: DecisionRecord, choice: str, *, anywhere: bool = False, *
         **more,
     }
     if record.resource is not None and not anywhere:
-        found["resource"] = resource_value(record.resource)
-    return found
+        entry["resource"] = resource_value(record.resource)
+    return entry
 
 
 def policy(*resolutions: dict[str, Any], **more: object) -> dict[str, Any]:
@@ -36,12 +36,12 @@ def policy(*resolutions: dict[str, Any], **more: object) -> dict[str, Any]:
     return {**head, "resolutions": list(resolutions), **more}
 
 
-def merge(sides: Sides, given: dict[str, Any] | None = None, **options: Any) -> MergedPackage:
-    return merge_packages(sides[0], sides[1], sides[2], policy=given, **options)
+def merge(sides: Sides, policy: dict[str, Any] | None = None, **options: Any) -> MergedPackage:
+    return merge_packages(sides[0], sides[1], sides[2], policy=policy, **options)
 
 
-def again(sides: Sides, merged: MergedPackage, given: dict[str, Any], **options: Any) -> MergedPackage:
-    return merge([sides[0], sides[1], dict(merged.files)], given, **options)
+def again(sides: Sides, merged: MergedPackage, policy: dict[str, Any], **options: Any) -> MergedPackage:
+    return merge([sides[0], sides[1], dict(merged.files)], policy, **options)
 
 
 def identity(nature: Nature) -> dict[str, Any]:

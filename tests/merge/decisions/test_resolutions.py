@@ -23,11 +23,11 @@ OWN: dict[Nature, Any] = {
 
 
 def choices() -> list[tuple[Nature, int, str]]:
-    found: list[tuple[Nature, int, str]] = []
+    rows: list[tuple[Nature, int, str]] = []
     for nature in CASES:
         for at, record in enumerate(conflicts(merge(sides_of(nature), **identity(nature)))):
-            found += [(nature, at, choice) for choice in record.choices]
-    return found
+            rows += [(nature, at, choice) for choice in record.choices]
+    return rows
 
 
 @pytest.mark.parametrize("anywhere", [False, True])
@@ -63,8 +63,8 @@ def test_every_choice_is_carried_out_once(nature: Nature, at: int, choice: str, 
 def test_fail_is_for_what_is_still_open(nature: Nature) -> None:
     sides = sides_of(nature)
     records = conflicts(merge(sides, on_conflict="fail", **identity(nature)))
-    given = policy(*(resolution(record, "upstream") for record in records))
-    merged = merge(sides, given, on_conflict="fail", **identity(nature))
+    upstream_policy = policy(*(resolution(record, "upstream") for record in records))
+    merged = merge(sides, upstream_policy, on_conflict="fail", **identity(nature))
     assert {record.status for record in conflicts(merged)} == {"settled"}
 
 
@@ -101,9 +101,9 @@ def test_precedence() -> None:
     sides = sides_of("value")
     (record,) = conflicts(merge(sides))
 
-    def winner(given: dict[str, Any], **options: Any) -> tuple[str, object]:
-        (found,) = conflicts(merge(sides, given, **options))
-        return found.settled_by, found.values["result"]
+    def winner(resolutions: dict[str, Any], **options: Any) -> tuple[str, object]:
+        (record,) = conflicts(merge(sides, resolutions, **options))
+        return record.settled_by, record.values["result"]
 
     rule = {"path": "data", "onConflict": "local"}
     assert winner(policy(onConflict="local")) == ("policy", "d")
@@ -133,7 +133,7 @@ def test_the_policy_that_local_has_is_obeyed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "place"),
+    ("fields", "place"),
     [
         ({"onConflict": "me"}, "onConflict"),
         ({"rules": [{"path": "a..b"}]}, "rules[0].path"),
@@ -143,9 +143,9 @@ def test_the_policy_that_local_has_is_obeyed() -> None:
         ({"more": 1}, "more"),
     ],
 )
-def test_a_wrong_policy_is_refused_by_the_name_of_its_field(given: dict[str, Any], place: str) -> None:
+def test_a_wrong_policy_is_refused_by_the_name_of_its_field(fields: dict[str, Any], place: str) -> None:
     with pytest.raises(KrmMergeError, match="policy: " + place.replace("[", r"\[").replace("]", r"\]")):
-        merge(sides_of("value"), {**policy(), **given})
+        merge(sides_of("value"), {**policy(), **fields})
 
 
 def test_choices_on_secrets_are_for_their_place() -> None:
@@ -194,7 +194,7 @@ def test_laws_hold_whatever_was_chosen(
 ) -> None:
     sides = [widget(value, listed) for value, listed in zip(values, names, strict=True)]
     plain = merge(sides, on_conflict=winner)
-    given_ = []
+    entries = []
     is_as_before = False
     for record in conflicts(plain):
         pick = data.draw(st.sampled_from([None, *record.choices]))
@@ -202,8 +202,8 @@ def test_laws_hold_whatever_was_chosen(
             more: dict[str, Any] = {"value": data.draw(VALUES)} if pick == "value" else {}
             # What is as the original has it may be just what was chosen (M5): law A is not for that.
             is_as_before = is_as_before or pick not in ("upstream", "local")
-            given_.append(resolution(record, pick, **more))
-    chosen = policy(*given_)
+            entries.append(resolution(record, pick, **more))
+    chosen = policy(*entries)
     merged = merge(sides, chosen, on_conflict=winner)
     # D: a second run changes nothing.
     assert again(sides, merged, chosen, on_conflict=winner).changes == {}

@@ -89,7 +89,7 @@ def text(**comments: str) -> str:
     )
 
 
-def merged(original: str, upstream: str, local: str, on: OnConflict = "upstream") -> tuple[str, list[str]]:
+def merge(original: str, upstream: str, local: str, on: OnConflict = "upstream") -> tuple[str, list[str]]:
     """The merged file, which merging again must leave as it is, and what was told."""
     sides = [{"a.yaml": File(side.encode())} for side in (original, upstream, local)]
     merger = PackageMerger(Policy(on))
@@ -107,9 +107,9 @@ def test_upstreams_comment_arrives_beside_a_change_of_local(before: str, now: st
     for name, edit in EDITS.items():
         original, upstream = text(**{place: before}), text(**{place: now})
         assert original.count(edit[0]) == 1 == upstream.count(edit[0])
-        found, told = merged(original, upstream, original.replace(*edit))
-        assert found == upstream.replace(*edit), name
-        assert not [message for message in told if not message.startswith("info")]
+        result, messages = merge(original, upstream, original.replace(*edit))
+        assert result == upstream.replace(*edit), name
+        assert not [message for message in messages if not message.startswith("info")]
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -119,9 +119,9 @@ def test_upstreams_comment_arrives_beside_a_change_of_local(before: str, now: st
 def test_locals_comment_stays_beside_a_change_of_upstream(before: str, now: str, place: str) -> None:
     for edit in EDITS.values():
         original, local = text(**{place: before}), text(**{place: now})
-        found, told = merged(original, original.replace(*edit), local)
-        assert found == local.replace(*edit)
-        assert not [message for message in told if not message.startswith("info")]
+        result, messages = merge(original, original.replace(*edit), local)
+        assert result == local.replace(*edit)
+        assert not [message for message in messages if not message.startswith("info")]
 
 
 def neighbours(place: str) -> list[str]:
@@ -137,8 +137,8 @@ def test_comments_in_two_places_both_stand(place: str) -> None:
     for other in neighbours(place):
         for base in ({}, {place: "# old", other: "# was"}):
             original, upstream, local = text(**base), text(**base | {place: "# new"}), text(**base | {other: "# mine"})
-            found, _ = merged(original, upstream, local)
-            if found != text(**base | {place: "# new", other: "# mine"}):
+            result, _ = merge(original, upstream, local)
+            if result != text(**base | {place: "# new", other: "# mine"}):
                 lost.append((other, "changed" if base else "added"))
     assert not lost
 
@@ -146,16 +146,16 @@ def test_comments_in_two_places_both_stand(place: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_where_both_changed_a_comment_locals_stays(place: str) -> None:
     sides = [text(**{place: comment}) for comment in ("# old", "# new", "# mine")]
-    assert merged(sides[0], sides[1], sides[2])[0] == sides[2]
+    assert merge(sides[0], sides[1], sides[2])[0] == sides[2]
 
 
 @pytest.mark.parametrize("edit", [None, "a value far away"])
 def test_comments_alone_are_told_as_that(edit: str | None) -> None:
     local = text().replace(*EDITS[edit]) if edit else text()
     for place in PLACES:
-        _, told = merged(text(), text(**{place: "# new"}), local)
-        assert [message.partition(":")[0] for message in told] == ["info"], place
-        assert "comments only" in told[0], place
+        _, messages = merge(text(), text(**{place: "# new"}), local)
+        assert [message.partition(":")[0] for message in messages] == ["info"], place
+        assert "comments only" in messages[0], place
 
 
 # ---- comments and values together --------------------------------------------------------------------------------
@@ -242,9 +242,9 @@ def value(now: str, behind: str = "", above: str = "") -> str:
 def test_a_comment_goes_with_its_value(
     original: str, upstream: str, local: str, expected: str, lost: str, on: OnConflict
 ) -> None:
-    found, told = merged(original, upstream, local, on)
-    assert found == expected
-    conflict = next(message for message in told if message.startswith("warning"))
+    result, messages = merge(original, upstream, local, on)
+    assert result == expected
+    conflict = next(message for message in messages if message.startswith("warning"))
     assert conflict.endswith(f"; its comment went with it: {lost}") if lost else "comment" not in conflict
 
 
@@ -275,9 +275,9 @@ VALUE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: s\ndata:\n  a: a\n"
 def test_all_comments_that_go_with_a_value_are_named(
     original: str, upstream: str, local: str, expected: str, lost: list[str]
 ) -> None:
-    found, told = merged(original, upstream, local)
-    assert found == expected
-    conflict = next(message for message in told if message.startswith("warning"))
+    result, messages = merge(original, upstream, local)
+    assert result == expected
+    conflict = next(message for message in messages if message.startswith("warning"))
     assert [comment for comment in lost if comment not in conflict] == []
 
 
@@ -313,9 +313,9 @@ def test_all_comments_that_go_with_a_value_are_named(
     ],
 )
 def test_a_comment_and_a_value_of_two_sides_both_stand(original: str, upstream: str, local: str, expected: str) -> None:
-    found, told = merged(original, upstream, local)
-    assert found == expected
-    assert not [message for message in told if not message.startswith("info")]
+    result, messages = merge(original, upstream, local)
+    assert result == expected
+    assert not [message for message in messages if not message.startswith("info")]
 
 
 # ---- elements that move, come and go -----------------------------------------------------------------------------
@@ -384,6 +384,6 @@ def test_comments_stay_with_their_elements(
     original: list[str], upstream: list[str], local: list[str], expected: list[str]
 ) -> None:
     sides = [PIPELINE + "".join(steps) for steps in (original, upstream, local, expected)]
-    found, told = merged(sides[0], sides[1], sides[2])
-    assert found == sides[3]
-    assert not [message for message in told if not message.startswith("info")]
+    result, messages = merge(sides[0], sides[1], sides[2])
+    assert result == sides[3]
+    assert not [message for message in messages if not message.startswith("info")]

@@ -29,10 +29,10 @@ def check(first: str, second: str, blocks: list[Block]) -> None:
 def most_in_common(first: str, second: str) -> int:
     """The length of a longest common subsequence."""
     row = [0] * (len(second) + 1)
-    for one in first:
+    for item in first:
         above = row[:]
         for at, other in enumerate(second):
-            row[at + 1] = above[at] + 1 if one == other else max(row[at], above[at + 1])
+            row[at + 1] = above[at] + 1 if item == other else max(row[at], above[at + 1])
     return row[-1]
 
 

@@ -21,30 +21,30 @@ WINNERS: st.SearchStrategy[Literal["upstream", "local"]] = st.sampled_from(["ups
 Winner = Literal["upstream", "local"]
 
 
-def merged(original: str, upstream: str, local: str, winner: Winner = "upstream") -> tuple[str, list[str]]:
+def merge(original: str, upstream: str, local: str, winner: Winner = "upstream") -> tuple[str, list[str]]:
     """The result and its clashes."""
-    return taken(merge_sequences(original, upstream, local, Settling(winner)), original, upstream, local)
+    return text_and_clashes(merge_sequences(original, upstream, local, Settling(winner)), original, upstream, local)
 
 
-def taken(runs: list[MergedRun], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
+def text_and_clashes(runs: list[MergedRun], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
     sides = {"upstream": upstream, "local": local}
     text = "".join(sides[run.side][run.start : run.stop] for run in runs)
     return text, [run.clash for run in runs if run.clash]
 
 
 @given(SEQUENCES, SEQUENCES, WINNERS)
-def test_a_b_c(one: str, other: str, winner: Winner) -> None:
-    assert merged(one, other, one, winner) == (other, [])  # A
-    assert merged(one, one, other, winner) == (other, [])  # B
-    assert merged(one, other, other, winner) == (other, [])  # C
+def test_a_b_c(first: str, other: str, winner: Winner) -> None:
+    assert merge(first, other, first, winner) == (other, [])  # A
+    assert merge(first, first, other, winner) == (other, [])  # B
+    assert merge(first, other, other, winner) == (other, [])  # C
 
 
 @given(SEQUENCES, SEQUENCES, SEQUENCES, WINNERS)
 def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, local: str, winner: Winner) -> None:
     runs = merge_sequences(original, upstream, local, Settling(winner))
     for side in ("upstream", "local"):
-        own = [run for run in runs if run.side == side]
-        assert all(a.stop <= b.start for a, b in itertools.pairwise(own))
+        runs_of_side = [run for run in runs if run.side == side]
+        assert all(a.stop <= b.start for a, b in itertools.pairwise(runs_of_side))
     for run in runs:
         assert run.stop > run.start or run.clash
         if run.clash == "changed":
@@ -55,9 +55,9 @@ def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, loca
 
 @given(SEQUENCES, SEQUENCES, SEQUENCES)
 def test_without_a_change_on_the_same_elements_the_winner_does_not_matter(o: str, u: str, l: str) -> None:  # noqa: E741
-    result, clashes = merged(o, u, l, "upstream")
+    result, clashes = merge(o, u, l, "upstream")
     if not {"changed", "alike"} & set(clashes):
-        assert merged(o, u, l, "local") == (result, clashes)
+        assert merge(o, u, l, "local") == (result, clashes)
 
 
 EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
@@ -98,13 +98,13 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("original", "upstream", "local", "expected", "clashes"), [e[1:] for e in EXAMPLES], ids=[e[0] for e in EXAMPLES]
 )
 def test_example(original: str, upstream: str, local: str, expected: str, clashes: list[str]) -> None:
-    assert merged(original, upstream, local) == (expected, clashes)
+    assert merge(original, upstream, local) == (expected, clashes)
 
 
 def test_local_wins_where_it_is_told_to() -> None:
-    assert merged("abc", "auc", "alc", "local") == ("alc", ["changed"])
-    assert merged("abc", "ac", "alc", "local") == ("alc", ["changed"])
-    assert merged("abc", "auc", "ac", "local") == ("ac", ["changed"])
+    assert merge("abc", "auc", "alc", "local") == ("alc", ["changed"])
+    assert merge("abc", "ac", "alc", "local") == ("alc", ["changed"])
+    assert merge("abc", "auc", "ac", "local") == ("ac", ["changed"])
 
 
 CHOICES: list[tuple[ChosenSide, str, str]] = [
@@ -134,8 +134,8 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=5).map("\n".join
 
 
 @given(LINES, LINES, WINNERS)
-def test_lines_a_b_c(one: str, other: str, winner: Winner) -> None:
-    for original, upstream, local in ((one, other, one), (one, one, other), (one, other, other)):
+def test_lines_a_b_c(first: str, other: str, winner: Winner) -> None:
+    for original, upstream, local in ((first, other, first), (first, first, other), (first, other, other)):
         result = merge_text(original, upstream, local, winner)
         assert result is not None
         assert (result.text, result.conflicts) == (other, 0)

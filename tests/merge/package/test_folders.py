@@ -13,12 +13,12 @@ def config_map(value: int) -> dict[str, str]:
     return {"sub/a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{k: {value}}}\n"}
 
 
-def merged(original: dict[str, str], upstream: dict[str, str], local: dict[str, str]) -> MergedPackage:
+def merge(original: dict[str, str], upstream: dict[str, str], local: dict[str, str]) -> MergedPackage:
     sides = [{path: text.encode() for path, text in (ROOT | side).items()} for side in (original, upstream, local)]
     return merge_packages(*sides)
 
 
-def found(package: MergedPackage) -> dict[str, str]:
+def texts(package: MergedPackage) -> dict[str, str]:
     return {path: data.decode() for path, data in package.files.items() if path != "Kptfile"}
 
 
@@ -27,24 +27,24 @@ def rules(package: MergedPackage) -> list[tuple[str, str]]:
 
 
 def test_changes_in_a_subpackage_that_local_removed_stay_out_and_are_reported() -> None:
-    done = merged(SUB | config_map(1), SUB | config_map(2), {})
-    assert found(done) == {}
+    done = merge(SUB | config_map(1), SUB | config_map(2), {})
+    assert texts(done) == {}
     assert rules(done) == [("F5", "sub/Kptfile")]
 
 
 def test_resources_that_local_kept_of_a_removed_subpackage_are_as_local_has_them() -> None:
-    done = merged(SUB | config_map(1), SUB | config_map(2), config_map(1))
-    assert found(done) == config_map(1)
+    done = merge(SUB | config_map(1), SUB | config_map(2), config_map(1))
+    assert texts(done) == config_map(1)
     assert rules(done) == [("F5", "sub/Kptfile")]
 
 
 def test_a_subpackage_that_follows_another_upstream_is_left_alone() -> None:
-    own = {"sub/Kptfile": KPTFILE % ("sub", "b")} | config_map(1)
-    done = merged(SUB | config_map(1), SUB | config_map(2), own)
-    assert found(done) == own
+    local = {"sub/Kptfile": KPTFILE % ("sub", "b")} | config_map(1)
+    done = merge(SUB | config_map(1), SUB | config_map(2), local)
+    assert texts(done) == local
     assert rules(done) == [("R3", "sub/Kptfile")]
 
 
 def test_a_subpackage_that_lost_its_upstream_locally_follows_another_one() -> None:
-    own = {"sub/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: sub}\n"} | config_map(1)
-    assert found(merged(SUB | config_map(1), SUB | config_map(2), own)) == own
+    local = {"sub/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: sub}\n"} | config_map(1)
+    assert texts(merge(SUB | config_map(1), SUB | config_map(2), local)) == local

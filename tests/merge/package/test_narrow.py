@@ -80,12 +80,12 @@ class Version:
         return self.documents
 
 
-def version(rng: random.Random, resources: Package, known: dict[str, str], files: dict[str, str]) -> Version:
+def version(rng: random.Random, resources: Package, texts: dict[str, str], files: dict[str, str]) -> Version:
     documents = []
     for at, resource in enumerate(resources):
         # Equal resources are mostly equal texts.
         key = repr(resource)
-        text = known.setdefault(key, written(rng, copy.deepcopy(resource)))
+        text = texts.setdefault(key, written(rng, copy.deepcopy(resource)))
         name = str(resource["metadata"]["name"])
         file = files.setdefault(name, rng.choice(["a.yaml", "b.yaml", "over/lay.yaml"]))
         documents.append(document(text, at, "moved.yaml" if rng.random() < 0.05 else file))
@@ -108,12 +108,14 @@ def everything(original: Sequence[Document], upstream: Sequence[Document], local
     return Narrowed(*([m for d in side if (m := d.member()) is not None] for side in (original, upstream, local)))
 
 
-def told(outcomes: list[ResourceOutcome]) -> list[tuple[object, ...]]:
+def summary(outcomes: list[ResourceOutcome]) -> list[tuple[object, ...]]:
     """What changes or is said, without what stays in silence; likely renames are named as far as they were read."""
-    found = ((o, [(d.rule, d.path, d.message) for d in o.decisions if d.rule != "R1"]) for o in outcomes)
+    decisions_of_outcomes = (
+        (o, [(d.rule, d.path, d.message) for d in o.decisions if d.rule != "R1"]) for o in outcomes
+    )
     return sorted(
         (o.fate, str(o.member.identity), o.member.index, decisions)
-        for o, decisions in found
+        for o, decisions in decisions_of_outcomes
         if decisions or o.fate in ("added", "deleted")
     )
 
@@ -134,10 +136,10 @@ def test_it_is_the_merge_of_everything(seed: int) -> None:
     files: dict[str, str] = {}
     versions = [version(rng, side, texts, files) for side in (original, *sides)]
     merger = PackageMerger(Policy())
-    found = merger.run(*versions).resources
+    outcomes = merger.run(*versions).resources
     with patch("krm_merge.merge.package.narrow.narrow", everything):
         expected = merger.run(*versions).resources
-    assert told(found) == told(expected)
+    assert summary(outcomes) == summary(expected)
 
 
 def unread() -> Member | None:
@@ -172,8 +174,8 @@ def test_items_of_a_list_are_found_by_name_in_any_style() -> None:
     item = document("  kind: B\n  metadata: {name: b}\n", 0)
     dashed = Document("", b"- kind: B\n  metadata: {name: b}\n", item.read, 2)
     other = Document("", b"- kind: B\n  metadata: {name: c}\n", unread, 2)
-    found = narrow([document(before, 0, "")], [document(after, 0, "")], [other, dashed])
-    assert [len(side) for side in found] == [1, 1, 1]
+    sides = narrow([document(before, 0, "")], [document(after, 0, "")], [other, dashed])
+    assert [len(side) for side in sides] == [1, 1, 1]
 
 
 def test_a_name_that_only_reading_shows_costs_one_document() -> None:

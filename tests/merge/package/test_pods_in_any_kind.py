@@ -36,11 +36,13 @@ EDITS: list[Edit] = [
     lambda pod, web, chance: pod["volumes"].__setitem__(0, {"name": "v", **chance.choice(SOURCES)}),
     lambda pod, web, chance: pod["containers"].append({"name": chance.choice("mn"), "image": "r/n:1"}),
     lambda pod, web, chance: pod["containers"].reverse(),
-    lambda pod, web, chance: pod["containers"].remove(next(one for one in pod["containers"] if one is not web)),
+    lambda pod, web, chance: pod["containers"].remove(
+        next(container for container in pod["containers"] if container is not web)
+    ),
 ]
 
 
-def edited(chance: Random) -> dict[str, Any]:
+def random_pod(chance: Random) -> dict[str, Any]:
     pod: dict[str, Any] = yaml.safe_load(POD)
     web = pod["containers"][0]
     for edit in chance.sample(EDITS, chance.randrange(1, 4)):
@@ -57,10 +59,10 @@ def package(kind: str, version: str, pod: dict[str, Any]) -> dict[str, bytes]:
 @pytest.mark.parametrize("seed", range(100))
 def test_a_custom_resource_merges_as_a_deployment(seed: int) -> None:
     chance = Random(seed)
-    sides = [yaml.safe_load(POD), edited(chance), edited(chance)]
-    found = []
+    sides = [yaml.safe_load(POD), random_pod(chance), random_pod(chance)]
+    results = []
     for kind, version in (("Deployment", "apps/v1"), ("Rollout", "argoproj.io/v1alpha1")):
         merged = merge_packages(*(package(kind, version, pod) for pod in sides))
         decisions = sorted((record.rule, record.path, record.status) for record in merged.records)
-        found.append((yaml.safe_load(merged.files["w.yaml"])["spec"], decisions))
-    assert found[0] == found[1]
+        results.append((yaml.safe_load(merged.files["w.yaml"])["spec"], decisions))
+    assert results[0] == results[1]

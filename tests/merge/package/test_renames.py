@@ -39,17 +39,17 @@ def member(word: str, index: int) -> Member:
     return Member(place, identity_of(root), root, place, index)
 
 
-def matched(original: str, upstream: str, local: str) -> set[str]:
+def match(original: str, upstream: str, local: str) -> set[str]:
     """The resources as the places in each side that they have: `0-2` stands first, nowhere, third."""
-    found = match_resources(side(original), side(upstream), side(local), Folders([], Policy()))
-    return {"".join("-" if m is None else str(m.index) for m in triple) for triple in found.triples}
+    matches = match_resources(side(original), side(upstream), side(local), Folders([], Policy()))
+    return {"".join("-" if m is None else str(m.index) for m in triple) for triple in matches.triples}
 
 
 def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
     """The renames that may be, by the names."""
     sides = [side(text) for text in (original, upstream, local)]
-    found = match_resources(sides[0], sides[1], sides[2], Folders([], Policy())).likely_renames
-    return [(m.identity.name, found[id(m)].identity.name) for m in sides[0] if id(m) in found]
+    renames_by_id = match_resources(sides[0], sides[1], sides[2], Folders([], Policy())).likely_renames
+    return [(m.identity.name, renames_by_id[id(m)].identity.name) for m in sides[0] if id(m) in renames_by_id]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
     ],
 )
 def test_which_resource_is_which(original: str, upstream: str, local: str, expected: set[str]) -> None:
-    assert matched(original, upstream, local) == expected
+    assert match(original, upstream, local) == expected
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_a_file_that_the_third_side_has_beside_the_new_one_did_not_move() -> Non
 def test_files_with_other_resources_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[Node, Node]] = []
 
-    def counted(first: Node, second: Node) -> float:
+    def count(first: Node, second: Node) -> float:
         compared.append((first, second))
         return likeness(first, second)
 
-    monkeypatch.setattr(renames, "likeness", counted)
+    monkeypatch.setattr(renames, "likeness", count)
     before, now = (side(" ".join(f"{place}{at}:A/a{at}" for at in range(20))) for place in ("f", "g"))
     old, new = ({m.place for m in members} for members in (before, now))
     assert moved_files(before, now, old, new, old) == {f"g{at}": f"f{at}" for at in range(20)}

@@ -55,7 +55,7 @@ def pairs(matches: list[Match] | NotIdentified) -> str:
     )
 
 
-def matched(original: str, upstream: str, local: str, *, smart: bool = False) -> str:
+def match(original: str, upstream: str, local: str, *, smart: bool = False) -> str:
     return pairs(match_functions(functions(original), functions(upstream), functions(local), smart=smart))
 
 
@@ -105,7 +105,7 @@ DOCUMENT = [
 
 @pytest.mark.parametrize(("original", "upstream", "local", "expected"), DOCUMENT)
 def test_by_the_rules_of_the_document(original: str, upstream: str, local: str, expected: str) -> None:
-    result = matched(original, upstream, local)
+    result = match(original, upstream, local)
     assert sorted(result.split()) == sorted(expected.split())
 
 
@@ -142,7 +142,7 @@ SMART = [
 
 @pytest.mark.parametrize(("original", "upstream", "local", "expected"), SMART)
 def test_by_similarity(original: str, upstream: str, local: str, expected: str) -> None:
-    result = matched(original, upstream, local, smart=True)
+    result = match(original, upstream, local, smart=True)
     assert sorted(result.split()) == sorted(expected.split())
 
 
@@ -166,8 +166,8 @@ def test_every_function_stands_in_one_match(smart: bool) -> None:
             assert not smart
             continue
         for side, name in zip(sides, ("original", "upstream", "local"), strict=True):
-            found = [getattr(m, name) for m in matches if getattr(m, name) is not None]
-            assert sorted(found) == list(range(len(side)))
+            places = [getattr(m, name) for m in matches if getattr(m, name) is not None]
+            assert sorted(places) == list(range(len(side)))
         # Two sides that are one: each function is itself.
         for same in (match_functions(sides[0], sides[0], sides[0], smart=smart),):
             assert not isinstance(same, NotIdentified)
@@ -186,10 +186,10 @@ def test_every_function_stands_in_one_match(smart: bool) -> None:
     ],
 )
 def test_functions_that_differ_in_their_version_only(first: str, second: str, expected: bool) -> None:
-    one, other = read(first), read(second)
-    assert one is not None
+    function, other = read(first), read(second)
+    assert function is not None
     assert other is not None
-    assert differ_in_version_only(one, other) is expected
+    assert differ_in_version_only(function, other) is expected
 
 
 def test_steps_name_the_function_as_local_has_it() -> None:
@@ -236,9 +236,9 @@ FAULTS = [
 def test_faults(text: str, expected: list[str], name: str) -> None:
     from krm_merge.krm import format_path
 
-    found = faults(root(f"pipeline:\n  {name}: [{text}]\n"))
-    assert [f"{format_path(f.path)}: {f.kind}" for f in found] == [f"pipeline.{name}{line}" for line in expected]
-    assert len({f.identity for f in found}) == len(found)
+    duplicates = faults(root(f"pipeline:\n  {name}: [{text}]\n"))
+    assert [f"{format_path(f.path)}: {f.kind}" for f in duplicates] == [f"pipeline.{name}{line}" for line in expected]
+    assert len({f.identity for f in duplicates}) == len(duplicates)
 
 
 @pytest.mark.parametrize("text", ["a: 1", "pipeline: x", "pipeline: []", "pipeline: {mutators: x}", "pipeline: null"])

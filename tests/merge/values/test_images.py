@@ -39,10 +39,10 @@ def test_the_repository(image: str, repository: str) -> None:
 
 
 @given(IMAGES, IMAGES)
-def test_what_one_side_changed_stands(one: str, other: str) -> None:
-    assert merge_images(one, other, one) == other
-    assert merge_images(one, one, other) == other
-    assert merge_images(one, other, other) == other
+def test_what_one_side_changed_stands(first: str, other: str) -> None:
+    assert merge_images(first, other, first) == other
+    assert merge_images(first, first, other) == other
+    assert merge_images(first, other, other) == other
 
 
 @given(IMAGES, IMAGES, IMAGES)

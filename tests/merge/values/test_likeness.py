@@ -22,17 +22,17 @@ VALUES = st.recursive(
 
 
 def node(text: str) -> Node:
-    found = read(text)
-    assert found is not None
-    return found
+    root = read(text)
+    assert root is not None
+    return root
 
 
 @given(VALUES, VALUES)
-def test_it_is_a_share_and_the_same_both_ways(one: Any, other: Any) -> None:
-    first, second = from_value(one), from_value(other)
+def test_it_is_a_share_and_the_same_both_ways(value: Any, other: Any) -> None:
+    first, second = from_value(value), from_value(other)
     assert 0 <= likeness(first, second) <= 1
     assert likeness(first, second) == likeness(second, first)
-    assert likeness(first, from_value(one)) == 1
+    assert likeness(first, from_value(value)) == 1
 
 
 @pytest.mark.parametrize(

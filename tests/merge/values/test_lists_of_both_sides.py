@@ -28,7 +28,7 @@ def names(text: str) -> dict[str, str]:
     return dict(part.split(":") for part in text.split())
 
 
-def changed(rng: Random, text: str, fresh: list[str]) -> str:
+def change(rng: Random, text: str, fresh: list[str]) -> str:
     """A list of which some elements were removed, raised, or followed by new ones."""
     parts: list[str] = []
     for part in text.split():
@@ -48,12 +48,12 @@ def three_sides(seed: int) -> tuple[str, str, str]:
     rng = Random(seed)
     fresh = ["".join(rng.choices("bdfgklmnprst", k=7)) for _ in range(40)]
     original = " ".join(f"{fresh.pop()}:v1" for _ in range(rng.randrange(1, 9)))
-    return original, changed(rng, original, fresh), changed(rng, original, fresh)
+    return original, change(rng, original, fresh), change(rng, original, fresh)
 
 
 def conflicting(merged: Merged, sides: tuple[str, str, str]) -> set[str]:
     """The elements that a warning is about: those that it names, or that are at a position that it names."""
-    messages = " ".join(one.message for one in merged.warnings())
+    messages = " ".join(result.message for result in merged.warnings())
     places = {int(at) for at in re.findall(r"\[(\d+)\]", messages)}
     return {name for side in sides for at, name in enumerate(names(side)) if at in places or f"{name}:" in messages}
 
@@ -64,18 +64,18 @@ def test_what_one_side_did_is_there_or_a_conflict(kind: str, seed: int, winner: 
     sides = three_sides(seed)
     merged = merge(written(kind, sides[0]), written(kind, sides[1]), written(kind, sides[2]), winner)
     result = " ".join(re.findall(r"(?m)^- (\S+)$", merged.files["file.yaml"]))
-    known = conflicting(merged, sides)
+    conflicts = conflicting(merged, sides)
     before, theirs, ours = map(names, sides)
     both = names(result)
     assert len(both) == len(result.split()), "an element is there twice"
-    for name in {**before, **theirs, **ours}.keys() - known:
+    for name in {**before, **theirs, **ours}.keys() - conflicts:
         values = {theirs.get(name), ours.get(name)} - {before.get(name)}
         assert len(values) < 2, f"both changed {name}"
         assert both.get(name) == (values or {before.get(name)}).pop(), name
     shared = [name for name in both if name in theirs and name in ours]
-    for one, other in combinations(shared, 2):
+    for first, second in combinations(shared, 2):
         for side in (theirs, ours):
-            assert list(side).index(one) < list(side).index(other)
+            assert list(side).index(first) < list(side).index(second)
 
 
 FEW = st.lists(st.sampled_from("abc"), max_size=5)

@@ -74,8 +74,8 @@ def test_the_order_of_what_one_side_added_is_kept() -> None:
         original, upstream, local, survivors = random_triple(seed)
         merged = merge_order(original, upstream, local, survivors).keys
         for side in (upstream, local):
-            own = [key for key in side if key in survivors and key not in original]
-            only = [key for key in own if not (key in upstream and key in local)]
+            additions = [key for key in side if key in survivors and key not in original]
+            only = [key for key in additions if not (key in upstream and key in local)]
             neighbours = [(a, b) for a, b in itertools.pairwise(only) if side.index(b) == side.index(a) + 1]
             for before, behind in neighbours:
                 assert merged.index(before) < merged.index(behind), seed

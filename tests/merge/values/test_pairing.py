@@ -25,33 +25,34 @@ def elements(text: str) -> list[Node]:
     return list(root.items)
 
 
-def matched(original: str, upstream: str, local: str) -> list[Match]:
+def match_elements(original: str, upstream: str, local: str) -> list[Match]:
     return match_sequence([elements(original), elements(upstream), elements(local)])
 
 
 def pairs(original: str, upstream: str, local: str) -> set[str]:
     """Each element by its places in original, upstream and local: `0-2` stands first, nowhere, third."""
     return {
-        "".join("-" if at is None else str(at) for at in match.places) for match in matched(original, upstream, local)
+        "".join("-" if at is None else str(at) for at in match.places)
+        for match in match_elements(original, upstream, local)
     }
 
 
 @given(ELEMENTS, ELEMENTS, ELEMENTS)
 def test_every_element_is_in_one_match(original: list[str], upstream: list[str], local: list[str]) -> None:
     sides = [f"[{', '.join(side)}]" for side in (original, upstream, local)]
-    matches = matched(sides[0], sides[1], sides[2])
-    for side, held in enumerate((original, upstream, local)):
+    matches = match_elements(sides[0], sides[1], sides[2])
+    for side, items in enumerate((original, upstream, local)):
         places = [at for match in matches if (at := match.places[side]) is not None]
-        assert sorted(places) == list(range(len(held)))
+        assert sorted(places) == list(range(len(items)))
     assert all(match.places != (None, None, None) for match in matches)
 
 
 @given(ELEMENTS, ELEMENTS)
 def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[str]) -> None:
     lists = [f"[{', '.join(items)}]" for items in (original, side)]
-    for match in matched(lists[0], lists[0], lists[1]):
+    for match in match_elements(lists[0], lists[0], lists[1]):
         assert match.original == match.upstream
-    for match in matched(lists[0], lists[1], lists[0]):
+    for match in match_elements(lists[0], lists[1], lists[0]):
         assert match.original == match.local
 
 
@@ -149,10 +150,10 @@ def test_example(original: str, upstream: str, local: str, expected: set[str]) -
     ],
 )
 def test_added_at_one_place(original: str, upstream: str, local: str, expected: bool) -> None:
-    assert added_at_one_place(matched(original, upstream, local)) is expected
+    assert added_at_one_place(match_elements(original, upstream, local)) is expected
 
 
 def test_paths_name_an_element_as_local_has_it() -> None:
-    steps = {match.places: match.step for match in matched("[a, b]", "[u, a, b]", "[l, l, b]")}
+    steps = {match.places: match.step for match in match_elements("[a, b]", "[u, a, b]", "[l, l, b]")}
     assert steps[1, 2, 2] == 2
     assert steps[None, 0, None] == 0

@@ -22,7 +22,7 @@ VOLUME = "spec:\n  template:\n    spec:\n      volumes:\n      - name: v\n%s"
 WRAPPED = "data:\n  a: one\n    two\n    three\n"
 
 
-def merged(head: str, *sides: str) -> tuple[str, MergedPackage]:
+def merge(head: str, *sides: str) -> tuple[str, MergedPackage]:
     """The text of local after the merge; merging again changes nothing."""
     original, upstream, local = ({"a.yaml": (head + text).encode()} for text in sides)
     done = merge_packages(original, upstream, local)
@@ -170,7 +170,7 @@ def merged(head: str, *sides: str) -> tuple[str, MergedPackage]:
 def test_what_becomes_of_it(
     head: str, original: str, upstream: str, local: str, expected: str, conflicts: list[str]
 ) -> None:
-    text, done = merged(head, original, upstream, local)
+    text, done = merge(head, original, upstream, local)
     assert text == expected
     assert [record.rule for record in done.records if record.status != "automatic"] == conflicts
 
@@ -179,11 +179,11 @@ def test_what_becomes_of_it(
 def test_elements_that_are_too_many_to_compare_are_not_paired_by_likeness(count: int, rules: set[str]) -> None:
     """Beyond 10,000 pairs of elements only equality, keys and positions count (L3)."""
 
-    def elements(own: str, count: int) -> str:
-        made = (f"- {{a: {at}, b: {at}, c: {at}, own: {own}}}\n" for at in range(count))
-        return f"spec:\n- {{first: 1}}\n{''.join(made)}- {{last: 1}}\n"
+    def elements(value: str, count: int) -> str:
+        lines = (f"- {{a: {at}, b: {at}, c: {at}, own: {value}}}\n" for at in range(count))
+        return f"spec:\n- {{first: 1}}\n{''.join(lines)}- {{last: 1}}\n"
 
-    text, done = merged(CONFIG_MAP, elements("o", count), elements("u", count), elements("l", count - 1))
+    text, done = merge(CONFIG_MAP, elements("o", count), elements("u", count), elements("l", count - 1))
     assert text.startswith(elements("u", count - 1).removesuffix("- {last: 1}\n"))
     assert {record.rule for record in done.records if record.status != "automatic"} >= rules
     assert ("V4" in rules) == any(record.path.endswith(".own") for record in done.records)

@@ -10,15 +10,15 @@ from krm_merge.packages.files.tree import Changed, File
 from krm_merge.packages.merge.trees import merge_trees
 
 
-def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
+def merge(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
     """What becomes of the data of a ConfigMap, and the conflicts that are told; merging again changes nothing."""
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n"
     sides = [{"a.yaml": File((head + text).encode())} for text in (original, upstream, local)]
     done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
     after = dict(Changed(sides[2], done.changes))
     assert merge_trees(sides[0], sides[1], after, PackageMerger(Policy())).changes == {}
-    told = [result.rule for result in done.results if result.severity != "info"]
-    return after["a.yaml"].data.decode().removeprefix(head), told
+    rules = [result.rule for result in done.results if result.severity != "info"]
+    return after["a.yaml"].data.decode().removeprefix(head), rules
 
 
 def script(lines: str) -> str:
@@ -84,7 +84,7 @@ def script(lines: str) -> str:
     ],
 )
 def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:
-    assert merged(original, upstream, local) == (expected, conflicts)
+    assert merge(original, upstream, local) == (expected, conflicts)
 
 
 def test_what_lines_settle_is_told() -> None:

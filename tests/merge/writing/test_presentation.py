@@ -14,7 +14,7 @@ from krm_merge.packages.merge.trees import merge_trees
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 
 
-def presented(original: str, upstream: str, local: str) -> str:
+def present(original: str, upstream: str, local: str) -> str:
     """The text of a resource below its metadata; merging again must give it again."""
     newline = "\r\n" if "\r\n" in local else "\n"
     sides = [{"a.yaml": File((HEAD + text).encode())} for text in (original, upstream)]
@@ -85,7 +85,7 @@ def presented(original: str, upstream: str, local: str) -> str:
     ],
 )
 def test_comments_and_layout_of_both(original: str, upstream: str, local: str, expected: str) -> None:
-    assert presented(original, upstream, local) == expected
+    assert present(original, upstream, local) == expected
 
 
 PODS = (

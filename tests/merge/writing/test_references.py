@@ -19,7 +19,7 @@ def tree(kptfile: str, **files: str) -> dict[str, File]:
 
 
 @pytest.mark.parametrize(
-    ("local", "told"),
+    ("local", "is_reported"),
     [
         (tree(KPTFILE + FUNCTION, labels=LABELS), True),
         (tree(KPTFILE, labels=LABELS), False),
@@ -28,10 +28,10 @@ def tree(kptfile: str, **files: str) -> dict[str, File]:
     ],
     ids=["upstream removed the file", "local removed the function", "local changed the file", "local removed it"],
 )
-def test_a_config_path_to_a_file_that_went(local: dict[str, File], told: bool) -> None:
+def test_a_config_path_to_a_file_that_went(local: dict[str, File], is_reported: bool) -> None:
     original = tree(KPTFILE + FUNCTION, labels=LABELS)
     upstream = tree(KPTFILE + FUNCTION + "info:\n  description: x\n")
     merged = merge_trees(original, upstream, local, PackageMerger(Policy()))
     warnings = [result.message for result in merged.results if "configPath" in result.message]
-    wanted = ["Kptfile: configPath labels.yaml names a file that the package does not have"]
-    assert warnings == (wanted if told else [])
+    expected = ["Kptfile: configPath labels.yaml names a file that the package does not have"]
+    assert warnings == (expected if is_reported else [])

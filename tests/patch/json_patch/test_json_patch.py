@@ -13,11 +13,11 @@ from krm_merge.text.reading.reader import MAX_DEPTH
 COPY = {"op": "copy", "from": "/a", "path": "/b"}
 
 
-def applied(document: Any, *operations: Any) -> Any:
+def apply(document: Any, *operations: Any) -> Any:
     return JsonPatch(list(operations)).apply(document)
 
 
-def nested(depth: int) -> Any:
+def nest(depth: int) -> Any:
     value: Any = "x"
     for _ in range(depth):
         value = {"k": value}
@@ -26,12 +26,12 @@ def nested(depth: int) -> Any:
 
 def test_a_copy_is_a_value_of_its_own() -> None:
     later = {"op": "add", "path": "/b/-", "value": 3}
-    assert applied({"a": [1, 2]}, COPY, later) == {"a": [1, 2], "b": [1, 2, 3]}
+    assert apply({"a": [1, 2]}, COPY, later) == {"a": [1, 2], "b": [1, 2, 3]}
 
 
 def test_the_document_is_not_changed() -> None:
     document = {"a": [1, 2]}
-    applied(document, COPY)
+    apply(document, COPY)
     assert document == {"a": [1, 2]}
 
 
@@ -41,12 +41,12 @@ def test_the_document_is_not_changed() -> None:
         ([{**COPY, "from": "/x"}], ["operation 1", '"from": "/x"']),
         ([COPY, {"op": "remove", "path": "/x"}], ["operation 2", '"path": "/x"']),
         ([{"op": "replace", "path": "", "value": "x"}], ['the patch leaves "x" in place of the object']),
-        ([{"op": "add", "path": "/b", "value": nested(MAX_DEPTH + 1)}], ["nested deeper than"]),
+        ([{"op": "add", "path": "/b", "value": nest(MAX_DEPTH + 1)}], ["nested deeper than"]),
     ],
 )
 def test_what_is_refused_names_the_operation_or_the_result(operations: list[Any], words: list[str]) -> None:
     with pytest.raises(PatchError) as raised:
-        applied({"a": [1, 2]}, *operations)
+        apply({"a": [1, 2]}, *operations)
     assert all(word in str(raised.value) for word in words), str(raised.value)
 
 
@@ -54,12 +54,12 @@ def test_copies_of_copies_are_counted() -> None:
     """Each doubles the document: thirty would fill the memory."""
     double = [{"op": "copy", "from": "", "path": f"/c{number}"} for number in range(30)]
     with pytest.raises(PatchError, match=r"copies make more than .* nodes; write the values out"):
-        applied({"a": [1, 2]}, *double)
+        apply({"a": [1, 2]}, *double)
 
 
 def test_a_value_that_is_nested_too_deep_is_not_copied() -> None:
     with pytest.raises(PatchError, match=r"operation 1.*the value that it copies is nested deeper than 128 levels"):
-        applied({"a": nested(MAX_DEPTH + 1)}, COPY)
+        apply({"a": nest(MAX_DEPTH + 1)}, COPY)
 
 
 def test_of_several_documents_the_wrong_one_is_named() -> None:

@@ -144,7 +144,7 @@ def test_broken_patches(kind: Type, tmp_path: Path) -> None:
     """Merge keys missing, orders that do not match, fields that `$retainKeys` lacks, unknown directives."""
     rng, spec, seen = random.Random(f"{SEED} {kind} broken"), KUBERNETES[kind], Counter[str]()
 
-    def drawn() -> tuple[Data, list[Data]]:
+    def draw() -> tuple[Data, list[Data]]:
         return Patches(rng, single=True, broken=0.4).record(spec), objects(rng, kind, spec)
 
     def shows(case: tuple[Data, list[Data]]) -> bool:
@@ -153,7 +153,7 @@ def test_broken_patches(kind: Type, tmp_path: Path) -> None:
         return any(fails(item, patch, kind) for item in documents)
 
     count = scaled(20)
-    for patch, documents in islice(every_second(drawn, shows), count):
+    for patch, documents in islice(every_second(draw, shows), count):
         seen += compare(tmp_path, documents, patch, kind)
     assert seen["failed"] >= count // 2
 
@@ -163,7 +163,7 @@ def test_odd_documents(kind: Type, tmp_path: Path) -> None:
     """Live elements without a merge key, and several with one."""
     rng, spec, seen = random.Random(f"{SEED} {kind} odd"), KUBERNETES[kind], Counter[str]()
 
-    def drawn() -> tuple[Data, list[Data], list[Data]]:
+    def draw() -> tuple[Data, list[Data], list[Data]]:
         plain = objects(rng, kind, spec)
         odd = [without_some_keys(rng, spec, with_doubles(rng, item)) for item in plain]
         return Patches(rng, single=True).record(spec), plain, odd
@@ -176,7 +176,7 @@ def test_odd_documents(kind: Type, tmp_path: Path) -> None:
         )
 
     count = scaled(16)
-    for patch, _, documents in islice(every_second(drawn, shows), count):
+    for patch, _, documents in islice(every_second(draw, shows), count):
         seen += compare(tmp_path, documents, patch, kind)
     assert seen["changed"]
     assert seen["failed"] >= count // 2

@@ -75,16 +75,16 @@ def some_edit(rng: random.Random, spec: Record, value: Data) -> Data:
 def directives(value: Any) -> list[str]:
     """All directives in a document."""
     if isinstance(value, dict):
-        own = [name for name in value if name.startswith("$")]
-        return own + [directive for inner in value.values() for directive in directives(inner)]
+        names = [name for name in value if name.startswith("$")]
+        return names + [directive for inner in value.values() for directive in directives(inner)]
     return [directive for item in value for directive in directives(item)] if isinstance(value, list) else []
 
 
-def unordered(value: Any) -> Any:
+def sort_lists(value: Any) -> Any:
     """A document with its lists sorted."""
     if isinstance(value, dict):
-        return {name: unordered(inner) for name, inner in value.items()}
-    return sorted(map(unordered, value), key=repr_sorted) if isinstance(value, list) else value
+        return {name: sort_lists(inner) for name, inner in value.items()}
+    return sorted(map(sort_lists, value), key=repr_sorted) if isinstance(value, list) else value
 
 
 def repr_sorted(value: Any) -> str:
@@ -338,14 +338,14 @@ def check_lists(
     spec: Records, original: list[Data], modified: list[Data], live: list[Data], result: list[Data]
 ) -> None:
     sides = [{spec.key_of(item): item for item in side} for side in (original, modified, live, result)]
-    before, wanted, now, after = sides
-    only_live = [own for own in now if own not in wanted and own not in before]
-    assert [*after] == [*only_live, *wanted]
-    for own, item in after.items():
-        if own in only_live:
-            assert same(item, now[own])
+    before, target, now, after = sides
+    only_live = [key for key in now if key not in target and key not in before]
+    assert [*after] == [*only_live, *target]
+    for key, item in after.items():
+        if key in only_live:
+            assert same(item, now[key])
         elif "retainKeys" not in spec.item.strategy:
-            check_three_ways(spec.item, before.get(own, {}), wanted[own], now.get(own, {}), item)
+            check_three_ways(spec.item, before.get(key, {}), target[key], now.get(key, {}), item)
 
 
 @TYPES
@@ -365,7 +365,7 @@ def test_two_patches_as_one(rng: random.Random, spec: Record, shape: Shape) -> N
         return
     assert same(apply(first, both, shape), third)
     in_steps = apply(apply(other, patches[0], shape), patches[1], shape)
-    assert same(unordered(apply(other, both, shape)), unordered(in_steps))
+    assert same(sort_lists(apply(other, both, shape)), sort_lists(in_steps))
     assert same(list(before), list(patches))
 
 
@@ -381,7 +381,7 @@ def test_any_two_patches_as_one(rng: random.Random, spec: Record, shape: Shape) 
     except PatchError:
         return
     result = apply(start, both, shape)
-    assert same(unordered(result), unordered(in_steps))
+    assert same(sort_lists(result), sort_lists(in_steps))
 
 
 # ---- RFC 7386 ----------------------------------------------------------------------------------------------------
@@ -485,7 +485,7 @@ def test_order(live: str, order: str | None, patch: str, document: str, kubernet
     assert text(result["items"]) == document
     as_kubectl = apply(start, change, LIST, list_order="kubernetes", merge_keys="single")
     assert text(as_kubectl["items"]) == kubernetes
-    assert [type(found) for found in moved] == [Moved] * has_moved(live, document, order)
+    assert [type(operation) for operation in moved] == [Moved] * has_moved(live, document, order)
 
 
 def has_moved(live: str, result: str, order: str | None) -> int:
@@ -561,10 +561,10 @@ def test_nothing_moves_that_stands_in_the_patches_order(live: list[str], patch: 
     change: Data = {field: [wrapped(name) for name in patch]}
     result: Any = apply(start, change, LIST, moved=moved)[field]
     names = [item["name"] if maps else item for item in result]
-    known = [name for name in patch if name in live]
+    shared = [name for name in patch if name in live]
     remaining = [name for name in names if name in live]
     assert sorted(names) == sorted({*live, *patch})
-    if sorted(known, key=live.index) != known:
+    if sorted(shared, key=live.index) != shared:
         assert names == [*(name for name in live if name not in patch), *patch]
         assert bool(moved) == (remaining != live)
         return
@@ -575,7 +575,7 @@ def test_nothing_moves_that_stands_in_the_patches_order(live: list[str], patch: 
         if name not in live and before is not None:
             assert names[names.index(name) - 1] == before
         before = name
-    new_first = [name for name in patch[: patch.index(known[0])] if known] if known else []
+    new_first = [name for name in patch[: patch.index(shared[0])] if shared] if shared else []
     if new_first:
-        at = names.index(known[0])
+        at = names.index(shared[0])
         assert names[at - len(new_first) : at] == new_first

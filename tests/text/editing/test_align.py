@@ -25,23 +25,23 @@ def test_it_means_the_other_document_with_comments_of_its_own() -> None:
     tried, seeds = 0, scaled(600)
     for seed in range(seeds):
         random = Random(seed)
-        found = [random_document(random) for _ in range(2)]
-        texts = [document[0] for document in found if document is not None and isinstance(document[1], MappingNode)]
+        documents = [random_document(random) for _ in range(2)]
+        texts = [document[0] for document in documents if document is not None and isinstance(document[1], MappingNode)]
         # What an alias stands for is written out.
         if len(texts) < 2 or "*" in texts[1]:
             continue
-        own, wanted = mapping(texts[0]), mapping(texts[1])
+        base, target = mapping(texts[0]), mapping(texts[1])
         try:
-            out = aligned(own, wanted)
+            out = aligned(base, target)
         except CannotEditError:
             continue
         tried += 1
         root = mapping(out)
-        assert root.canonical == wanted.canonical, seed
-        assert [e.key.canonical for e in root.entries] == [e.key.canonical for e in wanted.entries], seed
+        assert root.canonical == target.canonical, seed
+        assert [e.key.canonical for e in root.entries] == [e.key.canonical for e in target.entries], seed
         # What looks like a comment may be part of a value.
-        assert names_of(out) <= names_of(texts[0]) | names_of(str(wanted.canonical)), seed
-        assert aligned(root, wanted) == out, seed
+        assert names_of(out) <= names_of(texts[0]) | names_of(str(target.canonical)), seed
+        assert aligned(root, target) == out, seed
     assert tried > seeds / 6
 
 
@@ -57,7 +57,7 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "expected"),
+    ("base", "other", "expected"),
     [
         pytest.param("# h\na: 1 # l\n", "a: 2 # other\n", "# h\na: 2 # l\n", id="another value"),
         pytest.param("a: 1 # a\nb: 1 # b\n", "b: 1\na: 1\n", "b: 1 # b\na: 1 # a\n", id="another order"),
@@ -84,8 +84,8 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
         pytest.param("a: {b: 1} # a\n", "a:\n  b: 2\n", "a: {b: 2} # a\n", id="flow style stays"),
     ],
 )
-def test_example(own: str, other: str, expected: str) -> None:
-    assert aligned(mapping(own), mapping(other)) == expected
+def test_example(base: str, other: str, expected: str) -> None:
+    assert aligned(mapping(base), mapping(other)) == expected
 
 
 def test_comments_that_go() -> None:

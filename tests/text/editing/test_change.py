@@ -19,7 +19,7 @@ from krm_merge.text.reading.layout import is_block
 from krm_merge.text.reading.nodes import MappingNode, Node, Value, key_text, same, to_value
 from krm_merge.text.reading.reader import read
 from text.edits import tree
-from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, stripped
+from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, strip
 
 Object = dict[str, Value]
 slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -28,18 +28,18 @@ slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 # ---- random documents, random new values -------------------------------------------------------------------------
 
 
-def edited(rng: Random, value: Value) -> Value:
+def edit(rng: Random, value: Value) -> Value:
     """Another value that has much in common with this one; what is left alone is often the same object."""
     if isinstance(value, dict) and rng.random() < 0.9:
         names = [name for name in value if rng.random() < 0.85]
-        result: Object = {n: value[n] if rng.random() < 0.6 else edited(rng, value[n]) for n in names}
+        result: Object = {n: value[n] if rng.random() < 0.6 else edit(rng, value[n]) for n in names}
         if rng.random() < 0.4:
             result[rng.choice(["new", "yes", "1", "k: v", "n\nl", "", "a", "<<"])] = rng.choice(VALUES)
         if rng.random() < 0.3:
             result = {name: result[name] for name in rng.sample(list(result), len(result))}
         return result
     if isinstance(value, list) and rng.random() < 0.9:
-        items = [item if rng.random() < 0.6 else edited(rng, item) for item in value if rng.random() < 0.85]
+        items = [item if rng.random() < 0.6 else edit(rng, item) for item in value if rng.random() < 0.85]
         if rng.random() < 0.4:
             items.insert(rng.randint(0, len(items)), rng.choice(VALUES))
         if rng.random() < 0.3:
@@ -58,13 +58,13 @@ def object_of(rng: Random) -> tuple[str, MappingNode, Object] | None:
     return (*document[:1], document[1], value) if len(value) == len(document[1].fields) else None
 
 
-def checked(rng: Random) -> bool:
+def check(rng: Random) -> bool:
     """Whether there was a document to change; what is wrong about its change is raised."""
-    found = object_of(rng)
-    if found is None:
+    document = object_of(rng)
+    if document is None:
         return False
-    text, root, old = found
-    new = edited(rng, old)
+    text, root, old = document
+    new = edit(rng, old)
     if not isinstance(new, dict):
         new = {"whole": new}
     before = copy.deepcopy((old, new))
@@ -78,13 +78,13 @@ def checked(rng: Random) -> bool:
         # An alias may have to be written out anywhere; without a last newline, what follows changes the last line.
         # Where the value of a complex key stands is not known here.
         return True
-    kept = untouched(text, root, old, new)
-    assert is_subsequence(stripped(kept), stripped(out.text.split("\n"))), out.text
-    assert names_of("\n".join(kept)) <= names_of(out.text)
+    lines = unchanged_lines(text, root, old, new)
+    assert is_subsequence(strip(lines), strip(out.text.split("\n"))), out.text
+    assert names_of("\n".join(lines)) <= names_of(out.text)
     return True
 
 
-def untouched(text: str, root: MappingNode, old: Object, new: Object) -> list[str]:
+def unchanged_lines(text: str, root: MappingNode, old: Object, new: Object) -> list[str]:
     """The lines of what is the same in both, in order."""
     edits = Edits(Random(0), root, text)
 
@@ -96,9 +96,9 @@ def untouched(text: str, root: MappingNode, old: Object, new: Object) -> list[st
             name = key_text(entry.key)
             if name in now and same(was[name], now[name]):
                 continue
-            inside, wanted = entry.value, now.get(name)
-            if is_block(inside) and isinstance(inside, MappingNode) and isinstance(wanted, dict) and wanted:
-                visit(inside, was[name], wanted)
+            inside, value_now = entry.value, now.get(name)
+            if is_block(inside) and isinstance(inside, MappingNode) and isinstance(value_now, dict) and value_now:
+                visit(inside, was[name], value_now)
             else:
                 edits.touch(node, edits.place(node, entry))
 
@@ -109,7 +109,7 @@ def untouched(text: str, root: MappingNode, old: Object, new: Object) -> list[st
 @settings(suppress_health_check=slow)
 @given(st.randoms(use_true_random=False))
 def test_random_changes_that_shrink(rng: Random) -> None:
-    assume(checked(rng))
+    assume(check(rng))
 
 
 def test_many_random_changes() -> None:
@@ -117,7 +117,7 @@ def test_many_random_changes() -> None:
     count, seeds = 0, scaled(3000)
     for seed in range(seeds):
         try:
-            count += checked(Random(seed))
+            count += check(Random(seed))
         except Exception as error:
             raise AssertionError(f"seed {seed}") from error
     assert count > seeds / 2
@@ -126,9 +126,9 @@ def test_many_random_changes() -> None:
 @pytest.mark.parametrize("deep", [True, False])
 def test_an_equal_value_is_no_edit(deep: bool) -> None:
     for seed in range(scaled(300)):
-        if (found := object_of(Random(seed))) is None:
+        if (document := object_of(Random(seed))) is None:
             continue
-        _, root, old = found
+        _, root, old = document
         editor = Editor(root)
         new = copy.deepcopy(old) if deep else old
         Change(editor).mapping(root, old, dict(reversed(new.items())))
@@ -139,7 +139,7 @@ def test_an_equal_value_is_no_edit(deep: bool) -> None:
 # ---- lists -------------------------------------------------------------------------------------------------------
 
 
-def changed(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
+def change(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
     """The text after an edit of its value; `keys` identify the elements of all its lists."""
     root = tree(dedent(text))
     assert isinstance(root, MappingNode)
@@ -165,9 +165,9 @@ def test_elements_keep_their_comments(before: list[str], after: list[str], data:
     text = "list:\n" + "".join(f"  {lines[name]}" for name in before) if before else "list: []\n"
     numbers = {name: data.draw(st.integers(1, 2)) if data else 1 for name in after}
     numbers |= {name: 9 for name in after if name not in before}
-    out = changed(text, lambda _: {"list": [{"name": n, "x": numbers[n]} for n in after]}, ("name",))
-    kept = [name for name in after if name in before]
-    for name in kept:
+    out = change(text, lambda _: {"list": [{"name": n, "x": numbers[n]} for n in after]}, ("name",))
+    survivors = [name for name in after if name in before]
+    for name in survivors:
         assert lines[name].replace("x: 1", f"x: {numbers[name]}") in out, out
     for name in {*before} - {*after}:
         assert f" {name}\n" not in out
@@ -196,7 +196,7 @@ LISTS = [
 
 @pytest.mark.parametrize(("before", "value", "after"), LISTS)
 def test_lists(before: str, value: Value, after: str) -> None:
-    assert changed(before, lambda _: {"a": value}) == after
+    assert change(before, lambda _: {"a": value}) == after
 
 
 KEYED = """\
@@ -233,14 +233,14 @@ KEYED = """\
     ],
 )
 def test_elements_with_several_keys(value: Value, after: str) -> None:
-    assert changed(KEYED, lambda _: {"ports": value}, ("port", "protocol")) == after
+    assert change(KEYED, lambda _: {"ports": value}, ("port", "protocol")) == after
 
 
 def test_keys_are_asked_by_paths_without_steps_into_elements() -> None:
-    asked = set()
+    paths = set()
 
     def keys_of(path: tuple[str, ...]) -> tuple[str, ...]:
-        asked.add(path)
+        paths.add(path)
         return ("name",) if path == ("spec", "boxes", "env") else ()
 
     text = (
@@ -255,9 +255,9 @@ def test_keys_are_asked_by_paths_without_steps_into_elements() -> None:
     env.reverse()
     editor = Editor(root)
     Change(editor, keys_of).mapping(root, old, new)
-    wanted = "    - name: y # Y\n      value: 4\n    - name: x # X\n      value: 3\n"
-    assert rendered(editor).text == text.partition("    - name: x")[0] + wanted
-    assert asked == {("spec", "boxes"), ("spec", "boxes", "env")}
+    elements = "    - name: y # Y\n      value: 4\n    - name: x # X\n      value: 3\n"
+    assert rendered(editor).text == text.partition("    - name: x")[0] + elements
+    assert paths == {("spec", "boxes"), ("spec", "boxes", "env")}
 
 
 # ---- aliases and merge keys --------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ ALIASES = [
 
 @pytest.mark.parametrize(("before", "edit", "after"), ALIASES)
 def test_aliases(before: str, edit: Any, after: str) -> None:
-    assert changed(before, edit) == after
+    assert change(before, edit) == after
 
 
 MERGED = """\
@@ -332,7 +332,7 @@ two:
     ],
 )
 def test_a_merge_key_is_written_out_where_it_changes_and_nowhere_else(edit: Any) -> None:
-    out = changed(MERGED, edit)
+    out = change(MERGED, edit)
     head, tail = MERGED[: MERGED.index("one:")], MERGED[MERGED.index("two:") :]
     assert out.startswith(head)
     assert out.endswith(tail)
@@ -342,20 +342,20 @@ def test_a_merge_key_is_written_out_where_it_changes_and_nowhere_else(edit: Any)
 @pytest.mark.parametrize("value", [{"x": 2, "<<": 3}, {"x": 1, "<<": 4}, {"x": 1}, {"<<": 3}, {"<<": 3, "y": 0}])
 @pytest.mark.parametrize("text", ['a: &a {x: 1, "<<": 3}\nb:\n  <<: *a\n', 'a: &a {x: 1}\nb:\n  <<: *a\n  "<<": 3\n'])
 def test_a_field_that_is_named_as_a_merge_key_is(text: str, value: Object) -> None:
-    assert to_value(read(changed(text, put("b", to=value)))) == {**to_value(read(text)), "b": value}  # type: ignore[dict-item]
+    assert to_value(read(change(text, put("b", to=value)))) == {**to_value(read(text)), "b": value}  # type: ignore[dict-item]
 
 
 def test_a_field_named_as_a_merge_key_is_added() -> None:
-    assert changed(MERGED, put("one", "<<", to=1)) == MERGED.replace("# first\n", '# first\n  "<<": 1\n')
+    assert change(MERGED, put("one", "<<", to=1)) == MERGED.replace("# first\n", '# first\n  "<<": 1\n')
 
 
 def test_what_does_not_change_in_a_merge_key_stays_one() -> None:
-    out = changed(MERGED, put("one", "name", to="1"))
+    out = change(MERGED, put("one", "name", to="1"))
     assert out == MERGED.replace("name: one #", 'name: "1" #')
-    out = changed(MERGED, put("one", "more", to=1))
+    out = change(MERGED, put("one", "more", to=1))
     assert out == MERGED.replace("# first\n", "# first\n  more: 1\n")
 
 
 def test_elements_without_the_keys_of_others_are_known_by_their_place() -> None:
-    text = changed("list:\n- a # first\n- name: x # second\n", lambda old: {"list": ["b", *old["list"][1:]]}, ("name",))
+    text = change("list:\n- a # first\n- name: x # second\n", lambda old: {"list": ["b", *old["list"][1:]]}, ("name",))
     assert "name: x # second\n" in text

@@ -37,19 +37,19 @@ e: [1]
 
 
 def comments(text: str) -> dict[str, Comments]:
-    found: dict[str, Comments] = {}
+    by_field: dict[str, Comments] = {}
     pending = [tree(text)]
     while pending:
         node = pending.pop()
         if isinstance(node, MappingNode) and not node.flow:
             for entry, chunk in zip(node.entries, chunks(node), strict=True):
-                found[entry.key.text] = comments_of(node, entry, chunk)  # type: ignore[union-attr]
+                by_field[entry.key.text] = comments_of(node, entry, chunk)  # type: ignore[union-attr]
                 pending.append(entry.value)
         elif isinstance(node, SequenceNode) and not node.flow:
             for index, (item, chunk) in enumerate(zip(node.items, chunks(node), strict=True)):
-                found[f"[{index}]"] = comments_of(node, item, chunk)
+                by_field[f"[{index}]"] = comments_of(node, item, chunk)
                 pending.append(item)
-    return found
+    return by_field
 
 
 def test_comments_belong_to_their_child() -> None:
@@ -109,11 +109,11 @@ KPT_FORM = """\
 
 
 def test_comment_behind_a_dash_is_a_head() -> None:
-    found = comments(KPT_FORM)
-    assert found["[0]"] == Comments(("# head",))
-    assert found["[1]"] == Comments(("# one",))
-    assert found["b"] == Comments(("# of b",))
-    assert found["[2]"] == Comments(("# above", "# behind"))
+    by_field = comments(KPT_FORM)
+    assert by_field["[0]"] == Comments(("# head",))
+    assert by_field["[1]"] == Comments(("# one",))
+    assert by_field["b"] == Comments(("# of b",))
+    assert by_field["[2]"] == Comments(("# above", "# behind"))
 
 
 def test_comment_behind_a_dash_keeps_its_form() -> None:

@@ -41,8 +41,8 @@ def test_numbers_that_json_has_no_words_for(number: float, text: str) -> None:
 def test_the_edited_tree_has_the_value_of_an_alias_and_stands_in_no_text() -> None:
     edit = Edit("a: &x {b: 1}\nc: *x\n")
     edit.set("a", "b", to=2)
-    made = edit.editor.tree()
-    assert to_value(made) == to_value(read(rendered(edit.editor).text))
+    edited_tree = edit.editor.tree()
+    assert to_value(edited_tree) == to_value(read(rendered(edit.editor).text))
     assert to_value(edit.editor.tree(tree("- &x [1]\n- *x\n"))) == [[1], [1]]
 
 

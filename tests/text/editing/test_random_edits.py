@@ -13,7 +13,7 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.reader import read
-from text.random_documents import Edits, is_subsequence, names_of, random_document, stripped
+from text.random_documents import Edits, is_subsequence, names_of, random_document, strip
 
 # What the editor may refuse; all else it must be able to write.
 REFUSED = {"a mapping with complex keys", "a flow collection with comments"}
@@ -21,7 +21,7 @@ randoms = st.randoms(use_true_random=False)
 slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
-def edited(random: Random, count: int) -> Edits:
+def edit(random: Random, count: int) -> Edits:
     document = random_document(random)
     assume(document is not None)
     assert document is not None
@@ -35,7 +35,7 @@ def edited(random: Random, count: int) -> Edits:
 @settings(max_examples=scaled(500), suppress_health_check=slow)
 @given(randoms, st.integers(1, 6))
 def test_random_edits_that_shrink(random: Random, count: int) -> None:
-    check(edited(random, count))
+    check(edit(random, count))
 
 
 def test_many_random_edits() -> None:
@@ -61,7 +61,7 @@ def test_many_random_edits() -> None:
 
 def check(edits: Edits) -> bool:
     """Whether the editor wrote the edits rather than refuse."""
-    wanted = edits.editor.canonical()
+    canonical = edits.editor.canonical()
     try:
         out = render(edits.editor).text
     except CannotEditError as error:
@@ -70,21 +70,21 @@ def check(edits: Edits) -> bool:
         return False
     root = read(out)
     assert root is not None
-    assert root.canonical == wanted
-    assert edits.editor.canonical() == wanted
+    assert root.canonical == canonical
+    assert edits.editor.canonical() == canonical
     assert names_of(edits.text) - edits.lost <= names_of(out)
     moved = any(line.startswith("move") for line in edits.log)
     # An alias may have to be written out anywhere; without a last newline, what follows changes the last line; where
     # the values of complex keys stand is not known here.
     if "*" not in edits.text and "? " not in edits.text and edits.text.endswith("\n") and not moved:
-        assert is_subsequence(stripped(edits.untouched_lines()), stripped(out.split("\n")))
+        assert is_subsequence(strip(edits.untouched_lines()), strip(out.split("\n")))
     return True
 
 
 @settings(max_examples=scaled(200), suppress_health_check=slow)
 @given(randoms, st.integers(1, 4))
 def test_what_is_refused_is_written_by_the_fallback(random: Random, count: int) -> None:
-    edits = edited(random, count)
+    edits = edit(random, count)
     text = rendered(edits.editor).text
     root = read(text)
     assert root is not None

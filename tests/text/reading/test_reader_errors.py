@@ -21,7 +21,7 @@ FEW: Final = 20_000
 """Calls of functions: what is refused is refused before most of it is read."""
 
 
-def refused(text: str, problem: str) -> None:
+def check_refusal(text: str, problem: str) -> None:
     with pytest.raises(TextError, match=problem):
         read(text)
 
@@ -67,12 +67,12 @@ def test_several_documents() -> None:
 
 @pytest.mark.parametrize("unit", ["[", "{a: ", "[\n", "- ", "? ", "{? ", '["x", '])
 def test_deep_nesting_on_one_line(unit: str) -> None:
-    assert calls(partial(refused, unit * 10_000, f"nested deeper than {MAX_DEPTH} levels")) < FEW
+    assert calls(partial(check_refusal, unit * 10_000, f"nested deeper than {MAX_DEPTH} levels")) < FEW
 
 
 def test_deep_nesting_in_blocks() -> None:
     text = "".join(f"{' ' * level}a:\n" for level in range(10_000))
-    assert calls(partial(refused, text, "nested deeper")) < FEW
+    assert calls(partial(check_refusal, text, "nested deeper")) < FEW
 
 
 def test_the_deepest_that_is_read() -> None:
@@ -92,13 +92,13 @@ def test_aliases_do_not_get_around_the_limit_of_depth() -> None:
 def test_alias_bomb() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 60)]
-    assert calls(partial(refused, "\n".join(lines), f"expand to more than {ALIASED_NODES.default} nodes")) < FEW
+    assert calls(partial(check_refusal, "\n".join(lines), f"expand to more than {ALIASED_NODES.default} nodes")) < FEW
 
 
 def test_merge_key_bomb() -> None:
     lines = ["a0: &a0 {k0: 1}"]
     lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 10)}], k{i}: 1}}" for i in range(1, 40)]
-    assert calls(partial(refused, "\n".join(lines), "aliases expand to more")) < FEW
+    assert calls(partial(check_refusal, "\n".join(lines), "aliases expand to more")) < FEW
 
 
 def test_wide_documents_are_quick() -> None:

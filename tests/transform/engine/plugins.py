@@ -70,9 +70,9 @@ def run(
     return settlement
 
 
-def named(operation: PluginOperation) -> str:
+def words_of(operation: PluginOperation) -> str:
     return f"{operation.plugin} {operation.operation}"
 
 
-def ignored(settlement: Settlement) -> list[str]:
-    return [named(loss.operation) for loss in settlement.ignored]
+def losses(settlement: Settlement) -> list[str]:
+    return [words_of(loss.operation) for loss in settlement.ignored]

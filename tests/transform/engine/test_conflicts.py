@@ -9,7 +9,7 @@ import jsonpatch
 import pytest
 
 from krm_merge.transform import Detect, Keep, Runner
-from transform.engine.plugins import DETECTS, Data, Keys, ignored, named, op, run, wants
+from transform.engine.plugins import DETECTS, Data, Keys, losses, op, run, wants, words_of
 
 # ---- one plugin by itself --------------------------------------------------------------------------------------------
 
@@ -90,11 +90,11 @@ def test_conflicts_are_seen_both_ways(start: Data, a: list[str], b: list[str], a
     """T3: priority decides, not the order of declaration, and all of the loser is recorded."""
     both = [wants("a", *a), wants("b", *b)]
     for plugins in (both, both[::-1]):
-        for first, loser, wanted in (("a", "b", a_first), ("b", "a", b_first)):
+        for first, loser, expected in (("a", "b", a_first), ("b", "a", b_first)):
             settlement = run(start, *plugins, first=first)
-            assert settlement.value == wanted
+            assert settlement.value == expected
             texts = b if loser == "b" else a
-            assert ignored(settlement) == [f"{loser} {op(text)}" for text in texts if not text.startswith("test")]
+            assert losses(settlement) == [f"{loser} {op(text)}" for text in texts if not text.startswith("test")]
             assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {(first, "priority")}
             assert {operation.plugin for operation in settlement.operations} == {first}
     # Without priorities the earlier declared wins.
@@ -164,40 +164,42 @@ def test_what_does_not_conflict_stands_side_by_side(
 def test_an_item_that_shifted_in_one_plugin() -> None:
     shifting, other = wants("a", "remove /x/0", "replace /x/0 5"), wants("b", "replace /x/1 6")
     settlement = run({"x": [1, 2, 3]}, shifting, other)
-    assert (settlement.value, ignored(settlement)) == ({"x": [5, 3]}, ["b replace /x/1"])
+    assert (settlement.value, losses(settlement)) == ({"x": [5, 3]}, ["b replace /x/1"])
     settlement = run({"x": [1, 2, 3]}, shifting, other, first="b")
-    assert (settlement.value, ignored(settlement)) == ({"x": [6, 3]}, ["a replace /x/0"])
+    assert (settlement.value, losses(settlement)) == ({"x": [6, 3]}, ["a replace /x/0"])
 
 
 KEYS: Final[Keys] = {("spec", "containers"): ("name",)}
 WEB: Final = {"name": "web", "image": "web:1"}
 
 
-def added(name: str, image: str) -> str:
+def addition(name: str, image: str) -> str:
     return f"add /spec/containers/- {json.dumps({'name': name, 'image': image})}"
 
 
 @pytest.mark.parametrize(
     ("other", "keys", "images", "lost", "agreed"),
     [
-        pytest.param(added("log", "log:2"), KEYS, ["web:1", "log:1"], ["b add /spec/containers/-"], [], id="same-key"),
-        pytest.param(added("log", "log:1"), KEYS, ["web:1", "log:1"], [], ["b add /spec/containers/-"], id="equal"),
         pytest.param(
-            added("log", "log:1"), {}, ["web:1", "log:1"], [], ["b add /spec/containers/-"], id="equal-no-key"
+            addition("log", "log:2"), KEYS, ["web:1", "log:1"], ["b add /spec/containers/-"], [], id="same-key"
         ),
-        pytest.param(added("log", "log:2"), {}, ["web:1", "log:1", "log:2"], [], [], id="no-key"),
-        pytest.param(added("db", "db:1"), KEYS, ["web:1", "log:1", "db:1"], [], [], id="another-key"),
+        pytest.param(addition("log", "log:1"), KEYS, ["web:1", "log:1"], [], ["b add /spec/containers/-"], id="equal"),
+        pytest.param(
+            addition("log", "log:1"), {}, ["web:1", "log:1"], [], ["b add /spec/containers/-"], id="equal-no-key"
+        ),
+        pytest.param(addition("log", "log:2"), {}, ["web:1", "log:1", "log:2"], [], [], id="no-key"),
+        pytest.param(addition("db", "db:1"), KEYS, ["web:1", "log:1", "db:1"], [], [], id="another-key"),
     ],
 )
 def test_added_elements_are_known_by_their_keys(
     other: str, keys: Any, images: list[str], lost: list[str], agreed: list[str]
 ) -> None:
     start = {"spec": {"containers": [WEB]}}
-    settlement = run(start, wants("a", added("log", "log:1")), wants("b", other), keys=keys)
-    found: Any = settlement.value["spec"]
-    assert [container["image"] for container in found["containers"]] == images
-    assert ignored(settlement) == lost
-    assert [named(agreement.operation) for agreement in settlement.agreed] == agreed
+    settlement = run(start, wants("a", addition("log", "log:1")), wants("b", other), keys=keys)
+    spec: Any = settlement.value["spec"]
+    assert [container["image"] for container in spec["containers"]] == images
+    assert losses(settlement) == lost
+    assert [words_of(agreement.operation) for agreement in settlement.agreed] == agreed
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ def test_an_element_that_is_added_again_is_the_one_that_is_there(other: str, res
     """T3: by its key. Else who has priority would change it, and the other one would put it back."""
     again, other_plugin = wants("again", LOG_DEBUG), wants("other", other)
     settlement = run(LOG_INFO, again, other_plugin, first="other", keys={("env",): ("name",)})
-    assert (settlement.value, ignored(settlement)) == ({"env": result}, ["again add /env/-"])
+    assert (settlement.value, losses(settlement)) == ({"env": result}, ["again add /env/-"])
     settlement = run(LOG_INFO, again, other_plugin, first="again", keys={("env",): ("name",)})
     assert [loss.operation.plugin for loss in settlement.ignored] == ["other"]
 
@@ -330,7 +332,7 @@ def test_a_move_beside_a_change_to_what_is_there_already() -> None:
     """Its place is a wish, too."""
     changes, moves = wants("a", 'add /x/1/image "b"'), wants("b", "move /x/0 /x/1")
     start = {"x": [{"image": "a"}, {"image": "b"}]}
-    assert ignored(run(start, changes, moves)) == ["b move /x/0 from /x/1"]
+    assert losses(run(start, changes, moves)) == ["b move /x/0 from /x/1"]
     assert run(start, changes, moves, first="b").value == {"x": [{"image": "b"}, {"image": "a"}]}
 
 
@@ -358,7 +360,7 @@ def test_an_empty_map_that_stays_empty_is_a_wish() -> None:
     empty, full = wants("empty", ROOM[0]), wants("full", ROOM[0], f"{ROOM[1]}x 1")
     settlement = run({"metadata": {}}, empty, full)
     assert settlement.value == {"metadata": {"annotations": {}}}
-    assert ignored(settlement) == ["full add /metadata/annotations", f"full {ROOM[1]}x"]
+    assert losses(settlement) == ["full add /metadata/annotations", f"full {ROOM[1]}x"]
 
 
 @DETECTS
@@ -379,13 +381,13 @@ def test_a_plugin_may_empty_what_it_made(operations: list[str], result: Data, de
 def test_what_is_to_be_gone_is_not_made_room_for(keep: Keep) -> None:
     settlement = run({"m": {}}, wants("a", "remove /m/x"), wants("b", "add /m/x {}", "add /m/x/k 1"), keep=keep)
     assert settlement.value == {"m": {}}
-    assert ignored(settlement) == ["b add /m/x", "b add /m/x/k"]
+    assert losses(settlement) == ["b add /m/x", "b add /m/x/k"]
 
 
 def test_who_makes_room_falls_with_what_comes_into_it() -> None:
     settlement = run({}, wants("a", "add /x/k 1"), wants("b", "add /x {}", "add /x/k 2", "add /x/l 3"))
     assert settlement.value == {"x": {"k": 1}}
-    assert ignored(settlement) == ["b add /x", "b add /x/k", "b add /x/l"]
+    assert losses(settlement) == ["b add /x", "b add /x/k", "b add /x/l"]
 
 
 @pytest.mark.parametrize("first", ["", "a", "b"])
@@ -395,11 +397,11 @@ def test_a_list_and_a_map_in_one_place(first: str) -> None:
     settlement = run({"n": 1}, guarded, wants("b", "add /x/y/- 1"), first=first)
     if first == "b":
         assert settlement.value == {"n": 1, "x": {"y": [1]}}
-        assert ignored(settlement) == ["a add /x/y/k", "a add /z"]
+        assert losses(settlement) == ["a add /x/y/k", "a add /z"]
         assert {(loss.winner, loss.reason) for loss in settlement.ignored} == {("b", "priority")}
     else:
         assert settlement.value == {"n": 1, "x": {"y": {"k": 1}}, "z": 1}
-        assert ignored(settlement) == ["b add /x/y/-"]
+        assert losses(settlement) == ["b add /x/y/-"]
 
 
 @DETECTS
@@ -408,7 +410,7 @@ def test_an_element_on_the_way_is_created(detect: Detect) -> None:
     image, name = wants("a", "add /spec/containers/0/image 1"), wants("b", "add /spec/containers/0/name 2")
     for first in ("", "a", "b"):
         settlement = run({"spec": {}}, image, name, first=first, detect=detect)
-        assert (settlement.value, ignored(settlement)) == ({"spec": {"containers": [{"image": 1, "name": 2}]}}, [])
+        assert (settlement.value, losses(settlement)) == ({"spec": {"containers": [{"image": 1, "name": 2}]}}, [])
     settlement = run({"l": [{"n": 0}]}, wants("a", "add /l/1/x/0 1", "add /l/-/y 2", "add /l/-/0/0 3"), detect=detect)
     assert settlement.value == {"l": [{"n": 0}, {"x": [1]}, {"y": 2}, [[3]]]}
     settlement = run({"l": [0]}, wants("a", "add /l/1/x 1", "remove /l/0", "add /l/1/x 2"), detect=detect)
@@ -429,7 +431,7 @@ def test_by_path_who_agreed_with_a_loser_loses_with_it() -> None:
     plugins = (wants(name, f"add /x {value}") for name, value in (("a", 1), ("b", 1), ("c", 2)))
     settlement = run({}, *plugins, first="c", detect="path")
     assert settlement.value == {"x": 2}
-    assert [(named(loss.operation), loss.winner) for loss in settlement.ignored] == [
+    assert [(words_of(loss.operation), loss.winner) for loss in settlement.ignored] == [
         ("a add /x", "c"),
         ("b add /x", "c"),
     ]
@@ -441,24 +443,24 @@ def test_by_path_what_is_written_over_is_told() -> None:
     below, above = wants("below", 'replace /x/k "mine"', "add /y 1"), wants("above", 'replace /x {"k": "other"}')
     settlement = run({"x": {"k": "old"}}, below, above, detect="path")
     assert settlement.value == {"x": {"k": "other"}, "y": 1}
-    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
+    assert [(words_of(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("below replace /x/k", "above", "overwritten")
     ]
-    assert [named(operation) for operation in settlement.operations] == ["below add /y", "above replace /x"]
+    assert [words_of(operation) for operation in settlement.operations] == ["below add /y", "above replace /x"]
     # The other way round both stand.
     settlement = run({"x": {"k": "old"}}, above, below, detect="path")
-    assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
+    assert (settlement.value, losses(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
 
 
 def test_by_path_a_value_that_is_moved_is_in_the_result() -> None:
     first, mover = wants("first", "replace /a 9"), wants("mover", "move /b /a")
     settlement = run({"a": 1}, first, mover, detect="path")
-    assert (settlement.value, ignored(settlement)) == ({"b": 9}, [])
+    assert (settlement.value, losses(settlement)) == ({"b": 9}, [])
     # Until it is written over at its new place.
     mover, last = wants("mover", "move /t/b /a"), wants("last", 'replace /t {"x": 1}')
     settlement = run({"a": 1, "t": {}}, first, mover, last, detect="path")
     assert settlement.value == {"t": {"x": 1}}
-    assert {(named(loss.operation), loss.winner) for loss in settlement.ignored} == {
+    assert {(words_of(loss.operation), loss.winner) for loss in settlement.ignored} == {
         ("first replace /a", "last"),
         ("mover move /t/b from /a", "last"),
     }
@@ -468,7 +470,7 @@ def test_by_path_a_winner_may_be_overwritten_itself() -> None:
     plugins = wants("a", "replace /x/k 1"), wants("b", "replace /x/k 2"), wants("c", 'replace /x {"k": 3}')
     settlement = run({"x": {"k": 0}}, *plugins, detect="path")
     assert settlement.value == {"x": {"k": 3}}
-    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
+    assert [(words_of(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("a replace /x/k", "c", "overwritten"),
         ("b replace /x/k", "c", "overwritten"),
     ]
@@ -476,8 +478,10 @@ def test_by_path_a_winner_may_be_overwritten_itself() -> None:
 
 def test_by_path_a_change_that_is_in_the_result_agrees() -> None:
     settlement = run({"x": 0}, wants("a", "add /x 1"), wants("b", "replace /x 1"), detect="path")
-    assert (settlement.value, ignored(settlement)) == ({"x": 1}, [])
-    assert [(named(agreement.operation), agreement.other) for agreement in settlement.agreed] == [("b replace /x", "a")]
+    assert (settlement.value, losses(settlement)) == ({"x": 1}, [])
+    assert [(words_of(agreement.operation), agreement.other) for agreement in settlement.agreed] == [
+        ("b replace /x", "a")
+    ]
 
 
 @pytest.mark.parametrize("detect", ["effect", "path"])

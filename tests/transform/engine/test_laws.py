@@ -178,20 +178,20 @@ def in_json(plugin: str, operation: Data) -> tuple[str, str]:
     return plugin, json.dumps(operation, sort_keys=True)
 
 
-def recorded(operation: PluginOperation) -> tuple[str, str]:
+def record(operation: PluginOperation) -> tuple[str, str]:
     return in_json(operation.plugin, operation.operation.to_value())
 
 
-def lost(settlement: Settlement) -> list[tuple[str, str]]:
-    return [recorded(loss.operation) for loss in settlement.ignored]
+def losses(settlement: Settlement) -> list[tuple[str, str]]:
+    return [record(loss.operation) for loss in settlement.ignored]
 
 
-def applied(start: Data, operations: Sequence[Data]) -> Any:
+def apply(start: Data, operations: Sequence[Data]) -> Any:
     """By a library that knows RFC 6902 and nothing more; it changes what it is given in place."""
-    return jsonpatch.apply_patch(unshared(start), unshared(operations))
+    return jsonpatch.apply_patch(unshare(start), unshare(operations))
 
 
-def unshared(value: Any) -> Any:
+def unshare(value: Any) -> Any:
     """The same, with no part in two places."""
     return json.loads(json.dumps(value))
 
@@ -205,7 +205,7 @@ def test_one_plugin_alone_is_plain_rfc_6902(detect: Detect, rng: random.Random, 
     start = some_object(rng)
     plugin = some_plugin(rng, "p", start)
     settlement = run(start, [plugin], keep=keep, detect=detect)
-    assert same(settlement.value, applied(start, plugin.operations))
+    assert same(settlement.value, apply(start, plugin.operations))
     assert not settlement.ignored
     assert not settlement.agreed
 
@@ -215,11 +215,11 @@ def test_the_patch_leads_to_the_value(rng: random.Random, keep: Keep) -> None:
     """By plain RFC 6902, and none of its operations does nothing."""
     start = some_object(rng)
     settlement = run(start, some_plugins(rng, start), keep=keep)
-    patch = [one.operation.to_value() for one in settlement.patch]
-    assert same(applied(start, patch), settlement.value)
+    patch = [entry.operation.to_value() for entry in settlement.patch]
+    assert same(apply(start, patch), settlement.value)
     value = start
     for operation in patch:
-        before, value = value, applied(value, [operation])
+        before, value = value, apply(value, [operation])
         assert not same(before, value)
 
 
@@ -233,7 +233,7 @@ def test_what_is_given_is_not_changed(rng: random.Random, keep: Keep) -> None:
     assert same(start, before[0])
     assert plugins == before[1]
     # Nor is a result changed by another run that starts with it.
-    run(first.value, [some_plugin(rng, "s", unshared(first.value))])
+    run(first.value, [some_plugin(rng, "s", unshare(first.value))])
     assert first == remaining
     assert run(start, plugins, keep=keep) == remaining
 
@@ -266,21 +266,21 @@ def test_all_of_the_winner_stands(rng: random.Random, keep: Keep) -> None:
     plugins = some_plugins(rng, start)
     winner = rng.choice(plugins)
     settlement = run(start, plugins, {winner.name: 0}, keep)
-    standing = [recorded(one) for one in settlement.operations if one.plugin == winner.name]
-    assert standing == [in_json(winner.name, one) for one in winner.operations if one["op"] != "test"]
-    own = Tracked(start, keys_of)
+    standing = [record(entry) for entry in settlement.operations if entry.plugin == winner.name]
+    assert standing == [in_json(winner.name, operation) for operation in winner.operations if operation["op"] != "test"]
+    winning = Tracked(start, keys_of)
     writes = [
         location
         for operation in winner.operations
-        for location in carry_out(own, Operation.read(operation), Copies()).writes
+        for location in carry_out(winning, Operation.read(operation), Copies()).writes
     ]
-    merged = own.copy()
-    for one in settlement.patch:
-        if one.plugin != winner.name:
-            carry_out(merged, one.operation, Copies())
+    merged = winning.copy()
+    for entry in settlement.patch:
+        if entry.plugin != winner.name:
+            carry_out(merged, entry.operation, Copies())
     assert same(cast(Any, merged.value), settlement.value)
     for location in writes:
-        mine, theirs = own.at(location), merged.at(location)
+        mine, theirs = winning.at(location), merged.at(location)
         assert mine is theirs or same(cast(Any, mine), cast(Any, theirs)), location
 
 
@@ -304,9 +304,11 @@ def test_who_stands_beside_another_does_so_both_ways(rng: random.Random) -> None
 
 
 def writes(start: Data, plugin: Says) -> list[Location]:
-    own = Tracked(start, keys_of)
+    document = Tracked(start, keys_of)
     return [
-        place for operation in plugin.operations for place in carry_out(own, Operation.read(operation), Copies()).writes
+        place
+        for operation in plugin.operations
+        for place in carry_out(document, Operation.read(operation), Copies()).writes
     ]
 
 
@@ -329,20 +331,20 @@ def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     settlement = run(start, plugins)
-    ignored = Counter(lost(settlement))
+    ignored = Counter(losses(settlement))
     for plugin in plugins:
         for patch in plugin.patches:
-            own = Counter(
-                recorded(PluginOperation(plugin.name, operation))
+            mine = Counter(
+                record(PluginOperation(plugin.name, operation))
                 for operation in patch.operations
                 if operation.kind != "test"
             )
             others = (
                 Counter(in_json(plugin.name, operation) for operation in plugin.operations if operation["op"] != "test")
-                - own
+                - mine
             )
-            if patch.is_guarded and not own.keys() & others.keys():
-                assert not own & ignored or own <= ignored
+            if patch.is_guarded and not mine.keys() & others.keys():
+                assert not mine & ignored or mine <= ignored
     assert all(loss.reason != "dependency" for loss in settlement.ignored)
 
 
@@ -354,7 +356,7 @@ def test_plugins_of_other_fields_do_not_meet(rng: random.Random, keep: Keep) -> 
     expected = {
         field: value
         for plugin, part in zip(plugins, parts, strict=True)
-        for field, value in applied(start, plugin.operations).items()
+        for field, value in apply(start, plugin.operations).items()
         if field in part
     }
     for order in itertools.permutations(plugins):
@@ -377,11 +379,13 @@ def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, ke
         assert detect == "path"
         assert settlement == Settlement(start)
         return
-    counts = Counter(recorded(operation) for operation in settlement.operations)
-    counts.update(recorded(agreement.operation) for agreement in settlement.agreed)
-    counts.update(lost(settlement))
+    counts = Counter(record(operation) for operation in settlement.operations)
+    counts.update(record(agreement.operation) for agreement in settlement.agreed)
+    counts.update(losses(settlement))
     requests = [(plugin.name, operation) for plugin in plugins for operation in plugin.operations]
-    assert counts == Counter(in_json(name, one) for name, one in requests if one["op"] != "test" or detect == "path")
+    assert counts == Counter(
+        in_json(name, operation) for name, operation in requests if operation["op"] != "test" or detect == "path"
+    )
 
 
 @given(rng=RANDOMS)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from krm_merge.transform import Detect, Keep, Patch, Response, Runner, RunOutcome
-from transform.engine.plugins import DETECTS, Data, Says, ignored, named, op, run, wants
+from transform.engine.plugins import DETECTS, Data, Says, losses, op, run, wants, words_of
 
 # ---- the order -------------------------------------------------------------------------------------------------------
 
@@ -34,11 +34,14 @@ def everything() -> str:
                 [
                     settlement.value,
                     *(
-                        [named(operation), operation.operation.to_value()]
+                        [words_of(operation), operation.operation.to_value()]
                         for operation in (*settlement.operations, *settlement.patch)
                     ),
-                    *([named(loss.operation), loss.winner, loss.reason, str(loss.path)] for loss in settlement.ignored),
-                    *([named(agreement.operation), agreement.other] for agreement in settlement.agreed),
+                    *(
+                        [words_of(loss.operation), loss.winner, loss.reason, str(loss.path)]
+                        for loss in settlement.ignored
+                    ),
+                    *([words_of(agreement.operation), agreement.other] for agreement in settlement.agreed),
                 ]
             )
     return json.dumps(results)
@@ -48,14 +51,14 @@ def test_the_same_bytes_come_out_each_time() -> None:
     """Twenty runs, in processes that hash names differently."""
     module = "transform.engine.test_order_and_units"
     program = f"from {module} import everything; [print(everything()) for _ in range(5)]"
-    found: set[str] = {everything()}
+    outputs: set[str] = {everything()}
     for seed in ("0", "1", "2", "3"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
         lines = done.stdout.decode().splitlines()
         assert len(lines) == 5
-        found.update(lines)
-    assert len(found) == 1
+        outputs.update(lines)
+    assert len(outputs) == 1
 
 
 @DETECTS
@@ -63,10 +66,10 @@ def test_the_same_bytes_come_out_each_time() -> None:
 def test_operations_keep_their_order(detect: Detect, first: str) -> None:
     standing = run(START, *MANY, first=first, detect=detect).operations
     for plugin in MANY:
-        own = [operation.operation for operation in standing if operation.plugin == plugin.name]
+        operations_of_plugin = [operation.operation for operation in standing if operation.plugin == plugin.name]
         requests = list(plugin.response.patches[0].operations)
-        assert own == [request for request in requests if request in own]
-        assert own or plugin.name != (first or "a")
+        assert operations_of_plugin == [request for request in requests if request in operations_of_plugin]
+        assert operations_of_plugin or plugin.name != (first or "a")
 
 
 # ---- one plugin by itself --------------------------------------------------------------------------------------------
@@ -97,14 +100,14 @@ def test_a_plugin_never_conflicts_with_itself(detect: Detect, start: Any, operat
     assert not settlement.ignored
     assert not settlement.agreed
     remaining = [operation.operation for operation in settlement.operations if operation.operation.kind != "test"]
-    assert remaining == [one for one in map(op, operations) if one.kind != "test"]
+    assert remaining == [operation for operation in map(op, operations) if operation.kind != "test"]
 
 
 def test_two_plugins_of_one_name_are_two() -> None:
     """T11: a declared plugin never conflicts with itself; two plugins of one name may conflict."""
     settlement = run({"x": 1}, wants("p", "replace /x 2"), wants("p", "replace /x 3"), first="p")
     assert settlement.value == {"x": 2}
-    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
+    assert [(words_of(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("p replace /x", "p", "order")
     ]
 
@@ -139,7 +142,7 @@ def test_what_a_plugin_loses_with_an_operation(keep: Keep, guard: list[str], res
     # Where the loser has priority, all of it stands.
     settlement = run(RENAMED, WINNER, loser, keep=keep, first="b")
     assert settlement.value == {"metadata": {"name": "b"}, "spec": {"ref": "b", "size": 2}}
-    assert ignored(settlement) == ["a replace /metadata/name"]
+    assert losses(settlement) == ["a replace /metadata/name"]
 
 
 def test_a_unit_is_what_builds_on_each_other() -> None:
@@ -148,9 +151,9 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2", "copy /c /b/n")
     settlement = run(start, wants("a", "replace /a/n 9"), loser)
     assert settlement.value == {"a": {"n": 9}, "other": 2}
-    assert ignored(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
+    assert losses(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
     assert len({loss.unit for loss in settlement.ignored}) == 1
-    assert [named(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
+    assert [words_of(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
 
 
 def test_an_operation_falls_with_what_it_builds_on() -> None:
@@ -159,7 +162,7 @@ def test_an_operation_falls_with_what_it_builds_on() -> None:
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2")
     settlement = run(start, wants("a", "replace /a/n 9"), loser, keep="operation")
     assert settlement.value == {"a": {"n": 9}, "other": 2}
-    assert [(named(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
+    assert [(words_of(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
         ("b move /b from /a", "a", "order"),
         ("b replace /b/n", "b", "dependency"),
     ]
@@ -170,7 +173,7 @@ def test_a_parent_made_on_the_way_is_nothing_to_build_on() -> None:
     winner = wants("a", "replace /x 2")
     settlement = run({"x": 1}, winner, wants("b", "move /m/l/a /x", "add /m/l/b 3", "add /m/c 4"))
     assert settlement.value == {"x": 2, "m": {"l": {"b": 3}, "c": 4}}
-    assert ignored(settlement) == ["b move /m/l/a from /x"]
+    assert losses(settlement) == ["b move /m/l/a from /x"]
 
 
 def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
@@ -186,7 +189,7 @@ def test_what_is_left_of_a_plugin_does_not_undo_the_winner(keep: Keep) -> None:
     loser = wants("b", "replace /x 2", "move /y /x", "replace /z 2")
     settlement = run({"x": 1, "z": 1}, wants("a", "remove /x"), loser, keep=keep)
     assert settlement.value == ({"z": 1} if keep == "plugin" else {"z": 2})
-    assert ignored(settlement)[:2] == ["b replace /x", "b move /y from /x"]
+    assert losses(settlement)[:2] == ["b replace /x", "b move /y from /x"]
 
 
 @pytest.mark.parametrize("keep", ["unit", "plugin"])
@@ -203,7 +206,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
     plugin = Says("p", Response((skipping, Patch((op("add /y 1"),)))))
     settlement = run({"x": 1}, plugin)
     assert settlement.value == {"x": 1, "y": 1}
-    assert [(one.plugin, str(one.test)) for one in settlement.skipped] == [("p", "test /x")]
+    assert [(entry.plugin, str(entry.test)) for entry in settlement.skipped] == [("p", "test /x")]
     failing = Says("p", Response((Patch(skipping.operations),)))
     outcome = Runner([failing]).run({"x": 1})
     assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("p", "test /x found another value")]
@@ -218,7 +221,7 @@ def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
     assert [(whiteout.plugin, whiteout.reason) for whiteout in outcome.whiteouts] == [("w", "not wanted")]
     (lost,) = outcome.settlement.ignored
-    assert (named(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
+    assert (words_of(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
     # The resource stays as it came, whatever becomes of it.
     assert (lost.path, lost.current, lost.proposed) == (("x",), 1, 1)
     assert outcome.settlement.value == {"x": 1}
@@ -235,8 +238,8 @@ def test_what_is_no_loss_does_not_fall_with_a_whiteout(detect: Detect) -> None:
     impossible = wants("c", "test /x 1", "replace /none/a 1")
     holder = wants("d", "add /m {}", "add /m/n 1")
     outcome = Runner([guarded, impossible, holder, white], detect=detect).run({"x": 1})
-    assert ignored(outcome.settlement) == ["b add /z", "c replace /none/a", "d add /m", "d add /m/n"]
-    assert [one.plugin for one in outcome.settlement.skipped] == ["b"]
+    assert losses(outcome.settlement) == ["b add /z", "c replace /none/a", "d add /m", "d add /m/n"]
+    assert [entry.plugin for entry in outcome.settlement.skipped] == ["b"]
     assert not outcome.failures
 
 
@@ -248,8 +251,8 @@ def test_agreement_is_recorded(detect: Detect, first: str) -> None:
     settlement = run({"x": 1}, *plugins, first=first, detect=detect)
     other = "b" if first == "a" else "a"
     assert settlement.value == {"x": 2}
-    assert [named(operation) for operation in settlement.operations] == [f"{first} replace /x"]
-    assert [(named(agreement.operation), agreement.other) for agreement in settlement.agreed] == [
+    assert [words_of(operation) for operation in settlement.operations] == [f"{first} replace /x"]
+    assert [(words_of(agreement.operation), agreement.other) for agreement in settlement.agreed] == [
         (f"{other} replace /x", first)
     ]
     assert not settlement.ignored
@@ -299,7 +302,7 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
     settlement = run(start, wants("p", operation))
     assert settlement.value == result
     assert len(settlement.patch) == count
-    assert [str(one.operation) for one in settlement.operations] == [str(op(operation))]
+    assert [str(entry.operation) for entry in settlement.operations] == [str(op(operation))]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from transform.plugins.programs import Programs, set_clock
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Programs]:
-    made = Programs(tmp_path, [])
+    factory = Programs(tmp_path, [])
     set_clock(monkeypatch, tmp_path / "clock")
-    yield made
-    for plugin in made.made:
+    yield factory
+    for plugin in factory.plugins:
         plugin.close()

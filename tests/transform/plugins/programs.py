@@ -30,16 +30,16 @@ class Programs:
     """
 
     directory: Path
-    made: list[Executable]
+    plugins: list[Executable]
 
     def shell(self, *lines: str, **settings: Any) -> Executable:
-        return self._made("#!/bin/sh", [f"echo start >> {self.directory}/starts", *lines], **settings)
+        return self._make("#!/bin/sh", [f"echo start >> {self.directory}/starts", *lines], **settings)
 
     def python(self, *lines: str, **settings: Any) -> Executable:
         first = f"import json, os, sys, time; print('start', file=open('{self.directory}/starts', 'a'))"
-        return self._made(f"#!{sys.executable}", [first, *lines], **settings)
+        return self._make(f"#!{sys.executable}", [first, *lines], **settings)
 
-    def _made(
+    def _make(
         self,
         interpreter: str,
         lines: list[str],
@@ -51,8 +51,8 @@ class Programs:
         file = self.directory / name
         file.write_text("\n".join([interpreter, *lines, ""]))
         file.chmod(0o755)
-        self.made.append(Executable(file, "", protocol, time_limit, **limits))
-        return self.made[-1]
+        self.plugins.append(Executable(file, "", protocol, time_limit, **limits))
+        return self.plugins[-1]
 
     def passes(self, seconds: int = SECONDS) -> str:
         """A line of the shell with which so many seconds pass on the clock of limits, after a request was read."""
@@ -88,7 +88,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.setattr(running, "monotonic", clock)
 
 
-def refused(plugin: Executable, request: Data = POD) -> PluginError:
+def error_of(plugin: Executable, request: Data = POD) -> PluginError:
     with pytest.raises(PluginError) as raised:
         plugin.run(request, {})
     return raised.value

@@ -46,19 +46,19 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
 def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look in that moment would leave the timer on, which would raise anywhere, later."""
     monkeypatch.setattr(own_limits, "_LOOK_EVERY", SECONDS)
-    looks = 0
+    count = 0
 
     def profile(frame: FrameType, event: str, _: object) -> None:
-        nonlocal looks
+        nonlocal count
         if event == "call" and frame.f_code is _GeneratorContextManager.__exit__.__code__ and callable(look):
             look(signal.SIGALRM, frame)
-            looks += 1
+            count += 1
 
     with limit_plugin(0):
         look = signal.getsignal(signal.SIGALRM)
         sys.setprofile(profile)
     sys.setprofile(None)
-    assert looks
+    assert count
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 

@@ -21,7 +21,7 @@ import pytest
 from e2e.hosts import SECONDS, wait_until
 from krm_merge.transform import Metadata, PluginError, Response, Runner
 from krm_merge.transform.plugins.process import Executable
-from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, refused
+from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, error_of
 
 META: Final = {"name": "told", "version": "v2", "requestVersion": ["v1"], "responseVersion": ["v1"]}
 
@@ -41,7 +41,7 @@ META: Final = {"name": "told", "version": "v2", "requestVersion": ["v1"], "respo
 def test_the_time_limit(before: list[str], after: list[str], programs: Programs) -> None:
     """A plugin that missed it is not asked again."""
     plugin = programs.shell(READ, *before, programs.passes(), *after)
-    assert [str(refused(plugin)), str(refused(plugin))] == [LATE, LATE]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [LATE, LATE]
     assert programs.starts == 1
 
 
@@ -49,7 +49,7 @@ def test_the_time_limit_is_for_all_of_a_request(programs: Programs) -> None:
     """For the answer and the end together."""
     much = programs.passes(SECONDS * 2 // 3)
     plugin = programs.shell(READ, much, DONE, "exec >/dev/null 2>&1", much, "exec sleep 600")
-    assert str(refused(plugin)) == LATE
+    assert str(error_of(plugin)) == LATE
 
 
 @pytest.mark.parametrize("lines", [["exec yes"], [f"{DONE}; exec yes"], ["exec tr '\\0' ' ' < /dev/zero"]])
@@ -57,7 +57,7 @@ def test_the_output_limit(lines: list[str], programs: Programs) -> None:
     """A plugin that wrote too much is not asked again."""
     plugin = programs.shell(*lines, output_limit=100_000)
     problem = "wrote more than 100,000 bytes and was killed"
-    assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [problem, problem]
     assert programs.starts == 1
 
 
@@ -88,14 +88,14 @@ while not os.path.exists(os.path.dirname(sys.argv[0]) + '/pids'):
 
 def test_a_child_that_holds_the_output_is_killed(programs: Programs) -> None:
     plugin = programs.shell(READ, "sleep 600 &", f"echo $! > {programs.directory}/pids", DONE, programs.passes())
-    assert str(refused(plugin)) == LATE
+    assert str(error_of(plugin)) == LATE
     programs.assert_all_gone()
 
 
 def test_a_child_that_is_left_behind_is_killed(programs: Programs) -> None:
     """Its plugin had answered, and is not asked again all the same."""
     plugin = programs.shell(f"sleep 600 {QUIET} &", f"echo $! > {programs.directory}/pids", DONE)
-    assert [str(refused(plugin)), str(refused(plugin))] == [LEFT, LEFT]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [LEFT, LEFT]
     assert programs.starts == 1
     programs.assert_all_gone()
 
@@ -105,7 +105,7 @@ def test_a_child_that_is_left_behind_is_killed(programs: Programs) -> None:
 def test_a_child_in_a_session_of_its_own_is_killed(stays: bool, programs: Programs) -> None:
     ending = f"os.system({programs.passes()!r}); time.sleep(600)" if stays else "print('{}')"
     plugin = programs.python("sys.stdin.read()", DETACHED, ending)
-    assert str(refused(plugin)) == (LATE if stays else LEFT)
+    assert str(error_of(plugin)) == (LATE if stays else LEFT)
     programs.assert_all_gone()
 
 
@@ -113,15 +113,15 @@ def test_a_child_in_a_session_of_its_own_is_killed(stays: bool, programs: Progra
 @pytest.mark.parametrize("before", [0, 1])
 def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Programs) -> None:
     """Orphans of other programs are left alone; a caller that adopts them still does."""
-    library, found = ctypes.CDLL(None), ctypes.c_int()
+    library, setting = ctypes.CDLL(None), ctypes.c_int()
     library.prctl(36, before, 0, 0, 0)
     plugin = programs.shell(DONE)
     missing = Executable(programs.directory / "missing")
     try:
         assert plugin.run(POD, {}).is_whiteout
-        refused(missing)
-        library.prctl(37, ctypes.byref(found), 0, 0, 0)
-        assert found.value == before
+        error_of(missing)
+        library.prctl(37, ctypes.byref(setting), 0, 0, 0)
+        assert setting.value == before
     finally:
         library.prctl(36, 0, 0, 0, 0)
 
@@ -247,26 +247,26 @@ def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -
 def test_what_a_program_does_wrong_is_told(lines: list[str], problem: str, programs: Programs) -> None:
     """It may do better with the next resource: it is asked again."""
     plugin = programs.shell(*lines)
-    assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [problem, problem]
     assert programs.starts == 2
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", '"\\\\ud800"'])
 def test_a_value_that_nobody_can_write_is_refused(value: str, programs: Programs) -> None:
     answer = f"""{{"patches": [{{"op": "add", "path": "/x", "value": {value}}}]}}"""
-    refused(programs.shell(f"printf '{answer}'"))
+    error_of(programs.shell(f"printf '{answer}'"))
 
 
 def test_only_the_end_of_stderr_is_kept(programs: Programs) -> None:
     plugin = programs.python("sys.stderr.write('x' * 1_000_000 + 'the end')", "sys.exit(1)")
-    detail = refused(plugin).detail
+    detail = error_of(plugin).detail
     assert detail.endswith("xthe end")
     assert len(detail) < 10_000
 
 
 def test_the_error_that_crane_tells(programs: Programs) -> None:
-    told = json.dumps({"type": "PluginRunError", "message": "some message", "error": "some cause"})
-    error = refused(programs.shell(f"echo '{told}' >&2", "exit 1"))
+    fault = json.dumps({"type": "PluginRunError", "message": "some message", "error": "some cause"})
+    error = error_of(programs.shell(f"echo '{fault}' >&2", "exit 1"))
     assert str(error) == "PluginRunError: some message: some cause"
     assert (error.type, error.problem, error.detail) == ("PluginRunError", "some message", "some cause")
 
@@ -325,7 +325,7 @@ def test_what_cannot_be_started(make: Callable[[Path], Any], problem: str, tmp_p
     make(tmp_path / "plugin")
     plugin = Executable(tmp_path / "plugin", "it")
     message = f"cannot be started: {problem}"
-    assert str(refused(plugin))[: len(message)] == message
+    assert str(error_of(plugin))[: len(message)] == message
     with pytest.raises(PluginError, match=re.escape(message)):
         _ = plugin.metadata
 
@@ -351,8 +351,8 @@ def test_nothing_of_ours_reaches_a_program(programs: Programs, monkeypatch: pyte
     finally:
         os.close(reading)
         os.close(writing)
-    told: Any = patch.operations[0].value
-    environment, arguments, directory, files, leads, request = told
+    surroundings: Any = patch.operations[0].value
+    environment, arguments, directory, files, leads, request = surroundings
     # Python itself sets LC_CTYPE where there is none.
     assert environment.keys() <= {"LC_CTYPE"}
     assert (arguments, directory, leads) == ([], "/", True)
@@ -393,8 +393,10 @@ def test_what_is_written_to_stderr_is_no_error(programs: Programs) -> None:
     assert programs.starts == 1
 
 
-@pytest.mark.parametrize(("given", "told", "name"), [("mine", "told", "mine"), ("", "told", "told"), ("", "", "file")])
-def test_the_name(given: str, told: str, name: str, programs: Programs) -> None:
-    plugin = programs.shell(f"printf '%s' '{json.dumps({**META, 'name': told})}'", name="file")
-    plugin.given_name = given
+@pytest.mark.parametrize(
+    ("setting", "plugin_name", "name"), [("mine", "told", "mine"), ("", "told", "told"), ("", "", "file")]
+)
+def test_the_name(setting: str, plugin_name: str, name: str, programs: Programs) -> None:
+    plugin = programs.shell(f"printf '%s' '{json.dumps({**META, 'name': plugin_name})}'", name="file")
+    plugin.given_name = setting
     assert plugin.name == name

@@ -16,7 +16,7 @@ import pytest
 
 from krm_merge.transform import Metadata, Operation, Options, PluginError, Response, Runner, serve
 from krm_merge.transform.plugins.process import Executable
-from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, refused
+from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, error_of
 
 EACH: Final = "while read -r request; do"
 
@@ -60,14 +60,14 @@ def test_the_protocol_that_the_metadata_tell(programs: Programs) -> None:
     assert (plugin.name, plugin.protocol) == ("served", "jsonl/v1")
     for _ in range(3):
         assert plugin.run(POD, {}).is_whiteout
-        error = refused(plugin, {**POD, "kind": "Bad"})
+        error = error_of(plugin, {**POD, "kind": "Bad"})
         assert str(error) == "PluginRunError: the plugin failed: not this one"
     # Once for the metadata, once for all requests.
     assert programs.starts == 2
     plugin.close()
     crane = programs.python(*program, protocol="crane/v1")
     assert crane.run(POD, {}).is_whiteout
-    assert str(refused(crane, {**POD, "kind": "Bad"})) == "PluginRunError: the plugin failed: not this one"
+    assert str(error_of(crane, {**POD, "kind": "Bad"})) == "PluginRunError: the plugin failed: not this one"
 
 
 class Wrong:
@@ -75,8 +75,8 @@ class Wrong:
 
     name = "wrong"
 
-    def __init__(self, told: Any, value: Any) -> None:
-        self.told, self.value = told, value
+    def __init__(self, metadata: Any, value: Any) -> None:
+        self.told, self.value = metadata, value
 
     @property
     def metadata(self) -> Metadata:
@@ -92,21 +92,21 @@ class Wrong:
 
 
 @pytest.mark.parametrize(
-    ("told", "value", "request_", "error"),
+    ("metadata", "value", "request_", "error"),
     [
         ({"v1"}, 1, {}, "Object of type set is not JSON serializable"),
         (ValueError("not today \ud800"), 1, {}, "not today \ud800"),
         ("v1", {"v1"}, POD, "Object of type set is not JSON serializable"),
     ],
 )
-def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, request_: Data, error: str) -> None:
+def test_a_served_plugin_that_answers_with_no_json(metadata: Any, value: Any, request_: Data, error: str) -> None:
     """The caller gets the error in both protocols, and by lines the next request follows."""
     fault = {"type": "PluginRunError", "message": "the plugin failed", "error": error}
     request = json.dumps(request_).encode()
     stdout, stderr = io.BytesIO(), io.BytesIO()
-    assert serve(Wrong(told, value), io.BytesIO(request), stdout, stderr) == 1
+    assert serve(Wrong(metadata, value), io.BytesIO(request), stdout, stderr) == 1
     assert (stdout.getvalue(), json.loads(stderr.getvalue())) == (b"", fault)
-    assert serve(Wrong(told, value), io.BytesIO((request + b"\n") * 2), stdout, stderr) == 0
+    assert serve(Wrong(metadata, value), io.BytesIO((request + b"\n") * 2), stdout, stderr) == 0
     assert [json.loads(line) for line in stdout.getvalue().splitlines()] == [{"error": fault}] * 2
 
 
@@ -123,7 +123,7 @@ def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, reques
 def test_an_error_that_is_an_answer(answer: str, problem: str, programs: Programs) -> None:
     """The process answers further requests."""
     plugin = lines_of(programs, f"{EACH} echo '{answer}'; done")
-    assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [problem, problem]
     assert programs.starts == 1
     plugin.close()
     programs.assert_all_gone()
@@ -154,7 +154,7 @@ def test_a_conversation_that_breaks_off(
     lines = [programs.passes() if line == "TIME PASSES" else line for line in lines]
     plugin = lines_of(programs, "read -r first", DONE, "echo", "read -r second", *lines, **settings)
     assert plugin.run(POD, {}).is_whiteout
-    assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]
+    assert [str(error_of(plugin)), str(error_of(plugin))] == [problem, problem]
     assert programs.starts == 1
     programs.assert_all_gone()
 
@@ -162,7 +162,7 @@ def test_a_conversation_that_breaks_off(
 def test_a_conversation_that_ends_between_requests(programs: Programs) -> None:
     plugin = lines_of(programs, "read -r first", DONE, "echo", "echo enough >&2")
     assert plugin.run(LARGE, {}).is_whiteout
-    assert str(refused(plugin, LARGE)) == "ended with exit code 0: enough"
+    assert str(error_of(plugin, LARGE)) == "ended with exit code 0: enough"
     assert programs.starts == 1
 
 
@@ -175,7 +175,7 @@ def test_conversations_do_not_disturb_each_other(programs: Programs) -> None:
     once = programs.shell(DONE, name="once")
     for plugin in (first, second, once):
         assert plugin.run(POD, {}).is_whiteout
-    assert str(refused(silent)) == LATE
+    assert str(error_of(silent)) == LATE
     assert second.run(POD, {}).is_whiteout
     assert once.run(POD, {}).is_whiteout
     assert first.run(POD, {}).is_whiteout
@@ -190,10 +190,10 @@ def test_what_is_no_plugin_is_left_alone(programs: Programs) -> None:
     """A process that the caller started meanwhile."""
     plugin = lines_of(programs, f"{EACH} {DONE}; echo; done")
     assert plugin.run(POD, {}).is_whiteout
-    with subprocess.Popen(["sleep", "600"]) as own:
+    with subprocess.Popen(["sleep", "600"]) as process:
         plugin.close()
-        left_alone = own.poll() is None
-        own.kill()
+        left_alone = process.poll() is None
+        process.kill()
     assert left_alone
 
 
@@ -289,11 +289,11 @@ WRITTEN: Final = {
 def in_files(programs: Programs) -> Iterator[Callable[..., Executable]]:
     """Makes a program whose lines may use a `file` that lives in memory."""
 
-    def made(kind: str, *lines: str, **limits: int) -> Executable:
+    def make(kind: str, *lines: str, **limits: int) -> Executable:
         begin = ("import mmap", f"file = {IN_FILES[kind]}", "os.ftruncate(file, 70 << 20)")
         return programs.python("sys.stdin.read()", *begin, *lines, **limits)
 
-    yield made
+    yield make
     Path(f"/dev/shm/krm-merge-{os.getpid()}").unlink(missing_ok=True)
 
 
@@ -305,7 +305,7 @@ def test_a_plugin_that_takes_too_much_memory_in_files(
 ) -> None:
     """Which count for nobody until they are mapped."""
     plugin = in_files(kind, *written, "time.sleep(600)", memory_limit=60 << 20)
-    assert str(refused(plugin)) == "used more than 60 MiB of memory and was killed"
+    assert str(error_of(plugin)) == "used more than 60 MiB of memory and was killed"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files processes have open")
