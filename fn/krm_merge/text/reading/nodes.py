@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias, overload
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.text.reading.scalars import FIRST_OF_TYPED, Canonical, python_value, resolve, scalar_text
+from krm_merge.text.reading.scalars import FIRST_OF_NUMBERS, TYPED_WORDS, Canonical, python_value, resolve, scalar_text
 
 MERGE_KEY = "<<"
 
@@ -57,9 +57,12 @@ class Source:
 
 
 class Scalar:
-    """A scalar. `text` is its content without quotes and escapes, `style` the quote or block indicator, or ''."""
+    """A scalar. `text` is its content without quotes and escapes, `style` the quote or block indicator, or ''.
 
-    __slots__ = ("_canonical", "anchor", "end", "source", "start", "style", "tag", "text")
+    `canonical` is type and value; of a string the string itself.
+    """
+
+    __slots__ = ("anchor", "canonical", "end", "source", "start", "style", "tag", "text")
 
     def __init__(
         self,
@@ -78,18 +81,11 @@ class Scalar:
         self.style = style
         self.tag = tag
         self.anchor = anchor
-        self._canonical: Canonical | None = None
-
-    @property
-    def canonical(self) -> Canonical:
-        """Type and value; of a string the string itself."""
-        if self._canonical is None:
-            # Most scalars: this is worth a shortcut.
-            if self.tag is None and (self.style or self.text[:1] not in FIRST_OF_TYPED):
-                self._canonical = self.text
-            else:
-                self._canonical = resolve(self.text, self.style, self.tag)
-        return self._canonical
+        # Most scalars: this is worth a shortcut. Hardly any is read whose value nobody asks for.
+        if tag is None and (style or (text[:1] not in FIRST_OF_NUMBERS and text not in TYPED_WORDS)):
+            self.canonical: Canonical = text
+        else:
+            self.canonical = resolve(text, style, tag)
 
 
 class Entry:

@@ -167,87 +167,46 @@ def _place(text: str, position: int) -> tuple[int, int]:
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
-class _Open:
-    """A collection that is being read. For a mapping `key` waits for its value.
-
-    `deeper` counts the nodes below its children and `height` the levels below, both with aliases written out.
-    """
-
-    __slots__ = ("append", "deeper", "height", "is_mapping", "key", "node")
-
-    def __init__(self, node: MappingNode | SequenceNode, is_mapping: bool, children: list[Any]) -> None:
-        self.node = node
-        self.is_mapping = is_mapping
-        self.append = children.append
-        self.key: Node | None = None
-        self.deeper = 0
-        self.height = 1
-
-    @property
-    def size(self) -> int:
-        """How many nodes it is, itself among them."""
-        return 1 + len(self.node.children) * (2 if self.is_mapping else 1) + self.deeper
-
-    def holds(self, node: Node, size: int, height: int) -> None:
-        """Notes a child that is not a scalar. Raises TextError where it is a key and too large to be one."""
-        self.deeper += size - 1
-        if height > self.height:
-            self.height = height
-        if self.is_mapping and self.key is None:
-            _check_size(node)
-
-
 class _Reading:
     """The collections that are being read, and what is anchored in the document."""
 
-    __slots__ = ("_aliased", "_anchors", "_closed", "_max_aliased", "_max_depth", "_open", "_source")
+    __slots__ = ("_aliased", "_anchors", "_max_aliased", "_max_depth", "_sizes", "_source", "open")
 
     def __init__(self, source: Source, max_depth: int) -> None:
         self._source = source
         self._max_depth = max_depth
-        self._open: list[_Open] = []
         self._aliased = 0
         self._max_aliased = ALIASED_NODES.value() if "*" in source.text else 0
+        self.open: list[MappingNode | SequenceNode] = []
         self.end_document()
 
     def end_document(self) -> None:
         self._anchors: dict[str, Node] = {}
-        self._closed: dict[int, _Open] = {}
+        # Of collections, and aliases of these: how many nodes and levels they are, with aliases written out.
+        self._sizes: dict[int, tuple[int, int]] = {}
 
-    def begin(self, event: ParserEvent) -> _Open:
+    def begin(self, event: ParserEvent, kind: type[MappingNode | SequenceNode]) -> MappingNode | SequenceNode:
         """Begins a collection."""
         if event.tag is not None:
             _check_tag(event)
-        is_mapping = type(event) is MappingStartEvent
-        children: list[Any] = []
         start, end = event.start_mark.index, event.end_mark.index
-        collection = MappingNode if is_mapping else SequenceNode
-        node = collection(self._source, start, end, bool(event.flow_style), children, event.tag, event.anchor)
-        opened = _Open(node, is_mapping, children)
-        self._open.append(opened)
-        if len(self._open) > self._max_depth:
+        node = kind(self._source, start, end, bool(event.flow_style), [], event.tag, event.anchor)
+        self.open.append(node)
+        if len(self.open) > self._max_depth:
             raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
         if event.anchor is not None:
-            self._anchors[event.anchor] = opened.node
-        return opened
+            self._anchors[event.anchor] = node
+        return node
 
-    def end(self, event: ParserEvent) -> tuple[MappingNode | SequenceNode, _Open | None]:
-        """Ends the innermost collection; gives it, and the one around it."""
-        closed = self._open.pop()
-        node = closed.node
+    def end(self, event: ParserEvent) -> MappingNode | SequenceNode:
+        """Ends the innermost collection."""
+        node = self.open.pop()
         node.end = event.end_mark.index
-        if closed.is_mapping:
-            _check_keys(node)  # type: ignore[arg-type]
-        if node.anchor is not None:
-            self._closed[id(node)] = closed
-        if not self._open:
-            return node, None
-        around = self._open[-1]
         if self._max_aliased:
-            around.holds(node, closed.size, closed.height + 1)
-        elif around.is_mapping and around.key is None:
-            _check_size(node)
-        return node, around
+            below = node.items if type(node) is SequenceNode else _below([node])
+            sizes = [self._sizes.get(id(inner), (1, 0)) for inner in below]
+            self._sizes[id(node)] = 1 + sum(size for size, _ in sizes), 1 + max((h for _, h in sizes), default=0)
+        return node
 
     def keep_properties(self, event: ParserEvent, node: Scalar) -> None:
         """Looks at the tag and the anchor of a scalar."""
@@ -258,26 +217,27 @@ class _Reading:
 
     def alias(self, event: ParserEvent) -> Alias:
         """An alias, if its anchor exists and the anchored value is not too large."""
-        target = _target(event, self._anchors, self._open)
-        size = height = 1
-        if (expansion := self._closed.get(id(target))) is not None:
-            size, height = expansion.size, expansion.height + 1
+        target = _target(event, self._anchors, self.open)
+        size, height = self._sizes.get(id(target), (1, 0))
         self._aliased += size
         if self._aliased > self._max_aliased:
             remedy = f"write the values out, or {ALIASED_NODES.remedy}"
             raise _mark_error(event, f"aliases expand to more than {self._max_aliased} nodes; {remedy}")
-        if len(self._open) + height > self._max_depth:
+        if len(self.open) + height + 1 > self._max_depth:
             raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
         node = Alias(self._source, event.start_mark.index, event.end_mark.index, event.anchor, target)
-        if self._open:
-            self._open[-1].holds(node, size, height)
+        self._sizes[id(node)] = size, height
         return node
 
 
 def _documents(source: Source, max_depth: int) -> Iterator[Node]:
     reading = _Reading(source, max_depth)
-    above: _Open | None = None
-    root: Node | None = None
+    roots: list[Node] = []
+    # What the innermost collection holds so far; of a mapping `key` waits for its value.
+    children: list[Any] = roots
+    fields: dict[Canonical, Entry] | None = None
+    key: Node | None = None
+    around: list[tuple[list[Any], dict[Canonical, Entry] | None, Node | None]] = []
     event: ParserEvent
     with _parser(source.text) as parser:
         # Most events are scalars: nothing is called for them that need not be.
@@ -289,41 +249,51 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
                 node = Scalar(source, start, end, event.value, style, event.tag, event.anchor)
                 if node.tag is not None or node.anchor is not None:
                     reading.keep_properties(event, node)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                above = reading.begin(event)
+            elif kind is MappingStartEvent:
+                around.append((children, fields, key))
+                children, fields, key = reading.begin(event, MappingNode).children, {}, None
+                continue
+            elif kind is SequenceStartEvent:
+                around.append((children, fields, key))
+                children, fields, key = reading.begin(event, SequenceNode).children, None, None
                 continue
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                node, above = reading.end(event)
+                node = reading.end(event)
+                if fields is not None:
+                    _check_keys(node, fields)  # type: ignore[arg-type]
+                children, fields, key = around.pop()
+                if fields is not None and key is None:
+                    _check_size(node)
             elif kind is AliasEvent:
                 node = reading.alias(event)
+                if fields is not None and key is None:
+                    _check_size(node)
             else:
-                if kind is DocumentEndEvent and root is not None:
-                    yield root
+                if kind is DocumentEndEvent and roots:
+                    yield roots.pop()
                     reading.end_document()
                 continue
-            if above is None:
-                root = node
-            elif not above.is_mapping:
-                above.append(node)
-            elif above.key is None:
-                above.key = node
+            if fields is None:
+                children.append(node)
+            elif key is None:
+                key = node
             else:
-                above.append(Entry(above.key, node))
-                above.key = None
+                entry = fields[key.canonical] = Entry(key, node)
+                children.append(entry)
+                key = None
 
 
-def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[_Open]) -> Node:
+def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[MappingNode | SequenceNode]) -> Node:
     target = anchors.get(event.anchor)
     if target is None:
         raise _mark_error(event, f"the alias *{quoted(event.anchor)} has no anchor before it")
-    if any(open_.node is target for open_ in stack):
+    if any(node is target for node in stack):
         raise _mark_error(event, f"the alias *{quoted(event.anchor)} is inside its own anchor")
     return target
 
 
-def _check_keys(mapping: MappingNode) -> None:
-    """Raises TextError for a duplicate key; several merge keys are allowed."""
-    fields = {entry.key.canonical: entry for entry in mapping.entries}
+def _check_keys(mapping: MappingNode, fields: dict[Canonical, Entry]) -> None:
+    """Raises TextError for a duplicate key of the entries, which are as many fields; several merge keys are allowed."""
     if len(fields) == len(mapping.entries):
         if MERGE_KEY not in fields:
             # What they mean is known now: it will be asked for.

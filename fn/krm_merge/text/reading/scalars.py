@@ -22,8 +22,8 @@ CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _CORE_NAMES)
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_FIRST_OF_NUMBERS = frozenset("0123456789+-.")
-FIRST_OF_TYPED = _FIRST_OF_NUMBERS | frozenset(("", *"~nNtTfF"))
+FIRST_OF_NUMBERS = frozenset("0123456789+-.")
+TYPED_WORDS = _NULLS | _BOOLS.keys()
 _SPECIAL_FLOATS = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "inf"),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
@@ -72,7 +72,10 @@ def resolve_plain(text: str) -> Canonical:
         return ("null",)
     if text in _BOOLS:
         return ("bool", _BOOLS[text])
-    if first in _FIRST_OF_NUMBERS:
+    if first in FIRST_OF_NUMBERS:
+        if first in "123456789" and len(text) < 19 and text.isascii() and text.isdecimal():
+            # Nearly all numbers.
+            return ("int", int(text))
         if text in _SPECIAL_FLOATS:
             return ("float", _SPECIAL_FLOATS[text])
         # Go takes no underscores behind a leading point.
@@ -114,16 +117,21 @@ def python_value(canonical: Canonical) -> object:
 
 def plain_is_safe(text: str, *, flow: bool) -> bool:
     """Whether a string may be unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
-    if not text or type(resolve_plain(text)) is not str or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
+    # These stop at the first character that is not safe.
+    if not _SAFE_PLAIN.match(text) and (flow or not _SAFE_IN_BLOCK.match(text)):
         return False
-    if text.startswith(("---", "...", "- ")) or text == "-":
+    if type(resolve_plain(text)) is not str or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
-    return bool(_SAFE_PLAIN.match(text) or (not flow and _SAFE_IN_BLOCK.match(text)))
+    return not text.startswith(("---", "...", "- ")) and text != "-"
 
 
 def quoted(text: str) -> str:
     """The string as a double-quoted scalar on one line."""
-    out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    out = text.replace("\\", "\\\\").replace('"', '\\"')
+    if out.isprintable():
+        # Nearly all texts: then there is nothing to escape.
+        return f'"{out}"'
+    out = out.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return '"' + _MUST_ESCAPE.sub(lambda m: f"\\u{ord(m.group()):04x}", out) + '"'
 
 
