@@ -336,6 +336,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.cut._SKIPPED": (Worst("#\n"), Worst("# a\n"), Worst(" "), Worst("---\n"), Worst(" #\n")),
     "text.cut._TOP_LEVEL": (Worst("\n"), Worst("#\n"), Worst("a\n")),
     "text.document._OF_DOCUMENTS": (Worst("--"), Worst("..")),
+    "text.document._WORD": (Worst("a"), Worst("a:"), Worst("a", '"'), Worst("a", "'")),
     "text.document._SEPARATORS": (Worst("---\n"), Worst(" ", "---"), Worst("---")),
     "text.editing.emit._LEADING_BLANK_LINES": (Worst("\n"), Worst(" "), Worst(" \n"), Worst("\r")),
     "text.editing.emit._BETWEEN_LINES": (Worst(" "), Worst("#"), Worst("\n"), Worst(" \n"), Worst("# \n")),

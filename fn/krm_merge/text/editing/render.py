@@ -159,6 +159,9 @@ class _Renderer:
         line = child.key.start if isinstance(child, Entry) else start
         if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
             return None
+        if self._text[end] not in " \t\r\n":
+            # A comment may follow quotes at once.
+            return None
         text = in_quotes_of(before, after) or self._emitter.inline(after, 0, self._newline)
         return None if not text or "\n" in text else [Piece(start, end, text, after, depth)]
 
