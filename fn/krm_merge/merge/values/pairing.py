@@ -131,8 +131,9 @@ def _pair_unequal(
         _pair_by_keys(of_side, before.elements, side.elements)
     if common:
         _pair_made_alike(before, sides, pairs, common)
+    blind: dict[int, Canonical] = {}
     for side, of_side in zip(sides, pairs, strict=True):
-        _pair_other_versions(of_side, before, side, common)
+        _pair_other_versions(of_side, before, side, common, blind)
         if len(of_side) == len(before.elements):
             # Nothing is left that could be like anything.
             continue
@@ -353,8 +354,10 @@ def _pair_by_keys(pairs: dict[int, int], original: Sequence[Node], side: Sequenc
         _pair_equal(pairs, before, after)
 
 
-def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
-    """Pairs what differs in versions only."""
+def _pair_other_versions(
+    pairs: Pairs, original: _Side, side: _Side, common: Set[int], blind: dict[int, Canonical]
+) -> None:
+    """Pairs what differs in versions only; `blind` keeps values without versions, by their numbers."""
     paired = set(pairs.values())
     # What the other list has, too, moved or is there several times: it is no new version of anything.
     numbers, held_before = set(side.numbers), common | set(original.numbers)
@@ -362,9 +365,13 @@ def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set
     theirs = {at for at, number in enumerate(side.numbers) if at not in paired and number not in held_before}
     if not ours or not theirs:
         return
+    for of_side, free in ((original, ours), (side, theirs)):
+        for at in free:
+            if (number := of_side.numbers[at]) not in blind:
+                blind[number] = blind_to_versions(of_side.elements[at].canonical)
     before, after = (
-        [blind_to_versions(item.canonical) if at in free else None for at, item in enumerate(elements)]
-        for elements, free in ((original.elements, ours), (side.elements, theirs))
+        [blind[number] if at in free else None for at, number in enumerate(of_side.numbers)]
+        for of_side, free in ((original, ours), (side, theirs))
     )
     _pair_equal(pairs, before, after)
 

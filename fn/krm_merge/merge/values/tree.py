@@ -302,16 +302,20 @@ class TreeMerge:
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
         contested, why = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ((), "")
+        settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):
             if key in verdicts:
                 continue
-            sides = _sides(fields, key)
-            if sides.are_same():
+            if _is_same_in_all(fields, key):
                 # Most fields: nothing to decide, however much is inside.
-                verdicts[key] = sides, Verdict(sides.local, side="local")
+                verdicts[key] = _UNCHANGED
                 continue
+            sides = _sides(fields, key)
             step = (*path, canonical_text(key))
-            if key in contested:
+            if settles_early and step != ("pipeline",) and key not in contested and _is_locals_alone(sides):
+                # V2 in short, however much is inside; of functions, local's registry is told (F4).
+                verdicts[key] = sides, Verdict(sides.local, side="local")
+            elif key in contested:
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
             elif self.schema.stays_local(step):
                 verdicts[key] = sides, Verdict(sides.local, side="local")
@@ -397,12 +401,17 @@ class TreeMerge:
                 children = original_fields.get(key), upstream_fields.get(key), local_fields.get(key)
                 discarded = self.discarded_comments(verdict, sides, children)
                 self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
-        order = merge_order(list(original_fields), list(upstream_fields), list(fields), survivors, reorder=False)
+        order = list(filter(survivors.__contains__, fields))
+        if len(order) < len(survivors):
+            keys = [list(side) for side in (original_fields, upstream_fields, fields)]
+            order = merge_order(keys[0], keys[1], keys[2], survivors, reorder=False).keys
         previous: Entry | None = None
-        for key in order.keys:
+        for key in order:
             field_sides, verdict = verdicts[key]
             assert verdict.node is not None
-            if key in fields:
+            if verdict is _UNCHANGED[1]:
+                entry = fields[key]
+            elif key in fields:
                 entry = fields[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
                 if edits or verdict.is_reported:
@@ -512,6 +521,24 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     original, upstream, local = [None if (entry := side.get(key)) is None else resolved(entry.value) for side in fields]
     return Sides(original, upstream, local)
+
+
+def _is_same_in_all(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> bool:
+    """Whether all three sides have the field with one value."""
+    entries = [side.get(key) for side in fields]
+    if None in entries:
+        return False
+    original, upstream, local = [entry.value.canonical for entry in entries if entry is not None]
+    return original == upstream and original == local
+
+
+_UNCHANGED = Sides(None, None, None), Verdict(Scalar(None, 0, 0, ""), side="local")
+"""What is decided on a field that all sides have alike: thousands of these need no sides of their own."""
+
+
+def _is_locals_alone(sides: Sides) -> bool:
+    """Whether upstream left a value alone that local has."""
+    return sides.original is not None and sides.local is not None and same(sides.original, sides.upstream)
 
 
 def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
