@@ -167,9 +167,9 @@ def _merge_item(sides: PackageSides, outcome: ResourceOutcome, redactions: Seque
 
 def _indent_document(column: int, document: str) -> str:
     """The text of a document in the lines of an item, indented to the column of the item's fields."""
-    text = _SEPARATORS.sub("", document, count=1)
-    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
-    return "\n".join(lines) + "\n"
+    text = _SEPARATORS.sub("", document, count=1).removesuffix("\n")
+    pad = " " * column
+    return "\n".join([pad + line if line.strip() else line for line in text.split("\n")]) + "\n"
 
 
 _MERGE_POLICY = b"MergePolicy"

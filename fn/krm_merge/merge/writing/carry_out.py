@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path, report_rewriting
-from krm_merge.merge.decisions.decision import Decision, ResourceOutcome, apply
+from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.presentation import Presentation, Versions
 from krm_merge.schema import Redaction
 from krm_merge.startup import replace
 from krm_merge.text import (
+    Entry,
     MappingNode,
     Node,
+    Scalar,
     SequenceNode,
     TextError,
     document_of,
@@ -118,6 +120,8 @@ def carry_out(
         _check_kptfile(resource, outcome, kptfile, results)
     elif "containers" in text or "\\" in text:
         # No other resource has pods. What edits alone make was read again where it differs from local's.
+        if root is None and all(_keeps_references(edit) for decision in outcome.decisions for edit in decision.edits):
+            return
         _check_references(resource, outcome, root or resource.editor.tree(), results)
 
 
@@ -232,9 +236,19 @@ def _present(
             if comments.side == "upstream" and comments.kept is not None
         ),
     )
-    presentation = Presentation(versions, resource.editor.canonical())
+    presentation = Presentation(versions, resource.editor)
     text = presentation.merged(resource.text)
     return text, presentation.root_of(text)
+
+
+def _keeps_references(edit: Edit) -> bool:
+    """Whether an edit cannot make a reference lead nowhere: it gives a field another text that no reference has."""
+    if isinstance(edit, Comment):
+        return True
+    if not isinstance(edit, Replace) or not isinstance(edit.child, Entry):
+        return False
+    are_scalars = isinstance(edit.child.value, Scalar) and isinstance(edit.value, Scalar)
+    return are_scalars and edit.child.key.canonical not in ("name", "port")
 
 
 def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Node, results: Results) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import cached_property
 from typing import TypeAlias
 
 from krm_merge.krm import ID_ANNOTATIONS, FieldPath, identity_of
@@ -26,6 +27,7 @@ from krm_merge.text import (
     Canonical,
     Child,
     Comments,
+    Editor,
     MappingNode,
     Node,
     Scalar,
@@ -256,10 +258,10 @@ class Versions:
 class Presentation:
     """The text of a merged document."""
 
-    def __init__(self, versions: Versions, meaning: Canonical) -> None:
-        """Takes the three versions, and the value of the merged document."""
+    def __init__(self, versions: Versions, editor: Editor) -> None:
+        """Takes the three versions, and the edits of local's that give the merged document."""
         self._versions = versions
-        self._wanted = meaning
+        self._editor = editor
         self._original = versions.fit(source_of(versions.original).text)
         self._upstream = versions.fit(source_of(versions.upstream).text)
         self._local = source_of(versions.local).text
@@ -298,12 +300,28 @@ class Presentation:
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
 
+    @cached_property
+    def _wanted(self) -> Canonical:
+        """The value of the merged document."""
+        return self._editor.canonical()
+
     def _keeps_ids(self) -> bool:
         """Whether lines would keep what the document loses: kpt's annotations for its own use, local's alone (W3)."""
-        lost = _annotations(self._versions.local.canonical) - _annotations(self._wanted)
-        return any(
-            name in lost and name not in self._original and name not in self._upstream for name in ID_ANNOTATIONS
-        )
+        texts = self._original, self._upstream
+        alone = [name for name in ID_ANNOTATIONS if name in self._local and not any(name in text for text in texts)]
+        if not alone:
+            return False
+        before, now = self._metadata()
+        lost = _annotations(before) - _annotations(now)
+        return any(name in lost for name in alone)
+
+    def _metadata(self) -> tuple[Canonical, Canonical]:
+        """The values of metadata in local and after the edits; nothing else of these is looked at."""
+        root = self._versions.local
+        entry = root.fields.get("metadata")
+        if entry is None or entry.inherited or entry not in self._editor.children(root):
+            return _value_of(root.canonical, "metadata"), _value_of(self._wanted, "metadata")
+        return entry.value.canonical, self._editor.canonical(self._editor.value(entry))
 
     def _by_lines(self) -> str | None:
         """The merge by lines, if it means what was decided, and has no comment that local has there already."""
@@ -366,12 +384,13 @@ class Presentation:
         return before != theirs or ours != merged
 
 
-def _annotations(document: Canonical) -> set[Canonical]:
+def _annotations(metadata: Canonical) -> set[Canonical]:
     """The names of the annotations of a document."""
-    value = document
-    for name in ("metadata", "annotations"):
-        value = next((inner for key, inner in _fields(value) if key == name), ("null",))
-    return {key for key, _ in _fields(value)}
+    return {key for key, _ in _fields(_value_of(metadata, "annotations"))}
+
+
+def _value_of(mapping: Canonical, name: str) -> Canonical:
+    return next((inner for key, inner in _fields(mapping) if key == name), ("null",))
 
 
 def _fields(canonical: Canonical) -> frozenset[tuple[Canonical, Canonical]]:
