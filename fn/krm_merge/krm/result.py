@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from krm_merge.safe_text import line, lines, without_credentials
 from krm_merge.startup import fresh, frozen, replace
-from krm_merge.text import STEP, Scalar, Value, block_text, flow_text, from_value, line_text, needs_block
+from krm_merge.text import STEP, Scalar, Value, block_text, needs_block, scalar_text
 
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack
@@ -77,7 +77,7 @@ class Result:
         for name, text in (("message", self.message), ("current", self.current), ("proposed", self.proposed)):
             if text is not None and "://" in text:
                 object.__setattr__(self, name, without_credentials(text))
-        if any("://" in text for text in self.tags.values()):
+        if "://" in "\n".join(self.tags.values()):
             object.__setattr__(self, "tags", {name: without_credentials(text) for name, text in self.tags.items()})
 
     def to_value(self) -> dict[str, Value]:
@@ -97,7 +97,7 @@ def _escape_for_terminals(result: Result, escape: Callable[[str], str]) -> Resul
     texts = [result.message, result.path or ""]
     if resource is not None:
         texts += [resource.api_version, resource.kind, resource.name, resource.namespace]
-    if all(text.isprintable() for text in texts):
+    if "".join(texts).isprintable():
         return result
     if resource is not None:
         resource = ResourceRef(
@@ -166,7 +166,7 @@ def _item(result: Result) -> str:
     # What thousands of results of a resource have in common is written once.
     head = _lines_of_resource(result.severity, result.resource)
     file = _lines_of_file(result.file, result.file_index)
-    message, field = _lines({"message": result.message}, _PAD), _lines(_field(result), _PAD)
+    message, field = _line("message", result.message, _PAD, scalar_text), _lines(_field(result), _PAD)
     return f"- {message[2:]}{head}{field}{file}{_lines(_tags(result), _PAD)}"
 
 
@@ -208,36 +208,23 @@ def _lines_of_file(path: str | None, index: int) -> str:
 
 
 def _lines(value: dict[str, Value], pad: str) -> str:
-    lines: list[str] = []
-    for name, inner in value.items():
-        if type(inner) is dict:
-            lines.append(f"{pad}{_key(name)}:\n{_lines(inner, f'{pad}  ')}")
-        else:
-            assert isinstance(inner, str | int)
-            if type(inner) is str and "\n" in inner:
-                lines.append(_lines_of_text(name, inner, len(pad)))
-            else:
-                lines.append(f"{pad}{_key(name)}: {_scalar(inner)}\n")
-    return "".join(lines)
-
-
-def _lines_of_text(name: str, text: str, column: int) -> str:
-    """A field whose text may be written as a block."""
-    value = from_value(text)
-    assert isinstance(value, Scalar)
-    behind = block_text(value, column, STEP, "") if needs_block(value) else f" {line_text(value, column + STEP)}\n"
-    return f"{' ' * column}{_key(name)}:{behind}"
-
-
-@lru_cache(maxsize=1024)
-def _key(name: str) -> str:
-    node = from_value(name)
-    assert isinstance(node, Scalar)
-    return flow_text(node)
+    return "".join([_line(name, inner, pad) for name, inner in value.items()])
 
 
 @lru_cache(maxsize=1024)
 def _scalar(value: str | int) -> str:
-    node = from_value(value)
-    assert isinstance(node, Scalar)
-    return line_text(node, 0)
+    return scalar_text(value)
+
+
+@lru_cache(maxsize=1024)
+def _key(name: str) -> str:
+    return scalar_text(name, flow=True)
+
+
+def _line(name: str, value: Value, pad: str, write: Callable[[str | int], str] = _scalar) -> str:
+    if isinstance(value, dict):
+        return f"{pad}{_key(name)}:\n{_lines(value, f'{pad}  ')}"
+    assert isinstance(value, str | int)
+    if type(value) is str and "\n" in value and needs_block(node := Scalar(None, 0, 0, value, '"')):
+        return f"{pad}{_key(name)}:{block_text(node, len(pad), STEP, '')}"
+    return f"{pad}{_key(name)}: {write(value)}\n"

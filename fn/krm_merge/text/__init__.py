@@ -84,14 +84,13 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.reader import check as check
     from krm_merge.text.reading.reader import read, read_all
     from krm_merge.text.reading.scalar_text import block_text as block_text
-    from krm_merge.text.reading.scalar_text import flow_text as flow_text
-    from krm_merge.text.reading.scalar_text import line_text as line_text
     from krm_merge.text.reading.scalar_text import needs_block as needs_block
     from krm_merge.text.reading.scalar_text import read_wrapped as read_wrapped
     from krm_merge.text.reading.scalar_text import wrapped_lines as wrapped_lines
     from krm_merge.text.reading.scalars import Canonical as Canonical
     from krm_merge.text.reading.scalars import python_value as python_value
     from krm_merge.text.reading.scalars import quoted as quoted
+    from krm_merge.text.reading.scalars import scalar_text as scalar_text
     from krm_merge.text.reading.scalars import type_of as type_of
     from krm_merge.text.reading.stream import BOM_BYTES as BOM_BYTES
     from krm_merge.text.reading.stream import detached_head as detached_head
@@ -135,8 +134,8 @@ __getattr__, __dir__ = lazy_interface(
         "Source TextError Value canonical_text copied copy from_value is_template key_text mapping_canonical "
         "resolved same to_value value_of",
         "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check read read_all",
-        "reading.scalar_text": "block_text flow_text line_text needs_block read_wrapped wrapped_lines",
-        "reading.scalars": "Canonical python_value quoted type_of",
+        "reading.scalar_text": "block_text needs_block read_wrapped wrapped_lines",
+        "reading.scalars": "Canonical python_value quoted scalar_text type_of",
         "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "
         "split_documents usual_line_end without_separator",
     },

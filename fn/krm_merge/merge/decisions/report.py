@@ -205,7 +205,7 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy
     merged_node = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
-        f"{_thing(decision.path) or ref or member.file}: {decision.message}{values}",
+        f"{_thing(decision.path, path) or ref or member.file}: {decision.message}{values}",
         ref,
         member.file,
         member.index,
@@ -235,18 +235,20 @@ def _values(decision: Decision, secret: bool) -> str:
 
 def shown_paths(paths: Sequence[FieldPath]) -> str:
     """The first places of several, and how many more there are."""
-    return abridge([_thing(path) for path in paths], _SHOWN_CHANGES)
+    # The others are only counted.
+    names = [_thing(path) if at < _SHOWN_CHANGES else "" for at, path in enumerate(paths)]
+    return abridge(names, _SHOWN_CHANGES)
 
 
-def _thing(path: FieldPath) -> str:
-    """The place as people would name it; the whole path is in the result's field."""
+def _thing(path: FieldPath, text: str | None = None) -> str:
+    """The place as people would name it; the whole path, which `text` may be already, is in the result's field."""
     for at in range(len(path) - 1, -1, -1):
         step = path[at]
         if isinstance(step, tuple):
             label = " ".join(value.rpartition("/")[2] for _, value in step)
             rest = format_path(path[at + 1 :])
             return f"{label} {rest}" if rest else label
-    return format_path(path)
+    return format_path(path) if text is None else text
 
 
 def as_text(node: Node, redacted: bool = False) -> str:
