@@ -363,6 +363,11 @@ def test_values_on_lines_of_their_own() -> None:
     assert Edit(before).set("a", to={"z": 1}).text() == "# why\na: # c\n  z: 1\nb: 1\n"
 
 
+def test_a_comment_right_behind_quotes_stays_a_comment() -> None:
+    assert Edit('a: "x"#c\nb: 1\n').set("a", to=5).text() == "a: 5 #c\nb: 1\n"
+    assert Edit("- 'x'#c\n- y\n").set(0, to=5).text() == "- 5 #c\n- y\n"
+
+
 def test_quoted_text_is_no_comment() -> None:
     before = 'a: "x\n# y"\nb: 1\n'
     assert Edit(before).remove("b").text() == 'a: "x\n# y"\n'

@@ -159,8 +159,7 @@ class _Renderer:
         line = child.key.start if isinstance(child, Entry) else start
         if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
             return None
-        if self._text[end] not in " \t\r\n":
-            # A comment may follow quotes at once.
+        if self._text[end] == "#":
             return None
         text = in_quotes_of(before, after) or self._emitter.inline(after, 0, self._newline)
         return None if not text or "\n" in text else [Piece(start, end, text, after, depth)]
@@ -272,7 +271,9 @@ class _Renderer:
                 text = self._emitter.inline(after, chunk.column, self._newline)
             if text is not None:
                 space = "" if self._text[chunk.value - 1] in " \t\n" else " "
-                splice = chunk.value, chunk.value_end, space + text
+                # A comment may follow quotes at once.
+                behind = " " if self._text[chunk.value_end : chunk.value_end + 1] == "#" else ""
+                splice = chunk.value, chunk.value_end, space + text + behind
         if not stays and splice is None:
             return self._rebuilt(child, chunk, old, new)
         return self._spliced(child, chunk, old, new, splice)
