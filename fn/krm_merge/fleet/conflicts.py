@@ -11,7 +11,7 @@ from posixpath import join
 from typing import TypeAlias, get_args
 
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
-from krm_merge.fleet.job import Job, Settings, TargetConflict, TargetOutcome
+from krm_merge.fleet.job import Job, Settings, TargetConflict
 from krm_merge.fleet.worker import prepare, run_target
 from krm_merge.krm import ResourceRef, Results, parse_path
 from krm_merge.merge import Choice
@@ -69,6 +69,11 @@ class Group:
     def is_by_place(self) -> bool:
         """Whether a choice has to name the resources: hidden values have no fingerprint of their own (M6)."""
         return bool(self.resources) and (self.conflict.alike is not None or not self.is_alone)
+
+    def has(self, conflict: TargetConflict) -> bool:
+        """Whether a conflict is one of this group."""
+        same = conflict.fingerprint == self.conflict.fingerprint
+        return same and conflict.api_version.rpartition("/")[0] == self.api_group and self.name in ("", conflict.name)
 
     @property
     def place(self) -> str:
@@ -494,23 +499,30 @@ def _by_kind(groups: Iterable[Group]) -> list[Group]:
 _MOST = 20
 
 
-def without_effect(settings: Settings, chosen: Iterable[tuple[Group, str]]) -> Iterator[tuple[Group, str]]:
-    """The groups, each with one of its packages, whose conflict is still open in it with the campaign's choices."""
+def open_after(
+    settings: Settings, groups: Sequence[Group], chosen: Iterable[tuple[Group, str]]
+) -> Iterator[tuple[Group, str, bool]]:
+    """What is open with the campaign's choices, by a trial of the groups that were chosen, each in one of its packages.
+
+    Gives groups with a package, and whether nobody has seen it: some conflicts show when others are settled.
+    """
     prepare(settings)
-    outcomes: dict[str, TargetOutcome] = {}
-    for group, package in list(chosen)[:_MOST]:
-        parts = package.split("/")
-        names = [package, *("/".join(parts[:at]) for at in range(len(parts) - 1, 0, -1)), "."]
-        target = next((name for name in names if name in settings.campaign.targets), None)
-        if target is None:
-            continue
-        if target not in outcomes:
-            outcomes[target] = run_target(Job(target, is_dry_run=True))
-        for conflict in outcomes[target].conflicts:
-            is_same = (
-                conflict.fingerprint == group.conflict.fingerprint
-                and join(target, conflict.package).rstrip("/") == package
-            )
-            if is_same and conflict.status == "open" and conflict.api_version == group.conflict.api_version:
-                yield group, package
-                break
+    packages = list(chosen)[:_MOST]
+    targets = dict.fromkeys(_target_of(package, settings.campaign) for _, package in packages)
+    reported: set[str] = set()
+    for target in filter(None, targets):
+        outcome = run_target(Job(target, is_dry_run=True))
+        for conflict in outcome.conflicts:
+            known = next((group for group in groups if group.has(conflict)), None)
+            group = known or _group([(join(target, conflict.package).rstrip("/"), conflict)], "", is_alone=True)
+            is_asked = known is None or any(group is known for group, _ in packages)
+            if conflict.status == "open" and is_asked and group.key not in reported:
+                reported.add(group.key)
+                yield group, join(target, conflict.package).rstrip("/"), known is None
+
+
+def _target_of(package: str, campaign: Campaign) -> str:
+    """The target that a package is in, '' where it is gone."""
+    parts = package.split("/")
+    names = [package, *("/".join(parts[:at]) for at in range(len(parts) - 1, 0, -1)), "."]
+    return next((name for name in names if name in campaign.targets), "")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from e2e.hosts import git
 from fleet.world import World
+from krm_merge.fleet.campaign import CampaignDirectory
+from krm_merge.fleet.conflicts import GroupSession, groups_of
+from krm_merge.fleet.ledger import Ledger
+from krm_merge.merge import Choice
+from krm_merge.resolve.interface import NO_VALUE
 from packages.repositories import Repository, kptfile, write
+from resolve.packages import all_natures
 
 
 def manifest(kind: str, name: str, body: str, *, api: str = "v1") -> str:
@@ -125,3 +131,41 @@ def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: 
     monkeypatch.setattr(written, lambda place: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
     assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout
+
+
+@pytest.mark.parametrize("choice", get_args(Choice))
+def test_every_choice_of_every_nature_settles_to_the_end(world: World, choice: Choice) -> None:
+    original, upstream, local = ({path: data.decode() for path, data in files.items()} for files in all_natures())
+    tree_of(world, original, upstream, [local, local])
+    groups = shown(world)
+    assert {group["nature"] for group in groups} >= {"value", "resource", "file", "element", "sequence", "text"}
+    assert all(group["choices"] and group["count"] == 2 for group in groups)
+    while groups:
+        choose(world, choice)
+        done = world.fleet("run", "campaign")
+        before, groups = groups, shown(world)
+        # What the choices lead to is asked next: a reference that dangles shows when all else is settled.
+        assert not {group["fingerprint"] for group in before} & {group["fingerprint"] for group in groups}
+    assert done.returncode == 0, done.stdout
+    assert world.states() == {"clean": 2}
+
+
+def choose(world: World, choice: Choice) -> None:
+    """Chooses the same for all groups, or their first choice."""
+    directory = CampaignDirectory(world.place / "campaign")
+    with Ledger.open(directory.ledger) as ledger:
+        session = GroupSession(directory.read(), groups_of(ledger.conflicts()))
+    for record in session.records:
+        selected = choice if choice in record.choices else record.choices[0]
+        session.choose([record.id], selected, "1" if selected == "value" else NO_VALUE)
+    policy = session.save().changes["policy.yaml"]
+    assert policy is not None
+    (directory.path / "policy.yaml").write_bytes(policy.data)
+
+
+def test_what_the_choices_lead_to_is_said_at_once(world: World) -> None:
+    files = ({path: data.decode() for path, data in side.items()} for side in all_natures())
+    original, upstream, local = ({f: text for f, text in side.items() if f[:5] in ("value", "refer")} for side in files)
+    tree_of(world, original, upstream, [local])
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
+    assert "reference-d.yaml: another conflict in pkg-0, now that these are settled" in done.stdout

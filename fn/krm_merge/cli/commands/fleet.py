@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +24,9 @@ from krm_merge.fleet.conflicts import (
     GroupSteps,
     groups_of,
     may_be_rule,
+    open_after,
     report_of,
     values_of,
-    without_effect,
 )
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import FORMS, Overview, as_json
@@ -173,22 +173,23 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         host.save()
     elif not settle(host, OF_FLEET, in_terminal=False, no_browser=no_browser):
         sys.exit(1)
-    for group, package in _without_effect(place, session):
-        say(
-            f"{group.place}: still a conflict in {package}: its own MergePolicy, or other resources, decide",
-            on_stdout=in_terminal,
-        )
+    for group, package, is_new in _open_after(place, groups, session):
+        still = f"still a conflict in {package}: its own MergePolicy, or other resources, decide"
+        new = f"another conflict in {package}, now that these are settled; the next run asks about it"
+        say(f"{group.place}: {new if is_new else still}", on_stdout=in_terminal)
     count = len(session.new_choices)
     noun = "1 choice" if count == 1 else f"{count} choices"
     # Of the page, stdout has the address alone.
     say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
 
 
-def _without_effect(place: CampaignDirectory, session: GroupSession) -> list[tuple[Group, str]]:
-    """The groups that the choices do not settle, each with a package in which they were tried."""
+def _open_after(
+    place: CampaignDirectory, groups: Sequence[Group], session: GroupSession
+) -> list[tuple[Group, str, bool]]:
+    """What the choices do not settle, each with a package in which they were tried."""
     try:
         with place.lock():
-            return list(without_effect(settings_of(place.read(), place), session.new_groups))
+            return list(open_after(settings_of(place.read(), place), groups, session.new_groups))
     except UnavailableError:
         # A run that goes on meanwhile tries them itself.
         return []
