@@ -59,6 +59,9 @@ def _help(name: str) -> Iterator[str]:
 
 def _paragraphs(command: click.Command) -> Iterator[str]:
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        # The page has sessions of its own.
+        if paragraph.removeprefix("\b\n").startswith("Example:"):
+            continue
         # Click's mark for lines that are printed as they are.
         is_code = paragraph.startswith("\b")
         yield f"```text\n{paragraph.strip()}\n```".replace("\b\n", "") if is_code else " ".join(paragraph.split())
