@@ -193,7 +193,8 @@ def test_long_paths_are_cut_in_the_middle_and_whole_on_focus(context: BrowserCon
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_anybody_can_settle_many(browser: Browser, width: int, scheme: str) -> None:
     context = window(browser, width=width, bypass_csp=True)
-    with serve(task_of(*five_kinds(20))) as client:
+    # So many that a file goes on in another part of the page.
+    with serve(task_of(*five_kinds(100))) as client:
         page = open_page(context, client)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         faults(page, f"many-{width}-{scheme}")

@@ -104,9 +104,9 @@ def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> N
     else:
         for package in packages:
             if not package.is_part or package.needs_attention:
-                click.echo(package.summary())
+                say(package.summary(), on_stdout=True)
         if not packages:
-            click.echo("no packages: no directory has a Kptfile")
+            say("no packages: no directory has a Kptfile", on_stdout=True)
     if any(package.conflicts for package in packages):
         sys.exit(1)
     if any(package.problem for package in packages):

@@ -302,7 +302,8 @@ def _history_of(package: Path) -> LineHistory | None:
 def _show(task: Task, saved: Saved) -> None:
     """Says what was written, on stderr: stdout has the address alone."""
     show_results(saved.results, quiet=True)
-    say(f"saved {task.name}: {summary(task.sides.local, saved.changes, saved.results)}{_settlement(saved.choices)}")
+    name = f"saved {task.name}" if saved.changes else task.name
+    say(f"{name}: {summary(task.sides.local, saved.changes, saved.results)}{_settlement(saved.choices)}")
 
 
 def _settlement(choices: Sequence[object]) -> str:

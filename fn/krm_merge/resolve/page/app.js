@@ -109,7 +109,11 @@ function drawSome(most) {
     }
     let section = part.lastElementChild;
     if (!(section instanceof HTMLElement) || section.dataset.file !== one.file) {
-      section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
+      // A file that goes on in another part is named once.
+      const before = part.previousElementSibling?.lastElementChild;
+      const goesOn = !section && before instanceof HTMLElement && before.dataset.file === one.file;
+      const title = goesOn ? null : make("h2", {}, make("code", {}, one.file));
+      section = make("section", { "aria-label": goesOn ? null : one.file, "data-file": one.file }, title);
       part.append(section);
     }
     if (bundle && isFirst) section.append(batch(`b-${one.id}`, bundle));
