@@ -25,7 +25,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Directory, File, Tree, is_kptfile
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.update import RememberedRepositories, update_package
+from krm_merge.packages.update import update_package
 
 REPOSITORIES = (
     "GoogleCloudPlatform/pubsec-declarative-toolkit",
@@ -82,7 +82,7 @@ class Repository:
         self._path, self._work = work / "upstream.git", work
         _run("git", "clone", "--quiet", "--bare", str(source.resolve()), str(self._path))
         self._fetched: dict[tuple[str, str], Directory | None] = {}
-        self._repositories = RememberedRepositories(GitRepositories(work / "cache"))
+        self._repositories = GitRepositories(work / "cache")
 
     def judge(self, prefix: str) -> Figures:
         """Updates every package from each tag to the next."""

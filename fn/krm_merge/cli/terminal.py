@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from krm_merge.krm import KPTFILE, Severity, format_path
 from krm_merge.merge import PackageDecisions
-from krm_merge.packages import Repositories, Tree, Version
+from krm_merge.packages import Tree
 from krm_merge.safe_text import line, quantity
 
 if TYPE_CHECKING:
@@ -109,32 +109,6 @@ def _one_line(text: str) -> Text:
     room = (width_of(sys.stderr) or len(text)) - _SIGN
     visible = line(text)
     return Text(visible if len(visible) <= room else f"{visible[: room - 1]}…")
-
-
-class StagedRepositories:
-    """Repositories that show what is fetched and read from them."""
-
-    def __init__(self, repositories: Repositories, stage: Stage) -> None:
-        """Asks these, and shows the stages by that."""
-        self._repositories = repositories
-        self._stage = stage
-
-    def resolve(self, repository: str, directory: str, ref: str) -> Version:
-        """The commit that a ref names now."""
-        self._stage(f"looking for {ref} in {repository}")
-        return self._repositories.resolve(repository, directory, ref)
-
-    def fetch(self, repository: str, commits: Sequence[str]) -> None:
-        """Prepares for `tree` of several commits."""
-        count = "1 commit" if len(set(commits)) == 1 else f"{len(set(commits))} commits"
-        self._stage(f"fetching {count} of {repository}")
-        self._repositories.fetch(repository, commits)
-
-    def tree(self, repository: str, directory: str, commit: str) -> Tree:
-        """The files of a package in a commit."""
-        tree = self._repositories.tree(repository, directory, commit)
-        self._stage(f"merging {quantity(len(tree), 'file')} of {directory.strip('/') or repository}")
-        return tree
 
 
 _MOST_FILES = 5

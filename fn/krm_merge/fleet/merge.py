@@ -19,7 +19,6 @@ from krm_merge.packages import (
     Changes,
     CommonTree,
     GitRepositories,
-    RememberedRepositories,
     Subtree,
     Tree,
     Version,
@@ -101,7 +100,7 @@ class CampaignRepositories:
         self._versions = settings.versions
         self._trees: dict[tuple[str, str, str], CommonTree] = {}
         self._fetched: set[tuple[str, tuple[str, ...]]] = set()
-        self._repositories = RememberedRepositories(GitRepositories(Path(settings.cache)))
+        self._repositories = GitRepositories(Path(settings.cache))
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit that a ref names; of the campaign's version the one that was found when the run began."""

@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.references.intact import MergedVersions as MergedVersions
     from krm_merge.packages.references.intact import SideName as SideName
     from krm_merge.packages.references.intact import keep_intact as keep_intact
-    from krm_merge.packages.update import RememberedRepositories as RememberedRepositories
     from krm_merge.packages.update import Repositories as Repositories
     from krm_merge.packages.update import Updated as Updated
     from krm_merge.packages.update import own_packages as own_packages
@@ -104,6 +103,6 @@ __getattr__, __dir__ = lazy_interface(
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
         "references.intact": "MergedVersions SIDES SideName keep_intact",
-        "update": "RememberedRepositories Repositories Updated own_packages update_package",
+        "update": "Repositories Updated own_packages update_package",
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from posixpath import join, normpath
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
-from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry
+from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry, list_refs
 from krm_merge.packages.files.tree import (
     File,
     Mode,
@@ -27,7 +27,7 @@ from krm_merge.packages.files.tree import (
 from krm_merge.packages.git_cache import GitCache
 from krm_merge.packages.kptfile import nearest, newest_version
 from krm_merge.posix import temporary_directory
-from krm_merge.safe_text import quoted, without_credentials
+from krm_merge.safe_text import quantity, quoted, without_credentials
 from krm_merge.startup import frozen
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
@@ -100,11 +100,14 @@ class Names(NamedTuple):
 
 
 class GitRepositories:
-    """Repositories by address, each with a bare copy in the user's cache."""
+    """Repositories by address, each with a bare copy in the user's cache; asked once for each version and each tree."""
 
-    def __init__(self, cache: Path | None = None) -> None:
-        """Keeps the copies in `cache`, by default in the user's cache directory."""
+    def __init__(self, cache: Path | None = None, report: Callable[[str], None] = lambda _: None) -> None:
+        """Keeps the copies in `cache`, by default in the user's cache directory; `report` gets what is done now."""
         self._cache = GitCache(cache)
+        self._report = report
+        self._versions: dict[tuple[str, str, str], Version] = {}
+        self._trees: dict[tuple[str, str, str], Tree] = {}
         self._blobs: dict[str, bytes] = {}
         self._names: dict[str, Names] = {}
         self._stores: dict[tuple[int, int], Store] = {}
@@ -112,8 +115,16 @@ class GitRepositories:
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit of a ref: a tag of the package (`directory/ref`), a tag, a branch or a whole commit id, as in kpt.
 
-        Without a ref it is the default branch. Raises PackageError.
+        Without a ref it is the default branch. It is the commit that the ref named at the first call. Raises
+        PackageError.
         """
+        key = (repository, directory, ref)
+        if key not in self._versions:
+            self._report(f"looking for {ref} in {repository}")
+            self._versions[key] = self._resolve(*key)
+        return self._versions[key]
+
+    def _resolve(self, repository: str, directory: str, ref: str) -> Version:
         if _COMMIT.fullmatch(ref):
             return Version(ref, ref)
         _check_address(repository)
@@ -121,8 +132,7 @@ class GitRepositories:
         names = [f"{folder}/{ref}", ref] if folder else [ref]
         refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
         with _package_errors(f"{repository} cannot be reached"):
-            answer = program.output(["ls-remote", "--quiet", repository, *refs])
-        commits = {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+            commits, _ = list_refs(repository, refs)
         for name in refs:
             if name in commits:
                 return Version(_short(name) if ref else ref, commits[name])
@@ -133,12 +143,10 @@ class GitRepositories:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""
         if repository not in self._names:
             _check_address(repository)
-            command = ["ls-remote", "--quiet", "--refs", repository, "refs/tags/*", "refs/heads/*"]
             with _package_errors(f"{repository} cannot be reached"):
-                answer = program.output(command)
-            refs = [line.partition("\t")[2] for line in answer.decode().splitlines()]
+                refs, _ = list_refs(repository, ["refs/tags/*", "refs/heads/*"])
             tags, branches = (
-                frozenset(name.removeprefix(kind) for name in refs if name.startswith(kind))
+                frozenset(_short(name) for name in refs if name.startswith(kind))
                 for kind in ("refs/tags/", "refs/heads/")
             )
             self._names[repository] = Names(tags, branches)
@@ -159,6 +167,7 @@ class GitRepositories:
 
         Raises PackageError where there can be no cache.
         """
+        self._report(f"fetching {quantity(len(set(commits)), 'commit')} of {repository}")
         _check_address(repository)
         full_ids = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
         with self._open(repository) as store, _package_errors():
@@ -171,6 +180,13 @@ class GitRepositories:
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
+        key = (repository, directory, commit)
+        if key not in self._trees:
+            tree = self._trees[key] = self._tree(*key)
+            self._report(f"merging {quantity(len(tree), 'file')} of {directory.strip('/') or repository}")
+        return self._trees[key]
+
+    def _tree(self, repository: str, directory: str, commit: str) -> Tree:
         _check_address(repository)
         if not _COMMIT.fullmatch(commit):
             raise PackageError(

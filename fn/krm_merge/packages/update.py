@@ -121,34 +121,6 @@ class Repositories(Protocol):
         ...
 
 
-class RememberedRepositories:
-    """Repositories that are asked for each version and each tree once."""
-
-    def __init__(self, repositories: Repositories) -> None:
-        """Asks these."""
-        self._repositories = repositories
-        self._versions: dict[tuple[str, str, str], Version] = {}
-        self._trees: dict[tuple[str, str, str], Tree] = {}
-
-    def resolve(self, repository: str, directory: str, ref: str) -> Version:
-        """The commit that a ref named when it was first asked for."""
-        key = (repository, directory, ref)
-        if key not in self._versions:
-            self._versions[key] = self._repositories.resolve(*key)
-        return self._versions[key]
-
-    def fetch(self, repository: str, commits: Sequence[str]) -> None:
-        """Prepares for `tree` of several commits."""
-        self._repositories.fetch(repository, commits)
-
-    def tree(self, repository: str, directory: str, commit: str) -> Tree:
-        """The files of a package in a commit."""
-        key = (repository, directory, commit)
-        if key not in self._trees:
-            self._trees[key] = self._repositories.tree(*key)
-        return self._trees[key]
-
-
 @frozen
 class Updated:
     """One package that was updated: its folder (the root's is ''), and from which version to which."""

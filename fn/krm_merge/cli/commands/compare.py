@@ -12,7 +12,7 @@ from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
 from krm_merge.cli.output import COLORS, errors_as_json, write_reports
 from krm_merge.cli.sides import STDIN, is_directory, read_input, refuse_missing_inputs
-from krm_merge.cli.terminal import StagedRepositories, fit, stages, width_of
+from krm_merge.cli.terminal import fit, stages, width_of
 from krm_merge.merge import OnConflict, Policy
 from krm_merge.packages import (
     ALL_TAKEN,
@@ -23,7 +23,6 @@ from krm_merge.packages import (
     Journal,
     PackageVersion,
     RefusedError,
-    RememberedRepositories,
     Tree,
     differences,
     fetched_by_kpt,
@@ -172,7 +171,7 @@ def _compare(place: Path, ref: str, strategy: str | None, choices: MergeChoices,
     local = dict(Directory(place))
     policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {quantity(len(local), 'file')} of {place}", form) as stage:
-        repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
+        repositories = GitRepositories(report=stage)
         sides = PackageUpdate(local, repositories, str(place), ref or None, strategy)
         outcome = sides.merge(choices.merger_under(policy))
     if errors := outcome.results.errors:
@@ -211,9 +210,7 @@ def _without_refusals(policy: Policy) -> Policy:
     return replace(policy, on_conflict="local" if policy.on_conflict == "fail" else policy.on_conflict, rules=rules)
 
 
-def _fetch(
-    place: Path, outcome: Outcome, repositories: RememberedRepositories
-) -> tuple[dict[str, File], dict[str, File]]:
+def _fetch(place: Path, outcome: Outcome, repositories: GitRepositories) -> tuple[dict[str, File], dict[str, File]]:
     """The files of original and upstream of all packages that were updated, as `kpt pkg get` writes them."""
     original: dict[str, File] = {}
     upstream: dict[str, File] = {}

@@ -32,7 +32,7 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
-from krm_merge.cli.terminal import StagedRepositories, recap, stages, what_next
+from krm_merge.cli.terminal import recap, stages, what_next
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     STRATEGIES,
@@ -41,7 +41,6 @@ from krm_merge.packages import (
     KptfileText,
     PackageError,
     RefusedError,
-    RememberedRepositories,
     is_version,
     newer_versions,
     same_major,
@@ -97,10 +96,9 @@ def update_command(
         local = Directory(place)
         choices = choices.obeying(find_policy(local))
         with stages(f"reading {quantity(len(local), 'file')} of {place}", options.form) as stage:
-            remote = GitRepositories()
+            repositories = GitRepositories(report=stage)
             if latest or to_latest_minor:
-                ref = _newest(place, local, remote, same=to_latest_minor)
-            repositories = RememberedRepositories(StagedRepositories(remote, stage))
+                ref = _newest(place, local, repositories, same=to_latest_minor)
             outcome = merge_sides(PackageUpdate(local, repositories, str(place), ref or None, strategy), choices)
         choices.report_unused(outcome)
 

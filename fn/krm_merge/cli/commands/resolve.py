@@ -18,10 +18,10 @@ from krm_merge.cli.output import errors_as_json, opened_journal, say, settle, sh
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import destination, read_sides, record_upstream
-from krm_merge.cli.terminal import StagedRepositories, stages
+from krm_merge.cli.terminal import stages
 from krm_merge.krm import format_path
 from krm_merge.merge import Resolution
-from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, RememberedRepositories, Tree
+from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, Tree
 from krm_merge.policy import (
     KIND,
     PackagePolicy,
@@ -150,7 +150,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
             if original is not None and upstream is not None:
                 sides = MergeSides(Directory(original), Directory(upstream), tree)
             else:
-                sides = PackageUpdate(tree, RememberedRepositories(GitRepositories()), str(place), ref or None)
+                sides = PackageUpdate(tree, GitRepositories(), str(place), ref or None)
             dropped = stale_resolutions(policy, merge_sides(sides, choices).decided)
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
@@ -251,7 +251,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             _show(task, saved)
 
         with stages(f"reading {quantity(len(Directory(place)), 'file')} of {place}") as stage:
-            repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
+            repositories = GitRepositories(report=stage)
             host = Host(begin(choice_journal.steps), choice_journal, write, begin)
         yield host
 
