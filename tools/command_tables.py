@@ -26,8 +26,8 @@ def tables() -> dict[str, str]:
     rows = ((*row, ", ".join(f"`{name}`" for name in names)) for row, names in shared.items())
     parts = {"commands": _commands(), "shared options": _table(("option", "meaning", "of"), rows)}
     for name in COMMANDS:
-        own = {row: names[name] for row, names in users.items() if name in names and row not in shared}
-        parts[name] = "\n\n".join(filter(None, (*_help(name), _own_options(name, own)))) + "\n"
+        options = {row: names[name] for row, names in users.items() if name in names and row not in shared}
+        parts[name] = "\n\n".join(filter(None, (*_help(name), _own_options(name, options)))) + "\n"
     return parts
 
 
@@ -90,12 +90,12 @@ def _options(command: click.Command, path: str) -> Iterator[tuple[str, Row]]:
             yield from _options(inner, f"{path} {name}".lstrip())
 
 
-def _own_options(name: str, own: dict[Row, list[str]]) -> str:
-    if not own:
+def _own_options(name: str, options: dict[Row, list[str]]) -> str:
+    if not options:
         return ""
     if not isinstance(_command(name), click.Group):
-        return _table(("option", "meaning"), own).rstrip("\n")
-    rows = ((", ".join(f"`{part}`" for part in parts), *row) for row, parts in own.items())
+        return _table(("option", "meaning"), options).rstrip("\n")
+    rows = ((", ".join(f"`{part}`" for part in parts), *row) for row, parts in options.items())
     return _table(("of", "option", "meaning"), rows).rstrip("\n")
 
 

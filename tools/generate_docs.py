@@ -176,11 +176,11 @@ def dump(value: JsonSchema) -> str:
 def with_examples(page: str) -> str:
     """The page with the files of examples that it shows as they are today."""
 
-    def shown(place: re.Match[str]) -> str:
+    def example(place: re.Match[str]) -> str:
         text = (ROOT / place[1]).read_text(encoding="utf-8").rstrip("\n")
         return f"<!-- {place[1]} -->\n\n```{place[2]}\n{text}\n```"
 
-    return SHOWN_FILE.sub(shown, page)
+    return SHOWN_FILE.sub(example, page)
 
 
 def with_tables(name: str, page: str, tables: dict[str, str]) -> str:

@@ -25,9 +25,9 @@ def table(schema: dict[str, Any], without: set[str] = frozenset()) -> str:  # ty
 
 def fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
     """Each field's path and row, those inside behind it."""
-    schema = _followed(schema, root)
+    schema = _follow(schema, root)
     for name, field in schema.get("properties", {}).items():
-        field = _followed(field, root)
+        field = _follow(field, root)
         place = f"{path}{name}"
         is_needed = name in schema.get("required", [])
         default = "needed" if is_needed else f"`{json.dumps(field['default'])}`" if "default" in field else ""
@@ -38,7 +38,7 @@ def fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[
             yield from fields(items, root, f"{place}[].")
 
 
-def _followed(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+def _follow(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     """The schema that a reference names, with what is beside the reference; of a value that may be null, the other."""
     branches = [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
     if len(branches) == 1:

@@ -61,14 +61,14 @@ class Mutant:
         """The layer of its module."""
         return self.path.split("/")[2]
 
-    def applied(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         """The source with the change."""
         return source[: self.start] + self.text + source[self.end :]
 
     def describe(self, source: str) -> str:
         """Its place, and the changed line before and after."""
         line = source.count("\n", 0, self.start)
-        changed = " ".join(self.applied(source).splitlines()[line].split())
+        changed = " ".join(self.apply(source).splitlines()[line].split())
         return f"{self.path}:{line + 1}\n  - {' '.join(source.splitlines()[line].split())}\n  + {changed}"
 
 
@@ -205,7 +205,7 @@ class Tests:
         """Whether a test fails with the mutant."""
         module = self._copy / mutant.path
         source = module.read_text(encoding="utf-8")
-        module.write_text(mutant.applied(source), encoding="utf-8")
+        module.write_text(mutant.apply(source), encoding="utf-8")
         try:
             # Lines that only an import executes have no test of their own.
             return self._run(self._reaching(mutant) or [self._folder]).returncode != 0
@@ -256,7 +256,7 @@ def sample(number: int, layers: Sequence[str], seed: int) -> Iterator[tuple[Muta
             path = module.relative_to(ROOT).as_posix()
             every += [(mutant, source) for mutant in mutants_of(path, source)]
     random.Random(seed).shuffle(every)
-    chosen = islice((choice for choice in every if _compiles(choice[0].applied(choice[1]))), number)
+    chosen = islice((choice for choice in every if _compiles(choice[0].apply(choice[1]))), number)
     yield from sorted(chosen, key=lambda choice: (layers.index(choice[0].layer), choice[0].path, choice[0].start))
 
 
