@@ -11,10 +11,11 @@ FROM ${BUILD_BASE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/fn
-COPY constraints.txt constraints-build.txt ./
-RUN /opt/build/bin/pip install --only-binary=:all: --no-deps --require-hashes -r constraints-build.txt \
- && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --no-deps --require-hashes --no-compile -r constraints.txt
-COPY pyproject.toml README.md LICENSE metadata.yaml ./
+COPY tools/constraints/image.txt tools/constraints/build.txt ./
+RUN /opt/build/bin/pip install --only-binary=:all: --no-deps --require-hashes -r build.txt \
+ && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --no-deps --require-hashes --no-compile -r image.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY integrations/metadata.yaml ./integrations/
 COPY docs ./docs
 COPY fn ./fn
 # Bytecode is compiled here, since the function runs as a user who cannot write it. The image's files never change, so Python need not

@@ -17,7 +17,7 @@ help: ## Show this list
 
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
-# What constraints-dev.txt names, and nothing that differs from its hashes.
+# What constraints.txt names, and nothing that differs from its hashes.
 define CHECK_PYTHON
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
   { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }; \
@@ -25,11 +25,11 @@ $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
   { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 endef
 
-$(STAMP): pyproject.toml constraints-dev.txt
+$(STAMP): pyproject.toml constraints.txt
 	@$(CHECK_PYTHON)
 	@echo "Installing what development needs into $(VENV), once: about a minute."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -84,13 +84,14 @@ DEMO_STAMP := $(DEMO)/.installed
 DEMO_PIP   := install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts
 
 # The pip of the interpreter installs into it, where there is one: another pip takes three seconds.
-$(DEMO_STAMP): pyproject.toml constraints-cli.txt constraints-build.txt
+$(DEMO_STAMP): pyproject.toml tools/constraints/cli.txt tools/constraints/build.txt
 	@$(CHECK_PYTHON)
 	@echo "Installing krm-merge and what it needs into $(DEMO), once: about ten seconds."
 	@$(PYTHON) -m venv --without-pip $(DEMO)
 	@pip="$(PYTHON) -m pip --python $(DEMO)/bin/python"; \
 	  $$pip --version >/dev/null 2>&1 || { $(PYTHON) -m venv $(DEMO) && pip="$(DEMO)/bin/python -m pip"; }; \
-	  $$pip $(DEMO_PIP) --no-deps --require-hashes --requirement constraints-cli.txt --requirement constraints-build.txt && \
+	  $$pip $(DEMO_PIP) --no-deps --require-hashes --requirement tools/constraints/cli.txt \
+    --requirement tools/constraints/build.txt && \
 	  $$pip $(DEMO_PIP) --no-deps --no-build-isolation .
 	@touch $@
 
@@ -120,7 +121,7 @@ plugins-image: ## Build the image $(IMAGE)-plugins, the base of images with exec
 	docker build --target plugins --tag $(IMAGE)-plugins $(BASES) .
 
 function-images: image ## Build an image for each function alone, localhost/merge-package:dev and so on
-	for folder in functions/python/*; do \
+	for folder in integrations/functions/python/*; do \
 	  docker build --build-arg KRM_MERGE=$(IMAGE) --tag localhost/$$(basename $$folder):dev $$folder || exit; \
 	done
 
@@ -128,7 +129,7 @@ ZIPAPP = $(VENV)/zipapp
 
 zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they need in one file
 	rm -rf $(ZIPAPP)
-	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --require-hashes --requirement constraints-cli.txt
+	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --require-hashes --requirement tools/constraints/cli.txt
 	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --no-build-isolation .
 	mkdir -p dist
 	$(BIN)/shiv --site-packages $(ZIPAPP) --console-script krm-merge --python '/usr/bin/env python3' \
@@ -140,14 +141,16 @@ archives: $(DEMO_STAMP) ## Build dist/krm_merge-VERSION-py3-none-any.whl and the
 check-packages: $(STAMP) zipapp ## Check the wheel, the source archive and the zipapp, installed as users install them
 	$(BIN)/python tools/check_packages.py
 
-# One file for all interpreters and systems. No address of an index: each machine takes the files from its own, and the hashes hold for all.
-COMPILE = $(BIN)/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes --no-header
+# One lock for all interpreters and systems, and what is exported from it. No address of an index: each machine takes the files from its own,
+# and the hashes hold for all.
+COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header
+EXPORT  = $(COMPILE) --no-annotate --constraints constraints.txt
 
-lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of development
-	$(COMPILE) --output-file constraints.txt pyproject.toml
-	$(COMPILE) --output-file constraints-cli.txt pyproject.toml --extra cli --extra forges
-	$(COMPILE) --output-file constraints-build.txt --group build
-	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
+lock: $(STAMP) ## Update the locked dependencies, and what the image, its build and the command line install of them
+	$(COMPILE) --upgrade --output-file constraints.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
+	$(EXPORT) --upgrade --output-file tools/constraints/image.txt pyproject.toml
+	$(EXPORT) --upgrade --output-file tools/constraints/cli.txt pyproject.toml --extra cli --extra forges
+	$(EXPORT) --upgrade --output-file tools/constraints/build.txt --group build
 
 # Dependabot does not know of it: a newer one is named here.
 TYPESCRIPT = typescript@5.9

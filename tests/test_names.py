@@ -31,7 +31,7 @@ INSTALLERS = re.compile(r"\b(pip install|pipx install|pipx run|uv tool install|u
 NAMED_AFTER = ("--spec", "--from")
 SHELL_BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md"]
-FUNCTIONS = {folder.name for folder in (ROOT / "functions" / "python").iterdir()}
+FUNCTIONS = {folder.name for folder in (ROOT / "integrations" / "functions" / "python").iterdir()}
 # What the pages run besides krm-merge, make, docker, kpt and installers; none of it comes from this project.
 PROGRAMS = {"cat", "cd", "check-jsonschema", "cp", "do", "done", "export", "git", "jq", "kubectl", "mkdir", "printf"}
 PROGRAMS |= {"python3", "python3.13", "tar", "while"}
@@ -189,7 +189,8 @@ def test_a_command_of_a_page_finds_what_it_needs_in_a_checkout(page: str, words:
 
 
 def test_images_have_one_name() -> None:
-    assert f"image: {IMAGE.rpartition(':')[0]}\n" in (ROOT / "metadata.yaml").read_text(encoding="utf-8")
+    metadata = (ROOT / "integrations" / "metadata.yaml").read_text(encoding="utf-8")
+    assert f"image: {IMAGE.rpartition(':')[0]}\n" in metadata
     assert f"IMAGE  ?= {IMAGE}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

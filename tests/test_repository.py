@@ -13,6 +13,7 @@ import pytest
 from checkout import ROOT
 from e2e.hosts import SECONDS
 
+EXPORTED = [f"tools/constraints/{name}.txt" for name in ("image", "cli", "build")]
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
 # A path below the directories where people keep their checkouts, but not that of Argo CD in its images. Written so that
 # it does not match itself.
@@ -51,9 +52,7 @@ def test_kpt_takes_the_repository_as_a_package(clean_copy: Path, command: list[s
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize(
-    "file", ["constraints.txt", "constraints-cli.txt", "constraints-build.txt", "constraints-dev.txt"]
-)
+@pytest.mark.parametrize("file", ["constraints.txt", *EXPORTED])
 def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
     assert "://" not in text
@@ -68,7 +67,7 @@ def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
 
 
 def test_the_image_gets_the_function_and_not_the_command_line() -> None:
-    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    text = (ROOT / "tools/constraints/image.txt").read_text(encoding="utf-8")
     names = {match["name"].lower() for line in text.splitlines() if (match := REQUIREMENT.match(line))}
     assert {"pydantic", "pyyaml", "ruamel-yaml"} <= names
     assert not {"click", "rich", "docker", "pytest"} & names
@@ -80,9 +79,9 @@ def versions(file: str) -> dict[str, str]:
     return {name: version.strip() for name, _, version in pins}
 
 
-@pytest.mark.parametrize("file", ["constraints.txt", "constraints-cli.txt", "constraints-build.txt"])
-def test_tests_run_on_the_versions_of_the_image(file: str) -> None:
-    development = versions("constraints-dev.txt")
+@pytest.mark.parametrize("file", EXPORTED)
+def test_what_is_exported_is_what_is_locked(file: str) -> None:
+    development = versions("constraints.txt")
     assert {name: development.get(name) for name in versions(file)} == versions(file)
 
 
@@ -92,7 +91,7 @@ def test_what_the_project_needs_is_locked() -> None:
     needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["cli"]]
     needed += [each for name in ("test", "lint", "build") for each in groups[name]]
     names = {re.split(r"[<>=!~;\[ ]", each)[0].replace(".", "-").replace("_", "-").lower() for each in needed}
-    assert names <= versions("constraints-dev.txt").keys()
+    assert names <= versions("constraints.txt").keys()
 
 
 def test_locking_names_no_index() -> None:
@@ -154,7 +153,7 @@ def test_dockerfile_needs_no_frontend_from_a_registry() -> None:
 
 def test_krmignore_covers_what_is_no_resource() -> None:
     ignored = set((ROOT / ".krmignore").read_text(encoding="utf-8").split())
-    assert {".github", "docs", "examples", "metadata.yaml", "testdata", "tests"} <= ignored
+    assert {".github", "docs", "examples", "integrations", "testdata", "tests"} <= ignored
 
 
 def test_no_file_names_a_place_on_somebodys_machine() -> None:

@@ -307,7 +307,7 @@ def test_schema_says_what_it_is(schema: dict[str, Any], model: type[BaseModel], 
 
 
 def test_function_definition_names_the_function() -> None:
-    metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
+    metadata = yaml.safe_load((ROOT / "integrations" / "metadata.yaml").read_text(encoding="utf-8"))
     spec = DEFINITION["spec"]
     version = spec["versions"][0]
     assert (DEFINITION["apiVersion"], DEFINITION["kind"]) == (

@@ -124,14 +124,14 @@ def _docs() -> Docs:
     import os
     from pathlib import Path
 
-    from krm_merge.cli.help_pages import overview
+    from krm_merge.cli.help_pages import overview, own_docs
     from krm_merge.krm import Docs
     from krm_merge.startup import replace
 
     # An image of one function has the docs of that function.
     if folder := os.environ.get("KRM_MERGE_DOCS"):
         return Docs.in_folder(Path(folder))
-    return replace(Docs.beside(Path(__file__).parent), usage=overview())
+    return replace(own_docs(), usage=overview())
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def test_the_locale_of_the_host_does_not_matter(image: str) -> None:
 
 def test_doc_as_json(client: DockerClient, image: str) -> None:
     doc = json.loads(inside(client, image, "krm-merge", "--doc"))
-    metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
+    metadata = yaml.safe_load((ROOT / "integrations" / "metadata.yaml").read_text(encoding="utf-8"))
     assert {"short", "long", "examples"} <= doc.keys()
     assert {name: doc[name] for name in metadata} == metadata
     assert doc["short"]

@@ -19,7 +19,7 @@ from krm_merge.functions import KINDS
 from krm_merge.krm.program import Docs
 from packages.repositories import config_map, write
 
-FUNCTIONS = ROOT / "functions" / "python"
+FUNCTIONS = ROOT / "integrations" / "functions" / "python"
 NAMES = {kind: re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower() for kind in KINDS}
 # The catalog's schema of metadata.yaml.
 FIELDS = {"image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden"}

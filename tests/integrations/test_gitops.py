@@ -214,7 +214,7 @@ def test_review_says_how_it_is_called(porch: Path) -> None:
 
 
 def test_the_function_config_is_for_the_image() -> None:
-    metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
+    metadata = yaml.safe_load((ROOT / "integrations" / "metadata.yaml").read_text(encoding="utf-8"))
     (config,) = documents(PORCH / "function-config.yaml")
     spec = config["spec"]
     # The cluster pulls it from a registry of the reader's; on this machine it has no other.

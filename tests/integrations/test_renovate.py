@@ -13,7 +13,7 @@ from checkout import ROOT
 from e2e.hosts import git
 from integrations.workflows import World
 
-PRESET = json.loads((ROOT / "renovate" / "kpt.json").read_text(encoding="utf-8"))
+PRESET = json.loads((ROOT / "integrations" / "renovate" / "kpt.json").read_text(encoding="utf-8"))
 (MANAGER,) = PRESET["customManagers"]
 (PATTERN,) = MANAGER["matchStrings"]
 (RULE,) = PRESET["packageRules"]

@@ -15,7 +15,11 @@ from krm_merge.startup import frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krm_merge.krm import Docs
 
+
+_PACKAGE = Path(__file__).parent.parent
+_CHECKOUT = _PACKAGE.parent.parent
 PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md", "components.md")
 _RULE = re.compile(r"[A-Z]|(?:[A-Z]|CR)[0-9]{1,2}")
 _ROW = re.compile(r"^\| (?P<number>[A-Z]+[0-9]+) \| (?P<says>.*) \|$", re.MULTILINE)
@@ -98,10 +102,20 @@ def _unwrapped(block: str) -> str:
     return block.replace("\n", " ").replace("`", "").strip()
 
 
+def own_docs() -> Docs:
+    """README and metadata of this program: an installation has both in the package."""
+    from krm_merge.krm import Docs
+
+    if (installed := Docs.in_folder(_PACKAGE)).readme:
+        return installed
+    readme, metadata = _CHECKOUT / "README.md", _CHECKOUT / "integrations" / "metadata.yaml"
+    is_checkout = readme.is_file() and metadata.is_file()
+    return Docs(readme.read_text("utf-8"), metadata.read_text("utf-8")) if is_checkout else Docs()
+
+
 def _read(page: str) -> str:
-    package = Path(__file__).parent.parent
     # An installation has them in the package, a checkout in docs/.
-    for folder in (package / "docs", package.parent.parent / "docs"):
+    for folder in (_PACKAGE / "docs", _CHECKOUT / "docs"):
         if (folder / page).is_file():
             return _COMMENT.sub("", (folder / page).read_text(encoding="utf-8"))
     raise NoPageError(f"{page} is not part of this installation; install krm-merge again")

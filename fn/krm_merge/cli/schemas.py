@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-import krm_merge
+from krm_merge.cli.help_pages import own_docs
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import Docs
 from krm_merge.text import read, to_value
 
 JsonSchema: TypeAlias = dict[str, Any]
@@ -225,5 +223,5 @@ def kind_named(name: str) -> SchemaKind:
 
 def _address() -> str:
     """Where the forge serves files of the repository as they are."""
-    metadata: Any = to_value(read(Docs.beside(Path(krm_merge.__file__).parent).metadata))
+    metadata: Any = to_value(read(own_docs().metadata))
     return f"{metadata['sourceURL'].replace('https://github.com/', 'https://raw.githubusercontent.com/')}/main"
