@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 from command_tables import tables as command_tables
 from component_crds import definitions as resource_definitions
+from kind_tables import inputs, of_kinds
 from kind_tables import tables as kind_tables
 from patch_tables import tables as patch_tables
 from python_reference import pages as reference_pages
@@ -33,6 +34,9 @@ PAGES: dict[str, Callable[[], dict[str, str]]] = {
     "components.md": partial(kind_tables, "PlanComponentUpdates", "PullRequest", "PullRequestPlan"),
     "functions/merge-package.md": partial(kind_tables, "MergePackage"),
     "guides/vendored.md": partial(kind_tables, "Vendorfile"),
+    "integrations/editors.md": of_kinds,
+    "integrations/github.md": partial(inputs, ROOT / "action.yml", "action"),
+    "integrations/gitlab.md": partial(inputs, ROOT / "templates" / "update.yml", "component"),
     "patches.md": lambda: patch_tables() | kind_tables("PatchResources"),
     "transform.md": lambda: transform_tables() | kind_tables("TransformResources"),
 }

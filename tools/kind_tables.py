@@ -1,10 +1,13 @@
-"""Tables of the fields of a kind, from its JSON schema: for pages in docs/ and for the site."""
+"""Tables of kinds and their fields, from JSON schemas, and of the inputs of CI: for pages in docs/ and for the site."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from krm_merge.cli.schemas import KINDS
 
@@ -15,6 +18,23 @@ EVERY_KIND = {"apiVersion", "kind", "metadata"}
 def tables(*kinds: str) -> dict[str, str]:
     """The table of each of these kinds, by `fields of KIND`, without the fields that every resource has."""
     return {f"fields of {kind}": table(KINDS[kind].schema(), EVERY_KIND) for kind in kinds}
+
+
+def of_kinds() -> dict[str, str]:
+    """The kinds with a schema."""
+    rows = (f"| `{name}` | [{kind.file}](../schemas/{kind.file}) |\n" for name, kind in KINDS.items())
+    return {"kinds": "| kind | schema |\n|---|---|\n" + "".join(rows)}
+
+
+def inputs(file: Path, of: str) -> dict[str, str]:
+    """The inputs of the action or the component that a file defines."""
+    definition = next(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    rows = "| input | default | meaning |\n|---|---|---|\n"
+    for name, field in definition.get("spec", definition)["inputs"].items():
+        default = f"`{field['default']}`" if field["default"] else ""
+        options = f" ({', '.join(field['options'])})" if "options" in field else ""
+        rows += f"| `{name}` | {default} | {field['description']}{options} |\n"
+    return {f"inputs of the {of}": rows}
 
 
 def table(schema: dict[str, Any], without: set[str] = frozenset()) -> str:  # type: ignore[assignment]
