@@ -28,6 +28,7 @@ from krm_merge.cli.help_pages import (
     page_of,
     page_of_rule,
 )
+from krm_merge.report import FORMS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NUMBER = re.compile(r"(?:[VLFKRWPTMCIS]|CR)[0-9]{1,2}")
@@ -39,6 +40,31 @@ def call(*arguments: str, code: str = "", **environment: str) -> subprocess.Comp
     command = [sys.executable, "-c", start, *arguments]
     env = os.environ | environment
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=SECONDS, check=False, input="")
+
+
+# ---- options ---------------------------------------------------------------------------------------------------------
+
+
+def options_called(option: str, command: click.Command, path: str) -> Iterator[tuple[str, click.Parameter]]:
+    """The options of this name, of a command and of those in it, each with the command that has it."""
+    yield from ((path, parameter) for parameter in command.params if option in parameter.opts)
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from options_called(option, inner, f"{path} {name}")
+
+
+def test_every_command_with_reports_takes_every_form() -> None:
+    commands = {name: app.get_command(click.Context(app), name) for name in COMMANDS}
+    reports = dict(
+        pair for name, command in commands.items() if command for pair in options_called("--report", command, name)
+    )
+    # What becomes of targets is no report of a merge.
+    del reports["fleet status"]
+    assert {"update", "merge", "diff", "compare", "fleet conflicts"} == reports.keys()
+    files = tuple(Path(f"report{suffix}") for suffix in FORMS)
+    for option in reports.values():
+        assert option.callback is not None
+        assert option.callback(click.Context(app), option, files) == files
 
 
 # ---- one screen --------------------------------------------------------------------------------------------------

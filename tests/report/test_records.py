@@ -9,6 +9,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.merge.decisions.policy import Nature
+from krm_merge.report.comparison.difference import Comparison
 from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.record import MergeReport
 from report.conflicts import CASES, HEAD, SECRETS, WIDGET, conflicts, merged_case
@@ -122,6 +123,12 @@ def test_rules_that_do_not_decide_are_not_named() -> None:
     assert (record.settled_by, record.chosen) == ("policy", "upstream")
     (record,) = conflicts(merged_case("file", rules=[{"onConflict": "local"}]))
     assert (record.settled_by, record.chosen) == ("rule rules[0]", "local")
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+@pytest.mark.parametrize("document", [MergeReport(package="web"), Comparison(package="web")], ids=["merge", "compare"])
+def test_every_form_renders_every_document(suffix: str, document: MergeReport | Comparison) -> None:
+    assert render_document(document, suffix).endswith("\n")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -13,6 +13,7 @@ import pytest
 
 from checkout import ROOT
 from e2e.hosts import Run, git, installed_program, run
+from krm_merge.report import FORMS
 from packages.repositories import DEPLOYMENT as WEB
 from packages.repositories import KPTFILE, Repository, kptfile, snapshot, write
 
@@ -300,7 +301,7 @@ def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
 
 def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
     case = scene(tmp_path, *LOSSES["a secret"][:3])
-    names = ["c.html", "c.md", "c.json", "c.sarif"]
+    names = [f"c{suffix}" for suffix in FORMS]
     reports = [word for name in names for word in ("--report", str(tmp_path / name))]
     done = case.compare(*reports)
     texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]

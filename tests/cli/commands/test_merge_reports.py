@@ -9,6 +9,7 @@ import pytest
 
 from e2e.hosts import Run
 from e2e.in_process import krm_merge
+from krm_merge.report import FORMS
 
 TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {}\n"
 
@@ -27,7 +28,7 @@ def merge(place: Path, *arguments: str) -> Run:
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "fail", "markers"])
 def test_reports_are_written_whatever_becomes_of_conflicts(sides: Path, on_conflict: str) -> None:
-    names = ["r.html", "r.md", "r.json", "r.sarif"]
+    names = [f"r{suffix}" for suffix in FORMS]
     options = [word for name in names for word in ("--report", name)]
     done = merge(sides, "o", "u", "l", "--in-place", "--on-conflict", on_conflict, *options)
     assert done.returncode == (0 if on_conflict == "upstream" else 1)

@@ -32,7 +32,6 @@ from krm_merge.packages import (
 )
 from krm_merge.policy import collect_redactions, find_policy
 from krm_merge.report import (
-    FORMS,
     Compared,
     ComparedVersion,
     Comparison,
@@ -131,7 +130,7 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
 @options.rules
 @options.function_identity
 @options.form
-@options.reports_in(FORMS)
+@options.reports
 def compare_command(
     package: str,
     strategy: str | None,
