@@ -50,7 +50,7 @@ def tree_of(world: World, original: dict[str, str], upstream: dict[str, str], lo
     return world.tree
 
 
-def groups_of(world: World) -> list[dict[str, Any]]:
+def reported_groups(world: World) -> list[dict[str, Any]]:
     done = world.fleet("conflicts", "campaign", "--format", "json")
     groups: list[dict[str, Any]] = json.loads(done.stdout)["groups"]
     return groups
@@ -65,7 +65,7 @@ def resolve(world: World, answers: str) -> None:
 def test_values_of_secrets_are_settled_to_the_end(world: World, answer: str, passwords: list[str]) -> None:
     locals_ = [{"secret.yaml": secret(f"own-{number}")} for number in range(2)]
     tree = tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, locals_)
-    assert [group["count"] for group in groups_of(world)] == [2]
+    assert [group["count"] for group in reported_groups(world)] == [2]
     resolve(world, answer)
     done = world.fleet("run", "campaign")
     assert done.returncode == 0, done.stdout
@@ -97,7 +97,7 @@ def test_kinds_that_only_share_a_name_are_two_groups(world: World) -> None:
         return {"pg.yaml": cluster(CNPG, "pg", instances), "capi.yaml": cluster(CAPI, "capi", instances)}
 
     tree = tree_of(world, files(1), files(3), [files(5)])
-    groups = groups_of(world)
+    groups = reported_groups(world)
     assert sorted(group["apiGroup"] for group in groups) == ["cluster.x-k8s.io", "postgresql.cnpg.io"]
     answers = ["u" if group["apiGroup"] == "postgresql.cnpg.io" else "l" for group in groups]
     resolve(world, "".join(answers))
@@ -114,7 +114,7 @@ def test_resources_of_one_package_are_settled_by_name(world: World) -> None:
         }
 
     tree = tree_of(world, files(1), files(3), [files(5), files(5)])
-    groups = groups_of(world)
+    groups = reported_groups(world)
     assert [(group["names"], group["count"]) for group in groups] == [(["database"], 2), (["web"], 2)]
     resolve(world, "lu")
     assert world.fleet("run", "campaign").returncode == 0
@@ -137,13 +137,13 @@ def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: 
 def test_every_choice_of_every_nature_settles_to_the_end(world: World, choice: Choice) -> None:
     original, upstream, local = ({path: data.decode() for path, data in files.items()} for files in all_natures())
     tree_of(world, original, upstream, [local, local])
-    groups = shown(world)
+    groups = reported_groups(world)
     assert {group["nature"] for group in groups} >= {"value", "resource", "file", "element", "sequence", "text"}
     assert all(group["choices"] and group["count"] == 2 for group in groups)
     while groups:
         choose(world, choice)
         done = world.fleet("run", "campaign")
-        before, groups = groups, shown(world)
+        before, groups = groups, reported_groups(world)
         # What the choices lead to is asked next: a reference that dangles shows when all else is settled.
         assert not {group["fingerprint"] for group in before} & {group["fingerprint"] for group in groups}
     assert done.returncode == 0, done.stdout
