@@ -141,8 +141,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
         commands = [command(size, path, arguments.runs, Path(directory)) for size in SIZES]
         try:
-            for size, command in zip(SIZES, commands, strict=True):
-                check(command, size)
+            for size, planning in zip(SIZES, commands, strict=True):
+                check(planning, size)
             runs_by_case = alternate(commands)
         except RuntimeError as error:
             print(error, file=sys.stderr)

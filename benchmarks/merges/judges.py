@@ -157,12 +157,12 @@ def added_twice(triple: Triple, text: bytes) -> list[str]:
         present = {element for element in elements - before if scalar_of(element, "name") not in names}
         ours = present & local.get(place, set()) - upstream.get(place, set())
         theirs = present & upstream.get(place, set()) - local.get(place, set())
-        for element, other in itertools.product(ours, theirs):
-            are_named = all(scalar_of(element, "name") for element in (element, other))
-            if are_named and scalar_of(element, "name") != scalar_of(other, "name"):
+        for mapping, other in itertools.product(ours, theirs):
+            are_named = all(scalar_of(element, "name") for element in (mapping, other))
+            if are_named and scalar_of(mapping, "name") != scalar_of(other, "name"):
                 continue
-            if likeness(element, other) >= ALIKE and not {element, other} <= people.get(place, set()):
-                doubles.append(f"{place}: {' '.join(scalars_in(element))[:100]}")
+            if likeness(mapping, other) >= ALIKE and not {mapping, other} <= people.get(place, set()):
+                doubles.append(f"{place}: {' '.join(scalars_in(mapping))[:100]}")
     return doubles
 
 
@@ -174,9 +174,9 @@ def _elements(text: bytes) -> dict[str, set[Values]]:
     return by_place
 
 
-def likeness(element: Values, other: Values) -> float:
+def likeness(mapping: Values, other: Values) -> float:
     """The share of scalars that two values have in common."""
-    scalars, others = Counter(scalars_in(element)), Counter(scalars_in(other))
+    scalars, others = Counter(scalars_in(mapping)), Counter(scalars_in(other))
     return (scalars & others).total() / max(scalars.total(), others.total(), 1)
 
 

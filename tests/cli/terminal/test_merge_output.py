@@ -207,7 +207,7 @@ def test_lines_fit_the_terminal(package: Path, columns: int, winner: str | None)
     options = [] if winner is None else ["--on-conflict", winner]
     printed = in_terminal(package, columns, "update", "web@v2", "--dry-run", *options, code=winner is None)
     text = ESCAPES.sub("\r", printed)
-    lines = [part for text in text.split("\n") for part in text.split("\r") if part]
+    lines = [part for row in text.split("\n") for part in row.split("\r") if part]
     assert max(map(len, lines)) <= columns
     # The values of all sides are there, however they are cut.
     assert all(LONG.format(side)[:55] in "".join("".join(lines).split()) for side in (1, 2, 3))

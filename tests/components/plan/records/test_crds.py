@@ -126,10 +126,10 @@ def test_what_is_written_is_as_defined(world: World) -> None:
     check()
     world.forge.close(world.url("base"), other)
     check()
-    for kind, paths in seen.items():
+    for kind, seen_paths in seen.items():
         fields = {path for path in paths_of(schema_of(kind)) if not path.startswith(".status") or kind == "PullRequest"}
         settings = {".spec.digest.files", ".spec.digest.exclude", ".spec.digest.tag", ".spec.commits.tag"}
-        assert fields - paths <= settings
+        assert fields - seen_paths <= settings
 
 
 def paths(value: Any, at: str = "") -> Iterator[str]:
