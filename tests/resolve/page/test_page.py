@@ -372,7 +372,7 @@ def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, 
 def test_three_thousand_conflicts(context: BrowserContext, messages: list[str]) -> None:
     with serve(task_of(*config_maps(3000))) as client:
         page = open_page(context, client)
-        expect(count(page)).to_have_text("3000 open · 0 settled")
+        expect(count(page)).to_have_text("3,000 open · 0 settled")
         page.keyboard.press("p")
         expect(page.locator("article").last).to_be_focused()
         page.keyboard.press("l")
@@ -380,7 +380,7 @@ def test_three_thousand_conflicts(context: BrowserContext, messages: list[str]) 
         expect(card(page, 0)).to_be_focused()
         page.keyboard.press("a")
         page.keyboard.press("l")
-        expect(count(page)).to_have_text("All 3000 settled", timeout=5 * MILLISECONDS)
+        expect(count(page)).to_have_text("All 3,000 settled", timeout=5 * MILLISECONDS)
 
 
 def test_the_pictures_of_the_readme_can_be_made(browser: Browser, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import { Refused, ask } from "./api.js";
 import { automatic } from "./automatic.js";
 import { Batch } from "./batch.js";
 import { Card, KEYS, cardAt } from "./card.js";
-import { byId, make } from "./dom.js";
+import { byId, grouped, make } from "./dom.js";
 import { find, isSelected, selected, widen } from "./find.js";
 import { alike, conflicts, load, state, update } from "./state.js";
 import { countAgain, drawTree } from "./tree.js";
@@ -175,7 +175,7 @@ function drawHead() {
   const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
   byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
   document.title = `${state.package}: ${state.open ? `${state.open} open` : "all settled"}`;
-  const said = state.open ? `${state.open} open · ${settled} settled` : total > 1 ? `All ${total} settled` : total ? "Settled" : "No conflicts";
+  const said = state.open ? `${grouped(state.open)} open · ${grouped(settled)} settled` : total > 1 ? `All ${grouped(total)} settled` : total ? "Settled" : "No conflicts";
   const count = byId("count");
   if (count.textContent !== said) count.textContent = said;
   count.className = state.open ? "" : "done";

@@ -1,7 +1,7 @@
 // One conflict: where it is, what happened, the values of the three sides, what can be chosen, and what comes out.
 
 import { ask } from "./api.js";
-import { button, byId, make } from "./dom.js";
+import { button, byId, grouped, make } from "./dom.js";
 import { countOf, isApart, packagesOf } from "./packages.js";
 import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
 
@@ -216,7 +216,7 @@ export class Card {
     const more = make("span", { class: "more" });
     const isGroup = state.packages.has(this.id);
     const count = alike(one).length;
-    if (count > 1 && !isGroup && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
+    if (count > 1 && !isGroup && !one.redacted) more.append(this.toggle("forAll", `All ${grouped(count)} like this`, "a"));
     if (!isGroup && one.status === "open" && state.conflicts > 1) more.append(button("With others", "g", { class: "link", "data-group": "" }));
     if (this.mayBeRule()) more.append(this.toggle("always", isGroup ? "Always" : "Always here", "w"));
     if (one.path && !one.redacted && one.status === "open" && !isGroup) {

@@ -1,6 +1,6 @@
 // The folders, files and resources with conflicts: how many each has, and how many of them are open.
 
-import { byId, make, middle } from "./dom.js";
+import { byId, grouped, make, middle } from "./dom.js";
 import { conflicts, resourceOf, state } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
@@ -126,8 +126,8 @@ function byFolder(a, b) {
 /** @param {Row} row */
 function drawCount({ open, total, pill }) {
   pill.className = open.size ? "pill" : "pill done";
-  pill.textContent = !open.size ? "✓" : open.size === total ? String(total) : `${open.size}/${total}`;
-  pill.setAttribute("aria-label", open.size ? `${open.size} of ${total} open` : "settled");
+  pill.textContent = !open.size ? "✓" : open.size === total ? grouped(total) : `${grouped(open.size)}/${grouped(total)}`;
+  pill.setAttribute("aria-label", open.size ? `${grouped(open.size)} of ${grouped(total)} open` : "settled");
 }
 
 /**
