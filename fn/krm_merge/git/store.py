@@ -245,7 +245,8 @@ class Store:
         while missing:
             names = list(dict.fromkeys(name for name in missing if name not in trees))
             read = {
-                name: [] if tree is None else list(_entries(tree.data, size)) for name, tree in self._read_trees(names)
+                name: [] if tree is None else list(_entries(tree.data, size))
+                for name, tree in zip(names, self.read(names), strict=True)
             }
             trees |= read
             missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
@@ -259,9 +260,6 @@ class Store:
                 pending.append((f"{folder}{entry.path}/", iter(trees[entry.name])))
             else:
                 yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
-
-    def _read_trees(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
-        return zip(names, self.read(names), strict=True)
 
     # ---- commits -----------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen
 from krm_merge.text import (
     BOM,
+    BOM_BYTES,
     NO_COMMENTS,
     MappingNode,
     Scalar,
@@ -58,15 +59,10 @@ class KptfileText:
     def __init__(self, data: bytes, file: str) -> None:
         """Reads the text; `file` names it in errors. Raises PackageError."""
         self.file = file
-        try:
-            text = data.decode("utf-8")
-            root = read(text)
-        except (UnicodeDecodeError, TextError) as error:
-            raise PackageError(f"{file}: {error}; nothing was changed") from None
-        if not isinstance(root, MappingNode) or _text(root, "kind") != "Kptfile":
+        self._root = _read_root(data, file)
+        if _text(self._root, "kind") != KPTFILE:
             raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
-        self._bom = BOM if text.startswith(BOM) else ""
-        self._root = root
+        self._bom = BOM if data.startswith(BOM_BYTES) else ""
 
     @property
     def upstream(self) -> Upstream | None:
@@ -102,6 +98,16 @@ class KptfileText:
             return (self._bom + resource.text()).encode()
         except (KeyError, TextError) as error:
             raise PackageError(f"{self.file}: {error}") from None
+
+
+def _read_root(data: bytes, file: str) -> MappingNode:
+    try:
+        root = read(data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError) as error:
+        raise PackageError(f"{file}: {error}; nothing was changed") from None
+    if not isinstance(root, MappingNode):
+        raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
+    return root
 
 
 def upstream_of(kptfile: bytes) -> Upstream | None:
@@ -302,13 +308,7 @@ def _documents(path: str, file: File) -> list[str]:
 
 
 def _kptfile(file: File) -> Resource:
-    try:
-        root = read(file.data.decode("utf-8"))
-    except (UnicodeDecodeError, TextError) as error:
-        raise PackageError(f"{KPTFILE}: {error}; nothing was changed") from None
-    if not isinstance(root, MappingNode):
-        raise PackageError(f"{KPTFILE}: no Kptfile (kpt.dev/v1)")
-    return Resource.from_tree(root)
+    return Resource.from_tree(_read_root(file.data, KPTFILE))
 
 
 def _kptfile_of(kptfile: Resource, package: Tree) -> File:

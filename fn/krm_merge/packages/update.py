@@ -9,7 +9,16 @@ from typing import Final, Protocol
 
 from krm_merge.krm import KPTFILE, Result, Results
 from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
-from krm_merge.packages.files.tree import Changed, File, PackageError, Subtree, Tree, is_kptfile, refuse_repositories
+from krm_merge.packages.files.tree import (
+    Changed,
+    File,
+    PackageError,
+    Subtree,
+    Tree,
+    folders_around,
+    is_kptfile,
+    refuse_repositories,
+)
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.merge.side import attribution_in, with_origin
@@ -257,10 +266,7 @@ def _inside(tree: Tree) -> Iterable[tuple[str, Upstream]]:
     """The packages directly inside one that follow an upstream of their own, by folder."""
     folders = {dirname(path) for path in tree if is_kptfile(path) and path != KPTFILE}
     for folder in sorted(folders):
-        above = dirname(folder)
-        while above and above not in folders:
-            above = dirname(above)
-        if above:
+        if not folders.isdisjoint(folders_around(folder)):
             continue
         # What does not parse was merged as text, with a warning.
         if (upstream := upstream_of(tree[f"{folder}/{KPTFILE}"].data)) is not None:

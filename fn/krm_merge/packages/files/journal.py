@@ -266,7 +266,8 @@ class Journal:
         """Ends what was killed between two steps of one exchange."""
         target, slot = self._places(step)
         disk.settle(slot)
-        if step.before is None and os.path.lexists(slot) and os.path.lexists(target) and _are_one(slot, target):
+        are_there = os.path.lexists(slot) and os.path.lexists(target)
+        if step.before is None and are_there and os.path.samestat(slot.lstat(), target.lstat()):
             slot.unlink()
 
     def _obstacle(self, step: _Step) -> str:
@@ -444,10 +445,6 @@ def _digest_at(place: Path) -> str | None:
         return None
     mode: Literal["file", "executable"] = "executable" if place.stat().st_mode & 0o100 else "file"
     return _digest(File(place.read_bytes(), mode))
-
-
-def _are_one(place: Path, other: Path) -> bool:
-    return os.path.samestat(place.lstat(), other.lstat())
 
 
 def _digest(file: File | None) -> str | None:

@@ -95,6 +95,11 @@ def merged_mode(original: File | None, upstream: File | None, local: File) -> Mo
     return upstream.mode
 
 
+def data_of(file: File | None) -> bytes:
+    """The content of a file; nothing where there is none."""
+    return b"" if file is None else file.data
+
+
 class Changed(Mapping[str, File]):
     """A tree with changes made to it."""
 
@@ -146,14 +151,21 @@ class Subtree(Mapping[str, File]):
 def clash(tree: Tree, changes: Changes) -> str:
     """A path that would be both a file and a folder after the changes, or ''."""
     after = Changed(tree, changes)
-    folders = {folder for path in after for folder in _folders(path)}
+    folders = {folder for path in after for folder in folders_around(path)}
     return next((path for path, file in changes.items() if file is not None and path in folders), "") or next(
-        (folder for path, file in changes.items() if file is not None for folder in _folders(path) if folder in after),
+        (
+            folder
+            for path, file in changes.items()
+            if file is not None
+            for folder in folders_around(path)
+            if folder in after
+        ),
         "",
     )
 
 
-def _folders(path: str) -> Iterator[str]:
+def folders_around(path: str) -> Iterator[str]:
+    """The folders that a file or folder is in, the nearest first; without the package's own, whose path is ''."""
     while path := dirname(path):
         yield path
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from krm_merge.krm import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge import FileDecision, Policy, file_content, image_repository, leaves_of
-from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, holds_resources
 from krm_merge.startup import frozen
 from krm_merge.text import MOST_COMPARED, THRESHOLD, MappingNode, TextError, read_all
 
@@ -106,7 +106,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
             place = merged or place
             if not merged:
                 twice.append((old, theirs[old], ours[old]))
-                place = _chosen_place(twice[-1], policy)
+                place = (_moved_twice(twice[-1], policy).merged or b"").decode()
         elif not (old in theirs and old in ours) and _is_as_before(
             original[old], *((upstream, at[1]) if old in ours else (local, at[2]))
         ):
@@ -172,10 +172,6 @@ def _moved_twice(places: tuple[str, str, str], policy: Policy) -> FileDecision:
     return FileDecision(ours, "R13", message, "both", severity, before, upstream, local, local, choices=_EITHER)
 
 
-def _chosen_place(places: tuple[str, str, str], policy: Policy) -> str:
-    return (_moved_twice(places, policy).merged or b"").decode()
-
-
 def _going_along(original: Tree, side: Tree, side_moves: Moves, folders: Moves) -> Moves:
     """The new paths of what a side added to folders that the other side moved."""
     moves: Moves = {}
@@ -183,9 +179,7 @@ def _going_along(original: Tree, side: Tree, side_moves: Moves, folders: Moves) 
     for path in side if folders else ():
         if path in original or path in moved:
             continue
-        folder = dirname(path)
-        while folder and folder not in folders:
-            folder = dirname(folder)
+        folder = next((folder for folder in folders_around(path) if folder in folders), "")
         if folder and (new := join(folders[folder], path[len(folder) + 1 :])) not in side:
             moves[path] = new
     return moves

@@ -33,7 +33,7 @@ from krm_merge.merge import (
     merge_text,
     report,
 )
-from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json, merged_mode
+from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_resources, is_json, merged_mode
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
 from krm_merge.startup import replace
@@ -61,12 +61,12 @@ def lines_of_conflicts(tree: Tree) -> dict[str, int]:
 
     Documentation is left out: it shows markers.
     """
-    lines = {path: _line_of_conflict(file.data) for path, file in tree.items() if _may_conflict(path, file)}
+    lines = {
+        path: _line_of_conflict(file.data)
+        for path, file in tree.items()
+        if file.mode != "link" and not path.endswith(_DOCUMENTATION)
+    }
     return {path: line for path, line in lines.items() if line}
-
-
-def _may_conflict(path: str, file: File) -> bool:
-    return file.mode != "link" and not path.endswith(_DOCUMENTATION)
 
 
 def _line_of_conflict(data: bytes) -> int:
@@ -94,7 +94,7 @@ def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> Ma
             changes[path] = mine
             binary.append(path)
             continue
-        data, count = with_markers(_data(mine), _data(other), size)
+        data, count = with_markers(data_of(mine), data_of(other), size)
         like = mine or other
         assert like is not None
         changes[path] = File(data, like.mode)
@@ -105,10 +105,6 @@ def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> Ma
 
 def _is_binary(file: File | None) -> bool:
     return file is not None and b"\0" in file.data
-
-
-def _data(file: File | None) -> bytes:
-    return file.data if file is not None else b""
 
 
 def with_markers(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:

@@ -21,7 +21,7 @@ from krm_merge.merge import (
     notes_in,
     report,
 )
-from krm_merge.packages.files.tree import Changes, File, is_kptfile, merged_mode
+from krm_merge.packages.files.tree import Changes, File, data_of, is_kptfile, merged_mode
 from krm_merge.packages.merge.side import Notes, PackageVersion
 from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern
@@ -158,7 +158,7 @@ class Rewrite:
             comments_alone = theirs is not None and all(map(is_empty, _cut(path, theirs)))
             return theirs if ours == before and comments_alone else None
         assembled = ours.data if ours is not None and documents == _cut(path, ours) else joined(documents, like.data)
-        sides = (_data(before), self._upstream_data(path, plan), _data(ours))
+        sides = (data_of(before), self._upstream_data(path, plan), data_of(ours))
         # Where only documents changed, their own texts are merged already.
         are_merged = ours != before and self._changes_documents_alone(path, plan)
         data = assembled if are_merged else self._by_lines(*sides, assembled)
@@ -177,7 +177,7 @@ class Rewrite:
         """Upstream's file, with kpt's notes on what is added from it (R6)."""
         file = self.upstream.file(path)
         if file is None or path not in plan.added:
-            return _data(file)
+            return data_of(file)
         documents = split_documents(file.data, path)
         for member, data in plan.added[path]:
             if member.place == path:
@@ -258,7 +258,7 @@ class Rewrite:
 
     def _new_document(self, member: Member) -> bytes:
         if member.is_kptfile:
-            return _data(self.upstream.file(member.place))
+            return data_of(self.upstream.file(member.place))
         data = self.upstream.documents[member.place][member.index]
         if member.identity.group_kind == MERGE_POLICY:
             # M1: it may come without something that upstream's has.
@@ -344,7 +344,7 @@ def _file_head(data: bytes) -> bytes:
 
 def _head_apart(file: File | None) -> str:
     """The text in front of the separator of a file's first document."""
-    documents = split_documents(_data(file))
+    documents = split_documents(data_of(file))
     return documents[0].decode(errors="replace") if len(documents) > 1 and is_empty(documents[0]) else ""
 
 
@@ -377,10 +377,6 @@ def _name_of(document: bytes) -> str | None:
 
 def _place(member: Member | None) -> Place | None:
     return None if member is None else (member.place, member.index)
-
-
-def _data(file: File | None) -> bytes:
-    return file.data if file is not None else b""
 
 
 def _cut(path: str, file: File | None) -> list[bytes]:

@@ -9,7 +9,16 @@ from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm import FieldPath, Resource, Results, format_path, value_at
 from krm_merge.merge import FileDecision
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
+from krm_merge.packages.files.tree import (
+    Changed,
+    Changes,
+    File,
+    Tree,
+    folders_around,
+    holds_resources,
+    is_json,
+    is_kptfile,
+)
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.startup import frozen
@@ -141,15 +150,10 @@ def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
     exact: FieldPath = ()
     for step in path:
         if isinstance(step, tuple):
-            elements = value if isinstance(value, list) else []
-            places = [
-                at
-                for at, element in enumerate(elements)
-                if isinstance(element, dict) and element.get("name") == step[0][1]
-            ]
-            if len(places) != 1:
+            place = _place_of(step[0][1], value if isinstance(value, list) else [])
+            if place is None:
                 return None
-            step = places[0]
+            step = place
         exact = (*exact, step)
         value = value_at(value, (step,))
     return exact
@@ -213,18 +217,20 @@ def moved_path(before: Value, now: Value, path: str) -> str | None:
             element = before[int(part)]
             if not isinstance(element, dict) or "name" not in element:
                 return path
-            places = [
-                place
-                for place, item in enumerate(now)
-                if isinstance(item, dict) and item.get("name") == element["name"]
-            ]
-            if len(places) != 1:
+            place = _place_of(element["name"], now)
+            if place is None:
                 return None
-            parts[at] = str(places[0])
-            before, now = element, now[places[0]]
+            parts[at] = str(place)
+            before, now = element, now[place]
         else:
             before, now = (side.get(part) if isinstance(side, dict) else None for side in (before, now))
     return "/".join(parts)
+
+
+def _place_of(name: Value, elements: list[Value]) -> int | None:
+    """The position of the only element with this name."""
+    places = [at for at, element in enumerate(elements) if isinstance(element, dict) and element.get("name") == name]
+    return places[0] if len(places) == 1 else None
 
 
 def _entries(value: Object) -> Iterator[tuple[FieldPath, Object]]:
@@ -330,14 +336,8 @@ def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
 
 def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> str | None:
     """The nearest Kustomization at or above the folder of a file."""
-    folder = dirname(path)
-    while True:
-        for name in KUSTOMIZATION_FILES:
-            if (candidate := join(folder, name)) in lists:
-                return candidate
-        if not folder:
-            return None
-        folder = dirname(folder)
+    places = (join(folder, name) for folder in (*folders_around(path), "") for name in KUSTOMIZATION_FILES)
+    return next((place for place in places if place in lists), None)
 
 
 def _edit(

@@ -9,8 +9,8 @@ from functools import cached_property
 from posixpath import basename, dirname, join, normpath
 
 from krm_merge.krm import NO_RESOURCE, Identity
-from krm_merge.merge import Document, Member
-from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
+from krm_merge.merge import Document
+from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in
 from krm_merge.startup import frozen
@@ -86,7 +86,8 @@ class PackageGraph:
         """A resource; None for what is none."""
         member = document.member()
         if member is not None and id(member) not in self._read:
-            self._read[id(member)] = _document_of(member)
+            of_member = member.place, member.index, member.root, member.value, member.identity
+            self._read[id(member)] = ParsedDocument(*of_member)
         return None if member is None else self._read[id(member)]
 
     def naming(self, path: str) -> ParsedDocument | None:
@@ -190,7 +191,7 @@ class PackageGraph:
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        return frozenset(folder or "." for path in (self.there or self.tree) for folder in _above(path))
+        return frozenset(folder for path in (self.there or self.tree) for folder in (*folders_around(path), "."))
 
     @cached_property
     def _naming(self) -> dict[str, ParsedDocument | None]:
@@ -223,10 +224,6 @@ def words_of(names: Iterable[str]) -> frozenset[bytes]:
     return frozenset(max(words, key=len) for words in words_of_names if words)
 
 
-def _document_of(member: Member) -> ParsedDocument:
-    return ParsedDocument(member.place, member.index, member.root, member.value, member.identity)
-
-
 def _naming(path: str, file: File) -> ParsedDocument | None:
     try:
         root = None if file.mode == "link" else read(plain_lines(file.data).decode())
@@ -235,9 +232,3 @@ def _naming(path: str, file: File) -> ParsedDocument | None:
     if not isinstance(root, MappingNode) or not isinstance(value := to_value(root), dict):
         return None
     return ParsedDocument(path, 0, root, value, NO_RESOURCE)
-
-
-def _above(path: str) -> Iterator[str]:
-    while path:
-        path = dirname(path)
-        yield path
