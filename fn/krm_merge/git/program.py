@@ -26,6 +26,7 @@ from krm_merge.safe_text import quoted, without_credentials
 from krm_merge.startup import fresh, frozen
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
+# Helpers may answer, windows and terminals may not be opened for it.
 _NO_QUESTIONS: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": ""}
 _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=x-access-token\\npassword=%s\\n" "${_TOKEN}"; }}; f'
 
@@ -47,6 +48,7 @@ NO_CREDENTIALS: Final = Credentials()
 def credentials_for(url: str, token: str) -> Credentials:
     """The credentials for the host of a repository, over https alone; none if the address has its own."""
     address = urlsplit(url)
+    # Over http everybody on the way would have it.
     if not token or address.scheme != "https" or address.username:
         return NO_CREDENTIALS
     return Credentials(("-c", f"credential.https://{address.netloc}.helper={_HELPER}"), {_TOKEN: token})
@@ -107,12 +109,14 @@ def take_credentials(url: str) -> str:
     if not has_login or address.scheme not in ("https", "http"):
         return url
     variable = f"KRM_MERGE_LOGIN_{_in_variables(host)}"
+    # Targets of a fleet may write the same address with different ones; git cannot use both.
     if variable not in os.environ:
         user, _, password = map(unquote, login.partition(":"))
         fields = {"username": user, "password": password}
         os.environ[variable] = "".join(
             f"{name}={text.splitlines()[0]}\n" for name, text in fields.items() if text.strip()
         )
+        # Settings that the user gives git in this way must stay.
         count = int(os.environ.get("GIT_CONFIG_COUNT") or "0")
         os.environ |= {
             "GIT_CONFIG_COUNT": str(count + 1),
@@ -286,6 +290,7 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
     with selectors.DefaultSelector() as selector:
         for pipe in (stdout, stderr):
             selector.register(pipe, selectors.EVENT_READ)
+        # Or a git that writes before it reads all of its input would wait for us, and we for it.
         os.set_blocking(stdin.fileno(), False)
         selector.register(stdin, selectors.EVENT_WRITE)
         last = time.monotonic()
@@ -293,6 +298,7 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
             ready = selector.select(max(0.0, min(_TO_END_IN, last + limit - time.monotonic())))
             if ready:
                 last = time.monotonic()
+            # After the last output was read: nothing of it is lost.
             elif process.poll() is not None:
                 break  # processes that git left running hold our pipes, but write nothing
             elif time.monotonic() - last >= limit:
@@ -349,6 +355,7 @@ def complaint(stderr: bytes) -> str:
 
 def _environment(store: Path | None, work_tree: Path | None = None, *, alone: bool = False) -> dict[str, str]:
     """The environment of a git that is about this repository, None for none, wherever it runs."""
+    # Without a GIT_DIR git would look for one from the current directory upwards.
     about = {"GIT_DIR": os.devnull if store is None else str(store.absolute())}
     if work_tree is not None:
         about["GIT_WORK_TREE"] = str(work_tree)
@@ -408,6 +415,7 @@ class WorkingTree:
         `HEAD`, `objects` and `refs`, which git takes for a repository as well, may be part of any package (A1).
         """
         real = folder.resolve()
+        # Not by git itself, which takes bare repositories, too.
         for top in (real, *real.parents):
             if not os.path.lexists(top / ".git"):
                 continue

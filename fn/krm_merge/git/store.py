@@ -209,6 +209,7 @@ class Store:
         """Opens the repository in a directory, or creates it."""
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / "HEAD").is_file():
+            # Without the templates: hooks that nobody runs here.
             cls(directory).output("init", "--quiet", "--bare", "--template=", str(directory))
         return cls(directory)
 
@@ -243,6 +244,7 @@ class Store:
         trees = {root.name: list(_entries(root.data, size))}
         missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
         while missing:
+            # All trees of one depth in one request; equal folders are one tree.
             names = list(dict.fromkeys(name for name in missing if name not in trees))
             read = {
                 name: [] if tree is None else list(_entries(tree.data, size))
@@ -250,6 +252,7 @@ class Store:
             }
             trees |= read
             missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
+        # In the order of the trees: the files of a folder come where the folder is.
         pending = [("", iter(trees[root.name]))]
         while pending:
             folder, entries = pending[-1]
@@ -315,6 +318,7 @@ class Store:
             for role, stamp in (("AUTHOR", author), ("COMMITTER", committer or author))
             for name, value in (("NAME", stamp.person.name), ("EMAIL", stamp.person.mail), ("DATE", stamp.date))
         }
+        # The message comes by stdin: it may be longer than an argument.
         words = [word for parent in parents for word in ("-p", parent)]
         sign = ["-S"] if signing else []
         command = (*signing, "commit-tree", *sign, tree, *words, "-F", "-")
@@ -410,6 +414,7 @@ class Store:
 
         Renames are followed only without `paths`. Raises MergeConflictError.
         """
+        # Paths are picked by a commit that changes nothing else.
         theirs = commit
         if paths is not None:
             before, after = self.entries(since), self.entries(commit)
@@ -512,6 +517,7 @@ class Remote:
 
     def refresh(self) -> None:
         """Reads the branches again."""
+        # One request for all of it: each is a connection.
         refs, default = list_refs(self.url, ["HEAD", f"{_HEADS}*"], self.credentials)
         self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
         self.default_branch = default or "main"
@@ -553,12 +559,14 @@ class Remote:
 
         Other people's pushes are never lost.
         """
+        # An empty one says that the branch must not exist yet.
         expected = self.branches.get(branch, "") if seen is None else seen
         name = f"{_HEADS}{branch}"
         lease = f"--force-with-lease={name}:{expected}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.url, f"{commit}:{name}"]
         command = [*self.credentials.options, *push]
         done = program.run(command, self.store.directory, environment=self.credentials.environment)
+        # The server may have done what a broken connection did not confirm.
         if done.returncode != 0 and not self._is_at(name, commit):
             since = "since; observe and plan again" if seen is None else "meanwhile"
             why = refusal(done.stderr)

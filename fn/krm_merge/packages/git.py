@@ -118,6 +118,7 @@ class GitRepositories:
         Without a ref it is the default branch. It is the commit that the ref named at the first call. Raises
         PackageError.
         """
+        # Asked twice, a branch could name two commits within one command.
         key = (repository, directory, ref)
         if key not in self._versions:
             self._report(f"looking for {ref} in {repository}")
@@ -173,6 +174,7 @@ class GitRepositories:
         with self._open(repository) as store, _package_errors():
             present = zip(full_ids, store.has_each(full_ids), strict=True)
             missing = [commit for commit, is_present in present if not is_present]
+            # `tree` fetches a single one as well, and says why it cannot.
             if len(missing) > 1:
                 with suppress(GitError):
                     program.output([*_FETCH, "--depth=1", repository, *missing], store.directory)
@@ -210,6 +212,7 @@ class GitRepositories:
     @contextmanager
     def _open(self, repository: str) -> Iterator[Store]:
         """The copy of a repository, for this program alone as long as it is used."""
+        # An address has characters that no file name may have.
         with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as directory:
             status = directory.stat()
             # A copy that another process removed meanwhile is another one.
@@ -225,7 +228,9 @@ class GitRepositories:
             return
         with _package_errors(f"{repository}: the commit {commit} cannot be fetched"):
             try:
+                # A merge needs the files of a commit, never its history.
                 program.output([*_FETCH, "--depth=1", repository, commit], store.directory)
+            # A server that does not answer is not asked for more.
             except GitTimeoutError:
                 raise
             except GitError:
@@ -238,6 +243,7 @@ class GitRepositories:
     def _read(self, store: Store, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
         parents = folder.split("/") if folder else []
+        # Attributes of the folders around a package are valid in it, too.
         above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
         root, *attributes = store.read([f"{commit}:{path}" for path in (folder, *above)])
         if root is None or root.kind != "tree":
@@ -245,10 +251,12 @@ class GitRepositories:
         # Submodules are other repositories.
         files = [entry for entry in store.files(root) if entry.mode in MODES]
         for file in files:
+            # A tree object can have any names, `..` and `.git` among them.
             if leads_out(file.path):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
         if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
             return self._checkout(store.directory, commit, folder, files)
+        # Two versions of a package have most files in common.
         self._blobs |= store.contents(file for file in files if file.name not in self._blobs)
         if any(file.name not in self._blobs for file in files):
             raise PackageError(f"{store.directory} lacks an object of {repository}; remove that directory")

@@ -91,6 +91,7 @@ class GitCache:
         copies, most = self.copies(), CACHE_MB.value() * 10**6
         size = sum(copy.size for copy in copies)
         for copy in copies:
+            # Those of this process may be in use although nothing locks them now.
             if size > most and copy.place not in self._used and _remove(copy.place):
                 size -= copy.size
 
@@ -151,6 +152,7 @@ def _remove(place: Path) -> bool:
     fcntl = file_locks()
     guard = place if place.parent.name == _PACKAGES else place.parent
     try:
+        # Not through a link, which could lead to a directory that is no copy.
         handle = os.open(guard, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return False

@@ -52,6 +52,7 @@ def updated_by_kpt(package: Path, local: Tree, *, ref: str = "", strategy: str |
             # kpt calls the package by the name of its folder.
             copy = directory / "repository" / (package.resolve().name or _NAMELESS)
             copy.mkdir(parents=True)
+            # kpt would write through them.
             links_out = {path: file for path, file in local.items() if _leads_out(path, file)}
             for path, file in local.items():
                 if path not in links_out:

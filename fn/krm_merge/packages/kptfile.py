@@ -30,6 +30,7 @@ from krm_merge.text import (
     written,
 )
 
+# The first is the default, as in kpt.
 STRATEGIES = ("resource-merge", "fast-forward", "force-delete-replace", "copy-merge")
 
 
@@ -90,6 +91,7 @@ class KptfileText:
             resource.set("upstream.git.ref", ref)
             if strategy is not None:
                 resource.set("upstream.updateStrategy", strategy)
+            # Field by field where it is there: comments beside the fields stay.
             if _mapping(_mapping(self._root, "upstreamLock"), "git") is None:
                 resource.set("upstreamLock", locked)
             else:
@@ -125,6 +127,7 @@ def _mapping(root: MappingNode | None, field: str) -> MappingNode | None:
 
 def _text(root: MappingNode | None, field: str) -> str:
     node = root.get(field) if root is not None else None
+    # kpt reads every scalar as text, and null as a field that is left out.
     return key_text(node) if isinstance(node, Scalar) and node.canonical != ("null",) else ""
 
 
@@ -156,6 +159,7 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
 def newest_version(directory: str, tags: Iterable[str]) -> str:
     """The tag of a package with the highest version that is no version before a release; '' where none is."""
     names = set(tags)
+    # Every release is newer than these; tags of the package itself come first.
     for lowest in (f"{directory.strip('/')}/0.0", "0.0"):
         if versions := newer_versions(lowest, "", names):
             return versions[-1]
@@ -186,10 +190,12 @@ def _order(name: str) -> _Order | None:
     """What versions are compared by: their numbers, whether it is a release, and what comes before one."""
     release, _, before = name.removeprefix("v").partition("+")[0].partition("-")
     numbers = release.split(".")
+    # A number alone may be anything: a build, a year.
     is_marked = len(numbers) > 1 or name.startswith("v")
     if not is_marked or len(numbers) > 3 or not all(number.isascii() and number.isdigit() for number in numbers):
         return None
     parts = before.split(".") if before else []
+    # Numbers are lower than words, and compare as numbers (semver.org, 11).
     marks = tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
     return (*map(int, numbers), 0, 0)[:3], not before, marks
 
@@ -203,6 +209,7 @@ def merge_function_config(original: Tree, upstream: Tree, choices: dict[str, str
     fields: dict[str, Value] = {
         "apiVersion": "fn.kpt.dev/v1alpha1",
         "kind": _KIND,
+        # kpt must not apply it to a cluster.
         "metadata": {"name": "merge", "annotations": {"config.kubernetes.io/local-config": "true"}},
         **choices,
         "original": _config_text(original, "original", results),
@@ -220,6 +227,7 @@ def add_function(
     It comes first unless it `comes_last`. Raises PackageError where the Kptfile cannot be read.
     """
     kptfile = _kptfile(package[KPTFILE])
+    # Declared a second time, it would run twice.
     if _drop_function(kptfile, path):
         kptfile = _kptfile(_kptfile_of(kptfile, package))
     function = from_value({"image": image, "configPath": path})
@@ -227,6 +235,7 @@ def add_function(
     mutators = pipeline.get("mutators") if isinstance(pipeline, MappingNode) else None
     try:
         if isinstance(mutators, SequenceNode):
+            # By default the merge comes before all functions that change its result.
             last = mutators.items[-1] if comes_last and mutators.items else None
             kptfile.editor.insert(mutators, function, last, NO_COMMENTS)
         elif mutators is None or mutators.canonical == ("null",):

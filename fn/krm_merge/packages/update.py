@@ -181,6 +181,7 @@ def update_package(
         file = join(name, KPTFILE)
         raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
     run = _Run(repositories, merge, name, Update())
+    # From the outside in: an update may remove the packages inside, or bring others.
     pending = [("", ref, strategy)]
     while pending:
         folder, new_ref, how = pending.pop()
@@ -192,6 +193,7 @@ def update_package(
         for inside, upstream in _inside(Changed(before, changes)):
             same = ref is not None and _follows_same(upstream, root)
             pending.append((join(folder, inside), ref if same else None, strategy if same else None))
+    # Over all packages together: two of them could each bring a half of a repository (A1).
     refuse_repositories(name, local, run.done.changes)
     return run.done
 
@@ -216,6 +218,7 @@ class _Run:
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
         self._refuse_cycle(folder, after, file)
+        # Both versions in one request, where one repository has them.
         if lock is not None and lock.repository == upstream.repository:
             self.repositories.fetch(upstream.repository, [version.commit, lock.commit])
         theirs = self.repositories.tree(upstream.repository, upstream.directory, version.commit)
@@ -244,6 +247,7 @@ class _Run:
         for outer in self.done.packages:
             around = not outer.folder or folder.startswith(f"{outer.folder}/")
             same = (outer.after.repository, normpath(f"/{outer.after.directory}"), outer.after.commit)
+            # Only packages around this one: two beside each other may be equal.
             if around and same == (after.repository, normpath(f"/{after.directory}"), after.commit):
                 raise PackageError(f"{file}: follows what a package around it comes from; correct upstream.git")
 

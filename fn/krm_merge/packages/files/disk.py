@@ -45,6 +45,7 @@ _AT_FDCWD = -100
 # Source: rename(2).
 _NO_REPLACE = 1
 _EXCHANGE = 2
+# Systems without the call, file systems without the flag, sandboxes that forbid it.
 _NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
@@ -56,6 +57,7 @@ def exchange(place: Path, staged: Path) -> None:
     if _rename(place, staged, _EXCHANGE):
         return
     aside = staged.with_name(staged.name + ASIDE)
+    # The old content has a name at every step, so that `settle` can go back.
     os.link(place, aside, follow_symlinks=False)
     os.replace(staged, place)
     os.replace(aside, staged)
@@ -66,8 +68,10 @@ def settle(staged: Path) -> None:
     aside = staged.with_name(staged.name + ASIDE)
     if os.path.lexists(aside):
         if os.path.lexists(staged):
+            # The new version has not moved yet.
             os.unlink(aside)
         else:
+            # It has: what is aside is the old version.
             os.replace(aside, staged)
 
 
@@ -77,6 +81,7 @@ def move_to_free(staged: Path, place: Path) -> None:
     Where it takes two steps, a kill may leave it in both places.
     """
     if not _rename(staged, place, _NO_REPLACE):
+        # A rename would replace a file that came meanwhile; a link never does.
         os.link(staged, place, follow_symlinks=False)
         os.unlink(staged)
 
@@ -142,6 +147,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
                 out.write(file.data)
             if place.exists():
                 keep_owner(staged, place)
+                # After the owner: a change of that takes some bits of the mode away.
                 staged.chmod(stat.S_IMODE(place.stat().st_mode))
             else:
                 os.chmod(staged, _new_mode(file))
@@ -161,6 +167,7 @@ def _staging_file(place: Path) -> Iterator[tuple[Path, int]]:
     fcntl = file_locks()
     staged = place.with_name(f".{place.name}{STAGED}")
     while True:
+        # Nobody else may read it before it has the mode of the file that it replaces.
         handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -192,6 +199,7 @@ def _exchange(place: Path, staged: Path, before: File) -> None:
         # It is the staged one for a moment, which no other process may take.
         fcntl.flock(old, fcntl.LOCK_EX)
         exchange(place, staged)
+        # Before the exchange somebody could still write to it after the look.
         if staged.read_bytes() != before.data:
             exchange(place, staged)
             raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
@@ -208,6 +216,7 @@ def write_tree(place: Path, tree: Tree) -> None:
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
         # Never leave a partly written package behind.
         place.parent.mkdir(parents=True, exist_ok=True)
+        # Beside it: a rename works only within a file system.
         with temporary_directory(place.parent) as staged:
             whole = staged / "package"
             whole.mkdir()
@@ -231,6 +240,7 @@ def write_new(target: Path, file: File) -> None:
 
 
 def _new_mode(file: File) -> int:
+    # The system gives the mask only to those who set one.
     mask = os.umask(0)
     os.umask(mask)
     return (0o777 if file.mode == "executable" else 0o666) & ~mask

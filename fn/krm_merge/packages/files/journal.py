@@ -115,6 +115,7 @@ class Journal:
         changed, or when everything is. Raises PackageError, and then the package is as it was.
         """
         refuse_repositories(str(self.package), before, changes)
+        # Removals first: a file may become a folder. The Kptfile last: it says which version the package has.
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
         is_begun = False
         try:
@@ -122,6 +123,7 @@ class Journal:
                 _Step(number, path, self._digest(path), _digest(changes[path])) for number, path in enumerate(ordered)
             ]
             self._check_steps(steps, before)
+            # Checked all the same: they are part of what was merged.
             steps = [step for step in steps if step.before != step.after]
             if not steps:
                 return
@@ -133,6 +135,7 @@ class Journal:
                 self._carry_out(steps, created, is_lasting)
                 note(f"{self.package} was changed as a whole")
         except BaseException as error:
+            # Once it began, the plan must stay: the next command goes on by it.
             if not is_begun:
                 with interrupts.held():
                     self._discard()
@@ -196,11 +199,13 @@ class Journal:
                 target, slot = self._places(step)
                 self._write(slot, file, target, self._folder(step.path))
                 staged += [slot] if file.mode != "link" else []
+        # It counts as soon as it has its name, and must be whole by then.
         plan = self.directory / f"{_PLAN}.tmp"
         with plan.open("w") as out:
             plan_of = {"journal": self._identity(), "created": sorted(created)}
             json.dump({**plan_of, "steps": [asdict(step) for step in steps]}, out)
         if is_lasting:
+            # Before the plan has its name: without its files it would be worth nothing after a power cut.
             disk.sync([*staged, plan, self.directory / _FILES, self.directory, self.directory.parent], self.directory)
         plan.rename(self.directory / _PLAN)
         if is_lasting:
@@ -231,15 +236,19 @@ class Journal:
     # ---- after it ----------------------------------------------------------------------------------------------
 
     def _recover(self) -> Recovery:
+        # Left by a kill after all was done.
         shutil.rmtree(self._finished, ignore_errors=True)
         if not self.directory.is_dir():
             return "nothing"
         undo = self.directory / _UNDO
+        # A rollback that was killed goes on as one.
         plan = undo if undo.is_file() else self.directory / _PLAN
+        # Killed before the plan was there: no file was touched.
         if not plan.is_file():
             self._finish()
             return "rolled back"
         try:
+            # Somebody else could make us write files by such a plan.
             if not is_own(plan):
                 raise PackageError(
                     f"{plan} was written by another user; let that user go on, or remove {self.directory}"
@@ -295,6 +304,7 @@ class Journal:
         here: list[_Step] = []
         edited = []
         try:
+            # The steps that are left; others were done before a kill.
             here += (step for step in steps if _digest_at(self._places(step)[1]) == step.after)
             for step in steps:
                 if not self._turn(step, back=False):
@@ -375,6 +385,7 @@ class Journal:
             else:
                 os.rename(target, slot)
         elif os.path.lexists(slot):
+            # A folder becomes a file: the steps before removed what was in it.
             if target.is_dir():
                 self._remove_folders(target)
             _make_folder(target.parent)
@@ -383,6 +394,7 @@ class Journal:
     def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
         """Undoes what was done; says what could not be, because somebody has changed it since."""
         edited = []
+        # The Kptfile first, which came last: it must not name a version whose files are gone.
         for step in reversed(steps):
             target, slot = self._places(step)
             if not self._turn(step, back=True):

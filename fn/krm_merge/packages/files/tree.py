@@ -33,6 +33,7 @@ Changes: TypeAlias = Mapping[str, File | None]
 
 
 # Git's own files, and the journals of packages inside.
+# Some disks take `.GIT` for `.git`.
 _NOT_OF_A_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
 
 
@@ -43,6 +44,7 @@ def belongs(name: str) -> bool:
 
 def leads_out(path: str) -> bool:
     """Whether writing to a path would write outside of the package, or to a path that is not part of it."""
+    # The system ends a path at NUL.
     return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
 
 
@@ -54,6 +56,7 @@ def new_repositories(before: Tree, changes: Changes) -> list[str]:
 
     Git obeys the settings in such a folder, and some of those start programs. Some disks take `head` for `HEAD`.
     """
+    # Hardly any change has such a name: then two walks over all paths are saved.
     if not any(_OF_A_REPOSITORY.intersection(path.lower().split("/")) for path, file in changes.items() if file):
         return []
     return sorted(_repositories(Changed(before, changes)) - _repositories(before))
@@ -119,6 +122,7 @@ class Changed(Mapping[str, File]):
 
     def __iter__(self) -> Iterator[str]:
         """The paths after the changes, new ones last."""
+        # `...` for no change: None removes the file.
         yield from (path for path in self._tree if self._changes.get(path, ...) is not None)
         yield from (path for path, file in self._changes.items() if file is not None and path not in self._tree)
 
@@ -152,6 +156,7 @@ def clash(tree: Tree, changes: Changes) -> str:
     """A path that would be both a file and a folder after the changes, or ''."""
     after = Changed(tree, changes)
     folders = {folder for path in after for folder in folders_around(path)}
+    # A new file in the place of a folder, or a file where a new one needs a folder.
     return next((path for path, file in changes.items() if file is not None and path in folders), "") or next(
         (
             folder
@@ -201,13 +206,16 @@ class Directory(Mapping[str, File]):
 
     def _list(self, directory: Path | str, prefix: str) -> None:
         with os.scandir(directory) as entries:
+            # The order of a directory depends on the disk; results must not.
             for entry in sorted(entries, key=lambda entry: entry.name):
                 if not belongs(entry.name):
                     continue
+                # Before folders: followed, a link could lead out of the package.
                 if entry.is_symlink():
                     self._modes[prefix + entry.name] = "link"
                 elif entry.is_dir():
                     self._list(entry.path, f"{prefix}{entry.name}/")
+                # Devices, pipes and sockets have no content to merge.
                 elif entry.is_file():
                     self._modes[prefix + entry.name] = "executable" if entry.stat().st_mode & 0o100 else "file"
 
@@ -215,6 +223,7 @@ class Directory(Mapping[str, File]):
         """The file. Raises PackageError where it cannot be read."""
         file = self._files.get(path)
         if file is None:
+            # Once: the whole merge sees one content, even if somebody edits the file meanwhile.
             file = self._files[path] = read_file(self.path / path, self._modes[path])
         return file
 
@@ -236,6 +245,7 @@ def packages_below(directory: Path) -> Iterator[Path]:
     if not directory.is_dir():
         raise PackageError(f"{directory}: there is no such directory")
     for folder, inside, files in os.walk(directory):
+        # os.walk descends into what is left in this list.
         inside[:] = sorted(name for name in inside if belongs(name))
         if KPTFILE in files:
             yield Path(folder)

@@ -86,6 +86,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     # After a merge, a file of local's may look like one that upstream deleted, and be another of upstream's (law D).
     changed = {old: upstream[path] for old in original if (path := theirs.get(old, old)) in upstream}
     of_local = _moves_of(original, local, changed)
+    # A place that upstream has, too, is where local moved it only if upstream moved the same file there.
     ours = {old: new for old, new in of_local.items() if new not in upstream or theirs.get(old) == new}
     # What local has where upstream moved it to is that file, whatever else is like it (law D).
     ours |= {old: new for old, new in theirs.items() if new in local and old not in local}
@@ -98,6 +99,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     for old in dict.fromkeys([*theirs, *ours]):
         places = [old, *(side.get(old, old) for side in (theirs, ours))]
         at = [place if place in side else None for place, side in zip(places, sides, strict=True)]
+        # Neither side has it any more.
         if at[1] is None and at[2] is None:
             continue
         place = places[2] if old in ours else places[1]
@@ -113,6 +115,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
             # Nothing is to be merged: resources find each other, other files are where they are (R1, R4).
             continue
         sides_with_it = [(side, now) for side, now in zip(sides, at, strict=True) if now is not None]
+        # Never in the place of another file of a side.
         if all(place == now or place not in side for side, now in sides_with_it):
             for side_moves, now in zip(moves, at, strict=True):
                 if now is not None and now != place:
@@ -211,15 +214,18 @@ def _moves_of(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves
         return {}
     by_content: dict[File, list[str]] = {}
     for path in new:
+        # Empty files are all alike.
         if (file := after[path]).data:
             by_content.setdefault(file, []).append(path)
     moves: Moves = {}
+    # Equal content first: it is certain, and leaves fewer pairs to compare.
     for version in versions:
         candidates = [old for old in gone if old in version]
         moves |= _best((1.0, old, path) for old in candidates for path in by_content.get(version[old], ()))
         targets = set(moves.values())
         gone, new = [path for path in gone if path not in moves], [path for path in new if path not in targets]
         by_content = {file: [path for path in paths if path not in targets] for file, paths in by_content.items()}
+    # Every pair costs a comparison: among more files only equal ones are moves, as in git.
     if len(gone) * len(new) <= MOST_COMPARED:
         likeness = _Likeness(before, after)
         of_versions = [_Likeness(version, after) for version in versions[:-1]] + [likeness]
@@ -257,6 +263,7 @@ def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
     pairs: Moves = {}
     targets: set[str] = set()
     for score, old, new in ranked:
+        # Of two that are as good nobody knows which one it is.
         is_one = best[f"<{old}"].count(score) == 1 == best[f">{new}"].count(score)
         if is_one and old not in pairs and new not in targets:
             pairs[old] = new
@@ -291,8 +298,10 @@ class _Likeness:
     def of_lines(self, old: str, new: str) -> float:
         """From 0 to 1: the share of equal lines, by their lengths."""
         first, second = self._trees[0][old], self._trees[1][new]
+        # Binary files have no lines, and equal ones are paired already.
         if first.mode == "link" or second.mode == "link" or b"\0" in first.data + second.data:
             return 0.0
+        # Manifests do not become other files.
         if holds_resources(old) != holds_resources(new):
             return 0.0
         lines = self._lines_of(0, old), self._lines_of(1, new)

@@ -43,6 +43,7 @@ MARKER_SIZE = 7
 """The length of git's markers, by default."""
 
 _DOCUMENTATION = (".md", ".rst", ".adoc")
+# Longer ones come from `conflict-marker-size`, and from merges of merges.
 _BEGINS = re.compile(rb"^<{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
 _DIVIDES = re.compile(rb"^={7,}\r?$", re.MULTILINE)
 _ENDS = re.compile(rb"^>{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
@@ -112,6 +113,7 @@ def with_markers(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
     pieces: list[bytes] = []
     conflicts = 0
     documents = split_documents(ours), split_documents(theirs)
+    # Without as many on both sides nobody knows which ones belong together.
     if len(documents[0]) != len(documents[1]):
         documents = [ours], [theirs]
     for mine, other in zip_longest(*documents):
@@ -325,6 +327,7 @@ def merge_other_file(
     merged = File(text.data, merged_mode(original, upstream, local))
     if not text.merged.conflicts:
         return _decide(path, sides, merged, "R4", "merged with upstream's by lines")
+    # What is refused leaves the file alone.
     if severity == "error":
         merged = local
     did, outcome = text.merged.explanation(_winner(policy))

@@ -95,6 +95,7 @@ class Rewrite:
             if not refused:
                 self._carry_out(outcome, resource, plan, results)
             report(outcome, resource, results, self.redactions, refused=refused)
+        # All or nothing: a conflict in one file must not leave half a merge in others.
         if refused:
             return {}
         paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
@@ -109,6 +110,7 @@ class Rewrite:
                 _head_apart(side.file(path)) for side in (self.original, self.upstream, self.local)
             )
             before, theirs, ours = map(comments_in, (original, upstream, local))
+            # What upstream had before is no loss, nor what local has as well.
             lost = [comment for comment in theirs if comment not in before and comment not in ours]
             # kpt drops these comments when it fetches a package: a file without any is nobody's edit (law U).
             if ours and lost and ours != before and changes.get(path, self.local.file(path)) is not None:
@@ -243,6 +245,7 @@ class Rewrite:
         """The places of local's documents, and -1, -2 ... for the added ones, in the order of the merged file."""
         in_place = [*survivors, *(-1 - at for at in range(len(added)))]
         keys = [_Keys(side, path, plan.keys[at]) for at, side in enumerate((self.original, self.upstream, self.local))]
+        # Nothing to arrange: upstream left the order alone, or one document has none.
         if not added and (keys[0].same_order(keys[1]) or len(survivors) < 2):
             return in_place
         new: dict[Hashable, list[int]] = {

@@ -95,6 +95,7 @@ class PackageVersion:
         """Whether resources are read from a file of this side: YAML files, and JSON files that look like one."""
         if not is_json(path):
             return holds_resources(path)
+        # By its words: most JSON files hold other things, and reading each would take long.
         data = self.tree[path].data
         return b'"apiVersion"' in data and b'"kind"' in data
 
@@ -113,6 +114,7 @@ class PackageVersion:
         members = [(path, self._read(path, 0, file.data)) for path, file in files]
         for path, member in members:
             if member is None or not member.is_kptfile:
+                # One that does not parse has a better reason already.
                 self.unreadable.setdefault(path, Unreadable("is no Kptfile", broken=False))
         return [member for _, member in members if member is not None and member.is_kptfile]
 
@@ -124,6 +126,7 @@ class PackageVersion:
                 continue
             self.documents[path] = self._cut(path, file)
             self.found += [
+                # Read when a merge asks: most resources are equal on all sides.
                 Document(path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])
                 if not is_empty(data)
@@ -191,6 +194,7 @@ def path_of(name: str, file: File) -> str:
 
 def config_paths(kptfile: bytes) -> list[str]:
     """The files that configure the functions of a Kptfile; none where it cannot be read."""
+    # Most Kptfiles configure functions without a file: these need not be read.
     if b"configPath" not in kptfile:
         return []
     try:
@@ -237,6 +241,7 @@ class Notes:
 
     def on_new(self, member: Member) -> bytes | None:
         """A resource as it is added, with its notes; None where it gets none."""
+        # JSON cannot have the comment.
         return self._on(member.root) if self.are_for_new and not is_json(member.place) else None
 
     def on_moved(self, member: Member, resource: Resource) -> bytes:
@@ -316,6 +321,7 @@ def with_origin(path: str, file: File, note: str) -> File:
 
 def _is_only_fetched(path: str, original: File | None, local: File | None) -> bool:
     """Whether local's file is the original's but for what kpt wrote when it fetched that (law U)."""
+    # The cheapest questions first: only files with the same words are read.
     if original is None or local is None or original.data == local.data or original.mode != local.mode:
         return False
     if not holds_resources(path) or is_kptfile(path) or not any(note in local.data for note in _NOTES):
@@ -343,6 +349,7 @@ def _mean_the_same(before: bytes, after: bytes) -> bool:
     except (UnicodeDecodeError, TextError):
         return False
     members = [Member("", identity_of(root), root, "") for root in roots if isinstance(root, MappingNode)]
+    # Only two documents without content are equal then.
     if len(members) < len(roots):
         return roots[0] is roots[1]
     original, local = with_attribution(members[0], members[1]), members[1]

@@ -82,15 +82,18 @@ def merge_trees(
         # Law U: nobody edited these. What kpt wrote in them comes back at the end.
         local = Changed(local, {path: original[path] for path in notes.fetched})
     there = original, upstream
+    # Moves come first: all rules below are about what has one path.
     followed = follow(original, upstream, local, merge.policy)
     if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
         original, upstream, local = followed.original, followed.upstream, followed.local
         changed = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
+    # Line ends are merged last (W5): until then only lines count.
     lines = {path: plain_versions(path, (original.get(path), upstream.get(path), local.get(path))) for path in changed}
     touched = [path for path, (before, theirs, _) in lines.items() if before != theirs]
     sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
     merged = merge.run(*sides)
     folders = merged.folders
+    # What one side cannot read as resources is text on all sides.
     as_text = {path for path in touched if any(_is_text(path, side) for side in sides)}
     if KPTFILE in sides[1].unreadable:
         # K4: an upstream without one counts as unchanged.
@@ -122,9 +125,11 @@ def merge_trees(
     changes = followed.changes(notes.local, changes)
     intact = Intact()
     if changes and not results.errors:
+        # Before references are judged: it may bring what they name.
         changes = dict(changes if mend is None else mend(notes.local, changes, results))
         versions = _merged_versions((*there, notes.local), sides, followed, outcomes)
         intact = keep_intact(versions, Changed(notes.local, changes), merge.policy, results)
+        # After them: references that follow may be in the same Kustomizations.
         changes = dict(list_new_files(upstream, notes.local, changes | dict(intact.changes), results))
         changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
 

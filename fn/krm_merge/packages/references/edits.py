@@ -55,6 +55,7 @@ class ReferenceEdits:
 
     def follow(self, path: str, index: int, at: FieldPath, new: Value, old: str, name: str) -> None:
         """Sets a field to what its reference is called now, None to remove it."""
+        # Both sides may have lost what it names: the edit is reported once.
         if at not in self._made[path][index]:
             self._made[path][index][at] = new
             self._report(path, f"{format_path(at)}: {old} is {name} now; the reference follows", old, name)
@@ -100,6 +101,7 @@ def put_back(parsed: ParsedDocument, tree: Tree) -> Changes:
     document = (parsed.root.source.text if parsed.root.source is not None else "").encode()
     if parsed.path not in tree:
         return {parsed.path: File(document)}
+    # Other objects may have come to its file.
     file = tree[parsed.path]
     documents = [*split_documents(plain_lines(file.data), parsed.path), document]
     return {parsed.path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
@@ -125,6 +127,7 @@ def patched_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
         listed = value.get(name)
         for at, entry in enumerate(listed if isinstance(listed, list) else ()):
             path, text = ((name, at, "patch"), entry.get("patch")) if isinstance(entry, dict) else ((name, at), entry)
+            # A JSON patch names no object.
             if not isinstance(text, str) or "metadata" not in text:
                 continue
             try:
@@ -254,6 +257,7 @@ def _operations(graph: PackageGraph, document: ParsedDocument, entry: Object) ->
 
 def _paths(text: str) -> Iterator[tuple[str, str]]:
     """The operations of a JSON patch, none of another kind of patch."""
+    # Without a path it is another kind of patch, and need not be read.
     if not _INDEX.search(text) and "/" not in text:
         return
     try:
@@ -347,6 +351,7 @@ def _edit(
     folder = dirname(path)
     resource = Resource.from_tree(root)
     targets = [_target(folder, entry) for entry in entries.items]
+    # A sorted list stays sorted; to others, new entries are appended.
     is_sorted = targets == sorted(targets)
     gone = [entry for entry, target in zip(entries.items, targets, strict=True) if target in deleted]
     for entry in gone:

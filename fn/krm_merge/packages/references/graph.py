@@ -17,6 +17,7 @@ from krm_merge.startup import frozen
 from krm_merge.text import MappingNode, Object, TextError, plain_lines, read, to_value
 
 _WORD = re.compile(rb"[\w.-]+")
+# For more words, one pass over the words of the text is faster than a search for each.
 _MOST_SEARCHED = 32
 _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 
@@ -121,6 +122,7 @@ class PackageGraph:
                 for label in labels.items():
                     by_label[label].append(labels)
             self._labels[key] = by_label
+        # The rarest of the labels leaves the fewest objects to compare.
         candidates = min((self._labels[key].get(label, []) for label in selector.labels.items()), key=len)
         return any(selector.labels.items() <= labels.items() for labels in candidates)
 
@@ -140,6 +142,7 @@ class PackageGraph:
     @cached_property
     def patches(self) -> frozenset[str]:
         """The files that Kustomizations name as patches: what they hold is no object of its own."""
+        # By its words first: most Kustomizations patch nothing, and need not be read.
         naming = [path for path in self.tree if is_naming(path) and b"atches" in self.tree[path].data]
         files = ((path, named) for path in naming for named, _ in self.files_of(path))
         return frozenset(
@@ -179,6 +182,7 @@ class PackageGraph:
     def _generated_names(self) -> dict[str, set[str]]:
         """The names that generators make, by kind."""
         names: dict[str, set[str]] = defaultdict(set)
+        # The same: most generate nothing.
         naming = [path for path in self.tree if is_naming(path) and b"Generator" in self.tree[path].data]
         values = [document.value for path in naming if (document := self.naming(path)) is not None]
         for value in values:
@@ -213,6 +217,7 @@ def is_naming(path: str) -> bool:
 
 def mentions(data: bytes, words: frozenset[bytes]) -> bool:
     """Whether one of these words is in a text."""
+    # It may say yes too often: a word is found inside of others, and the document is read then.
     if len(words) <= _MOST_SEARCHED:
         return any(word in data for word in words)
     return not words.isdisjoint(_WORD.findall(data))
@@ -221,6 +226,7 @@ def mentions(data: bytes, words: frozenset[bytes]) -> bool:
 def words_of(names: Iterable[str]) -> frozenset[bytes]:
     """What `mentions` looks for where one of these names may be."""
     words_of_names = (_WORD.findall(name.encode()) for name in names)
+    # The longest word of a name is in the fewest texts.
     return frozenset(max(words, key=len) for words in words_of_names if words)
 
 

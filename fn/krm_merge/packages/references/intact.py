@@ -79,6 +79,7 @@ def _lost_names(name: SideName, versions: MergedVersions) -> set[str]:
     """The names that a side has less often than the original, or not for the same objects."""
     graphs = versions.original, versions.side(name)
     before, after = (Counter({name: len(documents) for name, documents in graph.by_name.items()}) for graph in graphs)
+    # Counted: one of two objects of a name may be gone.
     lost = {word.decode() for word in before - after if word}
     for outcome in versions.outcomes:
         member, now = outcome.original, _member(outcome, name)
@@ -212,10 +213,12 @@ class _Judge:
         """Looks at the references to what this side no longer has."""
         versions, merged, side = self._versions, self._merged, self._versions.side(loser)
         lost = lost_by(loser, versions, merged.tree)
+        # Most merges end here, and have read nothing.
         if not (lost.files or lost.names or lost.labels or lost.changed):
             return
         of_files = words_of(name for path in lost.files for name in (basename(path), basename(dirname(path))) if name)
         words, of_labels = words_of(lost.names), words_of(text for _, text in lost.labels)
+        # What the loser has as it is now was in order there.
         changed = {path: file for path, file in merged.tree.items() if file != side.tree.get(path)}
         for path in filter(is_naming, changed):
             if lost.files and (path in side.paths or mentions(changed[path].data, of_files)):
@@ -273,6 +276,7 @@ class _Judge:
         }
         listed = {(file_reference.path[:-1], file_reference.file) for file_reference, _ in self._merged.files_of(path)}
         for named, target in self._merged.files_of(path):
+            # Nobody knows what lies outside of the package.
             if self._merged.has_file(target) or target.startswith("../"):
                 continue
             targets = {name: paths_by_name[name][named.file] for name in SIDES if named.file in paths_by_name[name]}
@@ -285,6 +289,7 @@ class _Judge:
                 mend = partial(self._restore, targets, target)
                 self._report(naming, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
             else:
+                # The new name may be in the list already, from upstream: twice would be an error to kustomize.
                 is_listed = (named.path[:-1], now) in listed
                 listed.add((named.path[:-1], now))
                 value = None if is_listed else _key_for(named, now) + now
@@ -321,6 +326,7 @@ class _Judge:
 
     def _names(self, document: ParsedDocument, names: frozenset[str], loser: SideName) -> None:
         for reference in references_in(document.value):
+            # A Namespace is often made by somebody else.
             if reference.name not in names or reference.kind == "Namespace":
                 continue
             named = reference[1:]
@@ -409,6 +415,7 @@ class _Judge:
             and group in (None, old.group)
             and (not namespace or old.namespace in ("", namespace))
         }
+        # Renamed to different names, nobody knows which one is meant.
         new = identities.pop() if len(identities) == 1 else None
         return new if new is not None and self._merged.holds(new.kind, new.name, new.namespace, new.group) else None
 
@@ -436,6 +443,7 @@ class _Judge:
     # ---- positions -------------------------------------------------------------------------------------------------
 
     def _pointers(self, changed: Mapping[str, File], kinds: frozenset[str], loser: SideName) -> None:
+        # A file of patches may have changed without the Kustomization that names it.
         every = any(path in changed for path in self._merged.patches)
         tree = self._merged.tree if every else changed
         for path in [path for path in tree if may_point(path, tree[path])]:
