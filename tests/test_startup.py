@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from krm_merge.__main__ import main as program_main
 from krm_merge.startup import fresh, frozen, pattern, replace
 
 HEAVY = (
@@ -196,3 +198,25 @@ import krm_merge.functions.merge_package
 print(compiled)
 """
     assert run(code) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "collects"), [("fleet", True), ("mergetool", True), ("resolve", True), ("merge", False), ("", False)]
+)
+def test_only_commands_that_live_long_collect_garbage(
+    monkeypatch: pytest.MonkeyPatch, command: str, collects: bool
+) -> None:
+    states: list[bool] = []
+
+    def run(_: list[str]) -> int:
+        states.append(gc.isenabled())
+        return 0
+
+    monkeypatch.setattr("krm_merge.__main__._run", run)
+    monkeypatch.setattr(sys, "argv", ["krm-merge", *filter(None, [command])])
+    try:
+        assert program_main() == 0
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    assert states == [collects]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _COMPLETION = "_KRM_MERGE_COMPLETE"
 """The environment variable by which a shell asks for completions; it then gives no arguments."""
 
+_LONG_LIVED = (["fleet"], ["mergetool"], ["resolve"])
+"""Commands that may live for hours: a server, or a run over thousands of packages."""
+
 
 def program() -> int:
     """Runs the program to the end of its process, and returns its exit code."""
@@ -34,7 +37,8 @@ def program() -> int:
 def main() -> int:
     """Runs the program and returns its exit code."""
     # Trees have no cycles: garbage collection would only cost time, during the run and at its end.
-    gc.disable()
+    if sys.argv[1:2] not in _LONG_LIVED:
+        gc.disable()
     try:
         return _run(sys.argv[1:])
     finally:

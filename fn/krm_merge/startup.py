@@ -19,9 +19,6 @@ from typing import Any, AnyStr, TypeVar, dataclass_transform
 
 Value = TypeVar("Value")
 
-COMPILED_AFTER = 1_000
-"""The number of instances after which an initializer is compiled: in a small merge no class has so many."""
-
 
 class _Fresh:
     def __init__(self, factory: Callable[[], object]) -> None:
@@ -93,14 +90,9 @@ def _initializer(cls: type, names: tuple[str, ...], defaults: dict[str, object])
     # Set slots directly: the class refuses to set attributes.
     setters = tuple(cls.__dict__[name].__set__ for name in names)
     size = len(names)
-    left = COMPILED_AFTER
     finish = cls.__dict__.get("__post_init__")
 
     def initialize(self: object, *values: object, **named: object) -> None:
-        nonlocal left
-        left -= 1
-        if not left:
-            cls.__init__ = _compile_initializer(setters, names, defaults, finish)  # type: ignore[misc]
         if len(values) != size or named:
             rest = [named.pop(name, defaults.get(name, _ABSENT)) for name in names[len(values) :]]
             if named or _ABSENT in rest or len(values) > size:
@@ -117,31 +109,6 @@ def _initializer(cls: type, names: tuple[str, ...], defaults: dict[str, object])
         finish(self)
 
     return initialize_and_finish
-
-
-def _compile_initializer(
-    setters: tuple[Callable[..., None], ...],
-    names: tuple[str, ...],
-    defaults: dict[str, object],
-    finish: Callable[[Any], None] | None,
-) -> Callable[..., None]:
-    """An initializer as `dataclass` writes it: twice as fast, but creating it costs as much as hundreds of values."""
-    scope: dict[str, Any] = {"finish": finish}
-    parameters, lines = ["self"], []
-    for at, (name, setter) in enumerate(zip(names, setters, strict=True)):
-        scope[f"set_{at}"] = setter
-        value = name
-        if name in defaults:
-            scope[f"default_{at}"] = defaults[name]
-            name += f"=default_{at}"
-            if type(defaults[value]) is _Fresh:
-                value = f"default_{at}.factory() if {value} is default_{at} else {value}"
-        parameters.append(name)
-        lines.append(f"    set_{at}(self, {value})\n")
-    if finish is not None:
-        lines.append("    finish(self)\n")
-    exec(f"def initialize({', '.join(parameters)}):\n{''.join(lines)}", scope)
-    return scope["initialize"]  # type: ignore[no-any-return]
 
 
 _ABSENT = object()
