@@ -330,7 +330,8 @@ def _check_size(key: Node) -> None:
             problem = "with an alias inside"
         level = list(_below(level))
     if problem:
-        place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
+        assert key.source is not None  # it was read from there
+        place = _place(key.source.text, key.start)
         raise TextError(f"a key that is a list or a map {problem}; make it a text", *place)
 
 
