@@ -32,6 +32,7 @@ SPLIT_ABOVE = 1_000
 def matching_blocks(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[Block]:
     """The stretches that two sequences have in common, in order; none is empty."""
     numbers: dict[Hashable, int] = {}
+    # Equal elements get one number: numbers compare fast, whatever the elements are.
     ours = tuple([numbers.setdefault(element, len(numbers)) for element in first])
     theirs = tuple([numbers.setdefault(element, len(numbers)) for element in second])
     return list(_blocks(ours, theirs))
@@ -55,6 +56,7 @@ class _Difference:
 
     def blocks(self) -> list[Block]:
         first, second = self._first, self._second
+        # What both begin and end with is most of what they have in common.
         start, stop = 0, min(len(first), len(second))
         while start < stop and first[start] == second[start]:
             start += 1
@@ -66,6 +68,7 @@ class _Difference:
         else:
             self._mark(start, a, start, b)
         if a > start or b > start:
+            # The first before the second, as git does: each finds the groups of the other where they are by then.
             _slide(first, self._removed, self._added)
             _slide(second, self._added, self._removed)
         return self._found()
@@ -133,6 +136,7 @@ class _Shared:
         self._compare(a, len(self._first), b, len(self._second))
 
     def _compare(self, a: int, a_end: int, b: int, b_end: int) -> None:
+        # A list instead of recursion, whose depth would grow with the number of differences.
         pending = [(a, a_end, b, b_end)]
         first, second = self._first, self._second
         while pending:
@@ -165,6 +169,7 @@ class _Shared:
                 return None
             if low > lowest + 1:
                 low -= 1
+                # Nothing comes from beyond the range.
                 forward[low - 1] = -1
             else:
                 low += 1
@@ -175,6 +180,7 @@ class _Shared:
                 high -= 1
             for diagonal in range(high, low - 1, -2):
                 before, after = forward[diagonal - 1], forward[diagonal + 1]
+                # Between ways of one length, the choice is that of git.
                 x = before + 1 if before >= after else after
                 y = x - diagonal
                 while x < a_end and y < b_end and first[x] == second[y]:

@@ -124,6 +124,7 @@ def loses_json(original: str, upstream: str, local: str, text: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
+    # By the first sign: parsing each text would take long, and a number alone is JSON, too.
     if not text.lstrip().startswith(("{", "[")):
         return False
     import json

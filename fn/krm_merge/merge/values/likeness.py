@@ -38,6 +38,7 @@ def is_image(path: FieldPath) -> bool:
 
 def without_version(text: str) -> str:
     """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
+    # An IP address only looks like a version.
     if len(text) > _LONGEST or _IN_VERSIONS.isdisjoint(text) or _ADDRESS.search(text):
         return text
     return _VERSION.sub("\0", text)
@@ -187,6 +188,7 @@ class Traits:
 
 def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
+    # The loop is as long as the shorter one.
     if len(first) > len(second):
         first, second = second, first
     return sum(min(count, second[leaf]) for leaf, count in first.items() if leaf in second)
@@ -269,6 +271,7 @@ def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match
     matches = _pair(
         [[_key(item, kind) for item in side] for side in items], lambda side, at: _step(items, kind, side, at)
     )
+    # With a single key, another key is another element, whatever its name is.
     if matches is None or len(kind.keys) == 1:
         return matches
     return _joined_by_name(matches, items)
@@ -292,6 +295,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
 def _key(item: Node, kind: KeyedList) -> Canonical:
     def value_of(name: str) -> Canonical | None:
         value = item.get(name) if isinstance(item, MappingNode) else None
+        # To Kubernetes, null is a field that is left out.
         return None if value is None or value.canonical == ("null",) else value.canonical
 
     return element_key(kind.keys, value_of, dict(kind.defaults))
@@ -311,6 +315,7 @@ def _pair(keys: list[list[Canonical]], step: Callable[[int, int], Step]) -> list
     matches = []
     for key in dict.fromkeys(key for side in keys for key in side):
         original, upstream, local = (place.get(key) for place in places)
+        # Paths name an element as local has it, else as upstream does.
         side, at = next((s, at) for s, at in ((2, local), (1, upstream), (0, original)) if at is not None)
         matches.append(Match(original, upstream, local, step(side, at)))
     return matches

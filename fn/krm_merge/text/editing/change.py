@@ -45,6 +45,7 @@ def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """Pairs of a row and a column, in order, with the greatest sum of scores; none of a score below the threshold."""
     rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    # From the end, so that the pairs can be read from the front.
     for i in range(rows - 1, -1, -1):
         for j in range(columns - 1, -1, -1):
             paired = scores[i][j] + best[i + 1][j + 1] if scores[i][j] >= THRESHOLD else 0.0
@@ -130,6 +131,7 @@ def _pair_values(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> l
 
     def pair(name: Callable[[Value], Hashable]) -> None:
         waiting: dict[Hashable, list[int]] = {}
+        # The last first, since `pop` takes from the end: equal elements pair in their order.
         for at in reversed(free):
             if (key := name(old[at])) is not None:
                 waiting.setdefault(key, []).append(at)
@@ -139,6 +141,7 @@ def _pair_values(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> l
                 places[at] = place = waiting[key].pop()
                 del free[place]
 
+    # An object that is in both was not touched: it need not be compared.
     pair(lambda value: id(value) if isinstance(value, dict | list) else None)
     if keys:
         pair(lambda value: _key(value, keys))
@@ -191,6 +194,7 @@ def aligned(root: MappingNode, target: MappingNode, comments: Iterable[tuple[Chi
     return render(editor).text
 
 
+# The most telling first: an element is known by its name, whatever its port is.
 _NAMES = ("name", "image", "host", "path", "key", "id", "target", "containerPort", "port", "kind")
 
 
@@ -243,6 +247,7 @@ class _Alignment:
     def _arrange(self, node: Collection, now: list[Child]) -> None:
         """Puts the children in this order."""
         place = {id(child): at for at, child in enumerate(node.children)}
+        # As few children as possible move: what moves may lose its place among comments.
         steady = longest_rising([place[id(child)] for child in now if id(child) in place])
         previous: Child | None = None
         for child in now:
