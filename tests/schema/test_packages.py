@@ -1,0 +1,69 @@
+"""The lists, alternatives and local fields of Kptfiles and Kustomizations."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.krm.identity import FieldPath
+from krm_merge.schema import FUNCTION_LISTS, ORDERED, SET, KeyedList, KptfileSchema, KustomizationSchema, ListKind
+from krm_merge.schema.model import FUNCTIONS as FUNCTION_KIND
+from krm_merge.schema.model import WHOLE
+from krm_merge.schema.packages import FUNCTION_ALTERNATIVES
+
+FUNCTION = (("name", "labels"),)
+FUNCTIONS = [(*functions, FUNCTION) for functions in FUNCTION_LISTS]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_has_one_way_to_run_and_one_configuration(function: FieldPath) -> None:
+    schema = KptfileSchema()
+    assert schema.alternatives(function) == FUNCTION_ALTERNATIVES
+    assert schema.list_kind((*function, "selectors")) == schema.list_kind((*function, "exclude")) == WHOLE
+    assert schema.list_kind((*function, "other")) == ORDERED
+    for path in (function[:2], (*function, "configMap"), ("info", *function[1:])):
+        assert schema.alternatives(path) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (("info", "keywords"), SET),
+        (("info", "emails"), SET),
+        (("info", "readinessGates"), KeyedList(("conditionType",))),
+        (("pipeline", "mutators"), FUNCTION_KIND),
+        (("info", "a", "b", "selectors"), ORDERED),
+    ],
+)
+def test_lists_of_a_kptfile(path: FieldPath, kind: ListKind) -> None:
+    assert KptfileSchema().list_kind(path) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "in_root", "in_subpackage"),
+    [
+        (("metadata", "name"), True, True),
+        (("status",), True, True),
+        (("upstream",), True, False),
+        (("upstreamLock",), True, False),
+        (("metadata", "labels"), False, False),
+        (("info",), False, False),
+    ],
+)
+def test_fields_that_stay_local(path: FieldPath, in_root: bool, in_subpackage: bool) -> None:
+    assert KptfileSchema().stays_local(path) == in_root
+    assert KptfileSchema(root=False).stays_local(path) == in_subpackage
+    assert not KptfileSchema(fork=False).stays_local(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (("images",), KeyedList(("name",))),
+        (("secretGenerator",), KeyedList(("name",))),
+        (("resources",), SET),
+        (("patches",), ORDERED),
+        (("generatorOptions", "resources"), ORDERED),
+    ],
+)
+def test_lists_of_a_kustomization(path: FieldPath, kind: ListKind) -> None:
+    assert KustomizationSchema().list_kind(path) == kind
