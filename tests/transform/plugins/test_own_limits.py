@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Set
 from contextlib import _GeneratorContextManager, suppress
 from types import FrameType
 
@@ -17,7 +18,7 @@ import pytest
 from e2e.hosts import SECONDS
 from krm_merge.text.reading.nodes import Object
 from krm_merge.transform.plugins import limits as own_limits
-from krm_merge.transform.plugins.limits import children, limit_plugin
+from krm_merge.transform.plugins.limits import Usage, children, limit_plugin
 from krm_merge.transform.plugins.sources import Installed
 from krm_merge.transform.protocol import Metadata, Options, PluginError, Response
 
@@ -60,6 +61,27 @@ def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPat
     sys.setprofile(None)
     assert count
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_a_slow_look_is_not_interrupted_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, reading all processes takes longer than the time between two looks."""
+    monkeypatch.setattr(own_limits, "_LOOK_EVERY", 0.01)
+    looks, depth, deepest = 0, 0, 0
+
+    def usage_of(process: int, others: Set[int]) -> Usage:
+        nonlocal looks, depth, deepest
+        looks, depth = looks + 1, depth + 1
+        deepest = max(deepest, depth)
+        if depth < 3:
+            time.sleep(0.05)
+        depth -= 1
+        return Usage(0, 0)
+
+    monkeypatch.setattr(own_limits, "usage_of", usage_of)
+    with limit_plugin(SECONDS):
+        while looks < 2:
+            time.sleep(0.01)
+    assert deepest == 1
 
 
 def test_memory() -> None:
