@@ -34,8 +34,11 @@ class GitRepository(FakeRepository):
         before, self.listed = self.listed, branches_of(self.bare)
         if self.listed == before:
             return
+        was_main, main = before.get("main"), self.listed.get("main")
         self.branches = {
-            branch: (commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split())
+            branch: self.branches[branch]
+            if (was_main, before.get(branch)) == (main, commit)
+            else (commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split())
             for branch, commit in self.listed.items()
         }
         for pull in self.pulls:

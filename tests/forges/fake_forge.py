@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import socket
 import struct
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -73,6 +75,14 @@ class Pull:
     checks: str = ""
     """As the forge calls it, '' for none."""
     author: str | None = "bot"
+    updated: float = 0.0
+    """When it changed last, by `clock`."""
+    clock: ClassVar[Callable[[], float]] = time.time
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if getattr(self, name, None) != value:
+            object.__setattr__(self, name, value)
+            object.__setattr__(self, "updated", Pull.clock())
 
 
 @dataclass
@@ -107,6 +117,44 @@ class FakeRepository:
         )
 
 
+@dataclass
+class Quota:
+    """At most so many requests in a window of time; of those that a forge counts apart from others if `counts` says so.
+
+    `is_secondary` is one that no header announces.
+    """
+
+    most: int
+    seconds: float
+    counts: Callable[[Seen], bool] = lambda seen: True
+    is_secondary: bool = False
+    began: float = 0.0
+    used: int = 0
+
+    def take(self, now: float) -> bool:
+        """Counts a request; gives whether it was one too many."""
+        if now >= self.began + self.seconds:
+            self.began, self.used = now, 0
+        self.used += 1
+        return self.used > self.most
+
+    def headers(self, prefix: str, now: float) -> dict[str, str]:
+        """What the forge says of it."""
+        end = math.ceil(self.began + self.seconds)
+        if self.is_secondary:
+            return {"Retry-After": str(max(math.ceil(end - now), 1))} if self.used > self.most else {}
+        return {f"{prefix}Remaining": str(max(self.most - self.used, 0)), f"{prefix}Reset": str(end)}
+
+
+def is_query(seen: Seen) -> bool:
+    """Whether it is a query of GraphQL, which is sent as a change."""
+    return seen.path.endswith("/graphql") and seen.body["query"].lstrip().startswith("query")
+
+
+def is_change(seen: Seen) -> bool:
+    return seen.method != "GET" and not is_query(seen)
+
+
 class Refusal(Exception):
     def __init__(self, status: int, body: Json) -> None:
         super().__init__(status)
@@ -121,6 +169,7 @@ class FakeForge:
     """Use it as a context. `prefix` is where its API is."""
 
     page_parameter: ClassVar = "per_page"
+    limit_header: ClassVar = "X-RateLimit-"
 
     def __init__(self, token: str = TOKEN, prefix: str = "", page: int = 100) -> None:
         self.token = token
@@ -132,6 +181,8 @@ class FakeForge:
         self.seen: list[Seen] = []
         self.faults: list[Fault] = []
         self.limits: dict[str, str] = {}
+        self.quotas: list[Quota] = []
+        self.clock: Callable[[], float] = time.time
         self.released = threading.Event()
         self._lock = threading.Lock()
         self._choosing = threading.Lock()
@@ -177,11 +228,28 @@ class FakeForge:
         with self._lock:
             if seen.headers.get("Authorization") != f"Bearer {self.token}":
                 return 401, {}, {"message": "Bad credentials"}
+            limits, is_too_much = self._count(seen)
+            if is_too_much:
+                return 429, limits, {"message": "API rate limit exceeded"}
             try:
                 status, headers, body = self._answer(seen)
-                return status, {**self.limits, **headers}, body
+                return status, {**self.limits, **limits, **headers}, body
             except Refusal as refusal:
-                return refusal.status, {}, refusal.body
+                return refusal.status, limits, refusal.body
+
+    def _count(self, seen: Seen) -> tuple[dict[str, str], bool]:
+        """The headers about limits, and whether one of them is reached."""
+        now, is_too_much = self.clock(), False
+        headers: dict[str, str] = {}
+        for quota in self.quotas:
+            if quota.counts(seen):
+                is_too_much |= quota.take(now)
+                headers |= quota.headers(self.limit_header, now)
+        return headers, is_too_much
+
+    def usual_quotas(self) -> list[Quota]:
+        """The limits that the forge has by default."""
+        return []
 
     def _answer(self, seen: Seen) -> Answer:
         raise NotImplementedError
@@ -209,14 +277,14 @@ class FakeForge:
         ]
         return self._page(seen, listed)
 
-    def _page(self, seen: Seen, entries: list[Json]) -> Answer:
+    def _page(self, seen: Seen, entries: Sequence[Any], show: Callable[[Any], Json] = lambda entry: entry) -> Answer:
         size = min(int(seen.query.get(self.page_parameter, 30)), self.page)
         number = int(seen.query.get("page", 1))
         headers = {}
         if number * size < len(entries):
             following = f"{self.origin}{seen.path}?{urlencode({**seen.query, 'page': number + 1})}"
             headers["Link"] = f'<{self.origin}{seen.path}?page=1>; rel="first", <{following}>; rel="next"'
-        return 200, headers, entries[(number - 1) * size : number * size]
+        return 200, headers, [show(entry) for entry in entries[(number - 1) * size : number * size]]
 
 
 class _Server(ThreadingHTTPServer):

@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from forges.fake_forge import NOT_FOUND, Answer, FakeForge, FakeRepository, Json, Pull, Refusal, Seen
+from forges.fake_forge import NOT_FOUND, Answer, FakeForge, FakeRepository, Json, Pull, Quota, Refusal, Seen, is_change
 
 
 class FakeGitHub(FakeForge):
     """`prefix` is /api/v3 for one that is an Enterprise."""
+
+    def usual_quotas(self) -> list[Quota]:
+        """Source: "Rate limits for the REST API" and "for the GraphQL API" in https://docs.github.com."""
+        core = Quota(5000, 3600, lambda seen: not seen.path.endswith("/graphql"))
+        graphql = Quota(5000, 3600, lambda seen: seen.path.endswith("/graphql"))
+        return [
+            core,
+            graphql,
+            Quota(80, 60, is_change, is_secondary=True),
+            Quota(500, 3600, is_change, is_secondary=True),
+        ]
 
     def _answer(self, seen: Seen) -> Answer:
         if (owned := self._repositories_of(seen, r"/users/([^/]+)/repos", "clone_url")) is not None:

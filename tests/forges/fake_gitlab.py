@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from typing import ClassVar
 from urllib.parse import unquote
 
-from forges.fake_forge import NOT_FOUND, TOKEN, Answer, FakeForge, FakeRepository, Json, Pull, Refusal, Seen
+from forges.fake_forge import NOT_FOUND, TOKEN, Answer, FakeForge, FakeRepository, Json, Pull, Quota, Refusal, Seen
 
 _PROJECT = 42
 _MARK = "Draft: "
 
 
 class FakeGitLab(FakeForge):
+    limit_header: ClassVar = "RateLimit-"
+
     def __init__(self, token: str = TOKEN, prefix: str = "/api/v4", page: int = 100) -> None:
         super().__init__(token, prefix, page)
+        self._listed: list[tuple[str, Pull]] = []
+
+    def usual_quotas(self) -> list[Quota]:
+        """Source: "GitLab.com-specific rate limits" in https://docs.gitlab.com."""
+        return [Quota(2000, 60)]
 
     def _answer(self, seen: Seen) -> Answer:
         if (owned := self._repositories_of(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
@@ -46,12 +55,16 @@ class FakeGitLab(FakeForge):
 
     def _everywhere(self, seen: Seen) -> Answer:
         """The merge requests of all projects that the token may see."""
-        entries: list[Json] = []
-        for name, repository in self.repositories.items():
-            repository.refresh()
-            pulls = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
-            entries += [{**_json_of(pull), "references": {"full": f"{name}!{pull.number}"}} for pull in pulls]
-        return self._page(seen, entries)
+        if seen.query.get("page", "1") == "1":
+            self._listed = []
+            for name, repository in self.repositories.items():
+                repository.refresh()
+                self._listed += [(name, pull) for pull in repository.pulls if _is_wanted(pull, seen.query)]
+        return self._page(
+            seen,
+            self._listed,
+            lambda place: {**_json_of(place[1]), "references": {"full": f"{place[0]}!{place[1].number}"}},
+        )
 
     def _all(self, repository: FakeRepository, seen: Seen) -> Answer:
         if seen.method == "POST":
@@ -112,6 +125,8 @@ def _is_draft(title: str) -> bool:
 def _is_wanted(pull: Pull, query: dict[str, str]) -> bool:
     state = {"opened": "open"}.get(query.get("state", "all"), query.get("state", "all"))
     branches = query.get("source_branch", pull.source), query.get("target_branch", pull.target)
+    if "updated_after" in query and pull.updated < datetime.fromisoformat(query["updated_after"]).timestamp():
+        return False
     return state in ("all", pull.state) and branches == (pull.source, pull.target)
 
 

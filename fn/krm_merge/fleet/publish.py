@@ -24,6 +24,7 @@ from krm_merge.fleet.requests import (
     RequestDraft,
     What,
     body_of_tree,
+    last_look,
     mark_in,
     packages_of,
     with_mark,
@@ -378,7 +379,7 @@ class Publisher:
 
 
 def _urgency(entry: LedgerEntry) -> tuple[bool, str]:
-    return not entry.is_to_publish, max((request.looked_at for request in entry.requests), default="")
+    return not entry.is_to_publish, last_look(entry)
 
 
 def _open_request(entry: LedgerEntry) -> int:

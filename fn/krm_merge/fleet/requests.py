@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -178,9 +178,14 @@ class PullRequests:
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
 
-    def pulls_of(self, addresses: Sequence[str], branch: str) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
-        """The pull requests from our branch in repositories of one host. Raises ForgeError if the host fails."""
-        return self.forge_of(addresses[0]).pull_requests_in(addresses, branch)
+    def pulls_of(
+        self, addresses: Sequence[str], branch: str, since: str
+    ) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
+        """The pull requests from our branch in repositories of one host, the open ones and what changed since a time.
+
+        Raises ForgeError if the host fails.
+        """
+        return self.forge_of(addresses[0]).pull_requests_in(addresses, branch, since)
 
     def missing(self, request: LedgerRequest) -> LedgerRequest:
         """A pull request that a list lacks, as it is now. Raises ForgeError."""
@@ -296,7 +301,8 @@ def observe(
 ) -> tuple[list[LedgerRequest], list[LedgerRequest]]:
     """The history of a target as the forge has it, and those of it that the forge did not list and may be open.
 
-    What one was for is in its mark, or in the ledger. Others that ended are somebody else's.
+    Forges may leave out what ended: that is as it was. What one was for is in its mark, or in the ledger. Others that
+    ended are somebody else's.
     """
     known_requests = {request.number: request for request in entry.requests if request.number}
     rows: list[LedgerRequest] = []
@@ -316,10 +322,31 @@ def observe(
         # What was rolled back is a no for its version, as if it had been closed.
         state: PullRequestState = "closed" if mark is not None and mark.ended else pull.state
         rows.append(replace(before, state=state, merged_at=pull.merged_at, looked_at=at))
-    return rows, [request for request in known_requests.values() if request.state in ("open", "unknown")]
+    missing = [request for request in known_requests.values() if request.state in ("open", "unknown")]
+    rows += [replace(request, looked_at=at) for request in known_requests.values() if request not in missing]
+    return rows, missing
 
 
 _AT_ONCE = 100
+_READS_FOR_EACH: Final = 2
+"""Of a repository on Forgejo: the open ones, and those that ended."""
+_SKEW: Final = timedelta(hours=1)
+"""By so much the clock of a forge may differ from ours."""
+
+
+def _by_last_look(addresses: Mapping[str, Sequence[LedgerEntry]]) -> Iterator[tuple[str, list[str]]]:
+    """The addresses with the time since when changes are not known, '' for all time."""
+    looks = {address: min(map(last_look, entries)) for address, entries in addresses.items()}
+    yield "", [address for address, look in looks.items() if not look]
+    if since := min(filter(None, looks.values()), default=""):
+        since = f"{datetime.fromisoformat(since) - _SKEW:%Y-%m-%dT%H:%M:%SZ}"
+        yield since, [address for address, look in looks.items() if look]
+
+
+def last_look(entry: LedgerEntry) -> str:
+    """When a forge was asked for the pull requests of a target the last time, '' for never."""
+    return max((request.looked_at for request in entry.requests), default="")
+
 
 What: TypeAlias = RequestState | Literal["reverted", "problem"]
 
@@ -354,23 +381,32 @@ class RequestChecks:
         for entry, host, address, branch in entries:
             places.setdefault((host, branch), {}).setdefault(address, []).append(entry)
         for (host, branch), addresses in places.items():
-            names = list(addresses)
-            most: int | None = None
-            for start in range(0, len(names), _AT_ONCE):
-                left = self.requests.forge_of(names[start]).budget().requests
+            yield from self._look(host, branch, addresses)
+
+    def _look(self, host: str, branch: str, addresses: Mapping[str, Sequence[LedgerEntry]]) -> Iterator[Published]:
+        """Looks at repositories of one host, with at most half of what it grants."""
+        most: int | None = None
+        # Before the first answer nobody knows what it grants.
+        size = 1
+        for since, names in _by_last_look(addresses):
+            waiting = names
+            while waiting and not self.hosts.is_paused(host):
+                left = self.requests.forge_of(waiting[0]).budget().requests
                 most = left if most is None else most
-                if most is not None and left is not None and left * 2 < most:
-                    # The other half is for publishing; those that were not looked at come first the next time.
-                    self.hosts.note_share(host)
-                    break
-                if self.hosts.is_paused(host):
-                    break
+                if left is not None and most is not None:
+                    if left * 2 < most:
+                        # The other half is for publishing; those that were not looked at come first the next time.
+                        self.hosts.note_share(host)
+                        return
+                    size = min(_AT_ONCE, max(1, (left - most // 2) // _READS_FOR_EACH))
+                batch, waiting = waiting[:size], waiting[size:]
+                size = _AT_ONCE
                 try:
-                    pulls_by_address = self.requests.pulls_of(names[start : start + _AT_ONCE], branch)
+                    pulls_by_address = self.requests.pulls_of(batch, branch, since)
                 except ForgeError as error:
                     if message := self.hosts.note_outage(host, error):
-                        yield Published(addresses[names[start]][0].target, "problem", message=message)
-                    break
+                        yield Published(addresses[batch[0]][0].target, "problem", message=message)
+                    return
                 for address, pulls in pulls_by_address.items():
                     for entry in addresses[address]:
                         yield from self._record(entry, address, pulls)

@@ -163,11 +163,12 @@ class Forge(Protocol):
         return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
 
     def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
+        self, repositories: Sequence[str], branch: str, since: str = ""
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         """The same of many repositories, in as few requests as the forge allows; an error for each that is not shown.
 
-        Raises ForgeError where the token is unknown, a limit is reached, or two in a row have no answer.
+        With `since`, a time (RFC 3339), those that ended and did not change since may be left out. Raises ForgeError
+        where the token is unknown, a limit is reached, or two in a row have no answer.
         """
         pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
         is_lost = False

@@ -135,7 +135,7 @@ class GitHub(HostedForge[_Place]):
         self._requester = _requester(api.rstrip("/"), self._transport.session())
 
     def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
+        self, repositories: Sequence[str], branch: str, since: str = ""
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         """The same of many repositories, the latest of each; an error for each that is not shown."""
         pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}

@@ -32,6 +32,7 @@ from krm_merge.forges.interface import (
 )
 
 _PAGE: Final = 100
+_FEW: Final = 20
 _DRAFTS: Final = DraftTitles("Draft:", re.compile(r"^\s*(?:(?:draft:|\[draft\]|\(draft\))\s*)+", re.IGNORECASE))
 _STATES: Final[Mapping[str, PullRequestState]] = {
     "opened": "open",
@@ -68,34 +69,38 @@ class GitLab(HostedForge[Project]):
         super().__init__(connection, f"https://{connection.host}/api/v4")
         base = self._transport.address.geturl().removesuffix("/api/v4")
         self._gitlab = Gitlab(base, session=self._transport.session(), per_page=_PAGE, keep_base_url=True)
-        self._of_branches: dict[str, dict[str, list[ForgePullRequest]]] = {}
+        self._lists: dict[tuple[str, str], Mapping[str, list[ForgePullRequest]]] = {}
 
     def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
+        self, repositories: Sequence[str], branch: str, since: str = ""
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories, by the list of all that the token may see, which is read once."""
-        if branch not in self._of_branches:
+        """The same of many repositories, by lists of all that the token may see, which are read once."""
+        key = branch, since
+        if key not in self._lists:
+            if not since and len(repositories) <= _FEW:
+                # The list of all has the history of all.
+                return super().pull_requests_in(repositories, branch)
             with about(f"listing the pull requests of {branch}"), self._documented():
-                self._of_branches[branch] = self._by_project(branch)
-        by_project = self._of_branches[branch]
+                states = ({"state": "opened"}, {"state": "all", "updated_after": since})
+                self._lists[key] = self._by_project(branch, states if since else ({"state": "all"},))
         pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
         for repository in repositories:
             try:
-                pulls_by_repository[repository] = by_project.get(
-                    path_on(self._connection.host, repository, nested=True).lower(), []
-                )
+                name = path_on(self._connection.host, repository, nested=True).lower()
+                pulls_by_repository[repository] = self._lists[key].get(name, [])
             except ForgeError as error:
                 pulls_by_repository[repository] = error
         return pulls_by_repository
 
-    def _by_project(self, branch: str) -> dict[str, list[ForgePullRequest]]:
-        query = {"scope": "all", "state": "all", "source_branch": branch, "order_by": "created_at", "sort": "asc"}
+    def _by_project(self, branch: str, states: Iterable[Mapping[str, str]]) -> dict[str, list[ForgePullRequest]]:
+        query = {"scope": "all", "source_branch": branch, "order_by": "created_at", "sort": "asc"}
         by_project: dict[str, dict[int, ForgePullRequest]] = {}
-        for merge_request in self._gitlab.mergerequests.list(iterator=True, **query):
-            project = text_at(object_of(merge_request.attributes.get("references")), "full").rpartition("!")[0].lower()
-            pull = _pull_of(merge_request.attributes)
-            if pull.source_branch == branch:
-                by_project.setdefault(project, {})[pull.number] = pull
+        for state in states:
+            for merge_request in self._gitlab.mergerequests.list(iterator=True, **query, **state):
+                reference = text_at(object_of(merge_request.attributes.get("references")), "full")
+                pull = _pull_of(merge_request.attributes)
+                if pull.source_branch == branch:
+                    by_project.setdefault(reference.rpartition("!")[0].lower(), {})[pull.number] = pull
         return {project: [pull for _, pull in sorted(pulls.items())] for project, pulls in by_project.items()}
 
     def _at(self, name: str) -> Project:

@@ -224,7 +224,7 @@ class MemoryForge:
         return self.hosted[repository].current(pull) if pull is not None else None
 
     def pull_requests_in(
-        self, repositories: Sequence[str], branch: str
+        self, repositories: Sequence[str], branch: str, since: str = ""
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
         return {repository: self.pull_requests_from(repository, branch) for repository in repositories}
 
