@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives mutants demo lint format image plugins-image function-images zipapp archives check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives years mutants demo lint format image plugins-image function-images zipapp archives check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,11 @@ LIVES ?= 10000
 
 lives: $(STAMP) ## Lead LIVES random lives of Components (10000), and look whether they come to rest
 	PYTHONPATH=tests $(BIN)/python tools/run_lives.py $(LIVES)
+
+YEARS ?= 500
+
+years: $(STAMP) ## Lead a fleet of YEARS repositories (500) on each of three forges through a year of nights; hours
+	PYTHONPATH=tests $(BIN)/python tools/run_years.py $(YEARS) $(ARGS)
 
 MUTANTS ?= 300
 SEED    ?= 0

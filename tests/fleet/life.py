@@ -1,4 +1,4 @@
-"""A month of a fleet on three forges: upstream releases every week, people work on what they have, things break."""
+"""The life of a fleet on three forges: upstream releases every week, people work on what they have, things break."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from components.hosted_world import GitRepository
-from e2e.hosts import GIT_ENVIRONMENT, git, installed_program, run
+from components.world import branches_of
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program, run
 from fleet.world import World, kill
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
+from krm_merge import posix
+from krm_merge.cli.commands import fleet_runs
+from krm_merge.fleet import ledger
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.requests import mark_in
 from krm_merge.fleet.worker import prepare
+from krm_merge.forges.hosted import answers
 from packages.repositories import config_map, write
 
 BRANCH = "krm-merge/shop-main"
 SECRETS = (TOKEN, "t0k3n-of-a-url")
+FEW_TEAMS = 10
+MOST_HOURS = 5
 START = datetime(2026, 3, 2, 2, 0, 0, tzinfo=UTC)
 PACKAGE = "deploy/shop/a.yaml"
 
@@ -56,6 +66,13 @@ class Calendar:
         self.time += timedelta(milliseconds=1)
         return self.time.astimezone(zone)
 
+    def clock(self) -> float:
+        return self.time.timestamp()
+
+    def sleep(self, seconds: float) -> None:
+        """Nobody waits."""
+        self.time += timedelta(seconds=seconds)
+
     def __str__(self) -> str:
         return f"{self.time:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -78,6 +95,8 @@ class Team:
     commits_on_branch: list[str] = field(default_factory=list)
     own_line: str = ""
     changes: int = 0
+    checked: Mapping[str, str] = field(default_factory=dict)
+    """The branches as they were checked last."""
 
     @property
     def name(self) -> str:
@@ -167,7 +186,7 @@ class Team:
         self.refused[pull.number] = mark.version
 
     def reopen(self) -> None:
-        if self.pulls and self.pulls[-1].number in self.refused and BRANCH in self._branches():
+        if self.pulls and self.pulls[-1].number in self.refused and BRANCH in branches_of(self.bare):
             self.pulls[-1].state = "open"
             del self.refused[self.pulls[-1].number]
 
@@ -176,12 +195,9 @@ class Team:
         pull.title, pull.body = f"[SHOP-{pull.number}] {self.bare.stem}", f"{self.notes[pull.number]}\n\n{pull.body}"
 
     def remove_branch(self) -> None:
-        if BRANCH in self._branches():
+        if BRANCH in branches_of(self.bare):
             git(self.work, "push", "--quiet", "origin", f":{BRANCH}")
         self.commits_on_branch.clear()
-
-    def _branches(self) -> list[str]:
-        return git(self.bare, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
 
     def _next(self) -> int:
         self.changes += 1
@@ -210,6 +226,14 @@ class Team:
             if pull.number in self.notes:
                 assert pull.title.startswith("[SHOP-")
                 assert (pull.body or "").startswith(self.notes[pull.number])
+        self.check_commits()
+
+    def check_commits(self) -> None:
+        """Every commit of theirs is where they put it, if a branch moved since yesterday."""
+        branches = branches_of(self.bare)
+        if branches == self.checked:
+            return
+        self.checked = branches
         on_main = git(self.bare, "rev-list", "main").split()
         assert set(self.commits) <= set(on_main), f"{self.name} has lost commits on main"
         for commit in set(self.commits_on_branch).difference(on_main):
@@ -219,7 +243,7 @@ class Team:
 
 
 @dataclass
-class Month:
+class FleetLife:
     """The fleet, its forges, and who runs it every night."""
 
     world: World
@@ -230,13 +254,17 @@ class Month:
     teams: list[Team] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
     releases: list[str] = field(default_factory=list)
+    requests: int = 0
+    """How many requests the forges got, as far as these were checked for secrets."""
 
     @classmethod
     @contextmanager
-    def begin(cls, world: World, teams: int, seed: int) -> Iterator[Month]:
+    def begin(cls, world: World, teams: int, seed: int) -> Iterator[FleetLife]:
         """A campaign for so many repositories on each forge, whose addresses have credentials."""
         with ExitStack() as stack:
-            servers = {kind: stack.enter_context(hosted.server(TOKEN, page=3)) for kind, hosted in HOSTED.items()}
+            # Small lists have several pages, too.
+            page = 3 if teams < FEW_TEAMS else 100
+            servers = {kind: stack.enter_context(hosted.server(TOKEN, page=page)) for kind, hosted in HOSTED.items()}
             environment = {"no_proxy": "*", "GIT_CONFIG_COUNT": str(len(servers))}
             for number, kind in enumerate(servers):
                 environment |= {
@@ -244,9 +272,11 @@ class Month:
                     f"GIT_CONFIG_KEY_{number}": f"url.{world.place}/forge/.insteadOf",
                     f"GIT_CONFIG_VALUE_{number}": f"https://{kind}.test/acme/",
                 }
-            month = cls(world, servers, Calendar(), Random(seed), environment)
-            month._settle(teams)
-            yield month
+            life = cls(world, servers, Calendar(), Random(seed), environment)
+            for server in servers.values():
+                server.quotas, server.clock = server.usual_quotas(), life.calendar.clock
+            life._settle(teams)
+            yield life
 
     def _settle(self, count: int) -> None:
         places = self.world.repositories(count * len(self.servers))
@@ -286,17 +316,20 @@ class Month:
     def publish_options(self) -> list[str]:
         kinds = [word for kind in self.servers for word in ("--forge", f"{kind}.test={kind}")]
         apis = [word for kind, server in self.servers.items() for word in ("--api", f"{kind}.test={server.api}")]
-        return [*kinds, *apis, "--pace", "0"]
+        return [*kinds, *apis]
 
     def night(self, *, is_killed: bool = False) -> tuple[int, int]:
         """The job of every night; its exit codes."""
         merged = self.fleet("run", "campaign")
         if is_killed:
             self.killed_publish()
-        published = self.fleet("publish", "campaign", *self.publish_options())
-        for server in self.servers.values():
-            server.faults.clear()
-        self.calendar.time += timedelta(hours=6)
+        for _ in range(MOST_HOURS):
+            published = self.fleet("publish", "campaign", *self.publish_options())
+            for server in self.servers.values():
+                server.faults.clear()
+            self.calendar.time += timedelta(hours=1)
+            if "the rest waits" not in self.output[-1]:
+                break
         return merged, published
 
     def day(self) -> None:
@@ -339,7 +372,7 @@ class Month:
         """A publish that is killed while it opens a pull request, where there is one to open."""
         for server in self.servers.values():
             server.faults.append(Fault(broken="hang", done=True, method="POST", path="acme"))
-        command = [installed_program(), "fleet", "publish", "campaign", *self.publish_options()]
+        command = [installed_program(), "fleet", "publish", "campaign", *self.publish_options(), "--pace", "0"]
         environment = {**os.environ, **GIT_ENVIRONMENT, **self.environment}
         process = subprocess.Popen(
             command,
@@ -368,14 +401,80 @@ class Month:
             team.check()
 
     def check_secrets(self) -> None:
-        """No credential is in a file, in what was written, or in a request."""
+        """No credential is in a file, in what was written, or in a request since the last time."""
         place = self.world.place / "campaign"
         files = [file.read_bytes() for file in place.rglob("*") if file.is_file()]
-        with sqlite3.connect(place / "ledger.db") as ledger:
-            files.append("\n".join(ledger.iterdump()).encode())
-        ledger.close()
+        with closing(sqlite3.connect(place / "ledger.db")) as rows:
+            files.append("\n".join(rows.iterdump()).encode())
         sent = [str((seen.path, seen.query, seen.body)) for server in self.servers.values() for seen in server.seen]
-        texts = [*self.output, *sent]
         for secret in SECRETS:
             assert not any(secret.encode() in data for data in files)
-            assert not any(secret in text for text in texts)
+            assert not any(secret in text for text in (*self.output, *sent))
+        self.requests += len(sent)
+        self.output.clear()
+        for server in self.servers.values():
+            server.seen.clear()
+
+
+DAYS = 30
+WEEK = 7
+# By the day of each month.
+OUTAGES: dict[int, Callable[[FleetLife], AbstractContextManager[None]]] = {
+    8: lambda life: life.lost_access(life.random.sample(life.teams, max(3, len(life.teams) // 10))),
+    11: FleetLife.expired_token,
+}
+ACCIDENTS: dict[int, Callable[[FleetLife], None]] = {14: FleetLife.fail, 21: FleetLife.limit}
+KILLS = (7, 28)
+LOSSES = (16, 100, 270)
+"""The days of the year on which the directory of the campaign is lost: soon, in spring and in autumn."""
+
+
+def live(
+    world: World, teams: int, days: int, seed: int, report: Callable[[int, FleetLife], None] | None = None
+) -> None:
+    """So many days of as many teams on each forge, and what must be so at their end."""
+    with pytest.MonkeyPatch.context() as patch, FleetLife.begin(world, teams, seed) as life:
+        patch.setattr(fleet_runs, "Processes", Threads)
+        # Commands in this process wait for killed ones as long as a busy machine needs.
+        patch.setattr(posix, "PATIENCE", SECONDS)
+        patch.setattr(ledger, "datetime", life.calendar)
+        patch.setattr(Pull, "clock", life.calendar.clock)
+        on_time = partial(answers.Connection, sleep=life.calendar.sleep, clock=life.calendar.clock)
+        patch.setattr(answers, "Connection", on_time)
+        for day in range(days):
+            if day % WEEK == 0:
+                life.release()
+            if (accident := ACCIDENTS.get(day % DAYS)) is not None:
+                accident(life)
+            if day in LOSSES:
+                life.plan()
+            outage = OUTAGES.get(day % DAYS)
+            with nullcontext() if outage is None else outage(life):
+                life.night(is_killed=day % DAYS in KILLS)
+            life.check()
+            life.day()
+            if day % DAYS == DAYS - 1:
+                life.check_secrets()
+            if report is not None:
+                report(day, life)
+        end(life)
+        life.check_secrets()
+
+
+def end(life: FleetLife) -> None:
+    """People decide about what is open, and remove branches with commits of theirs that nothing asks for any more."""
+    life.release()
+    refusing, *_ = life.teams
+    for _ in range(3):
+        life.night()
+        life.check()
+        for team in life.teams:
+            if (pull := team.open_pull) is not None:
+                (team.close if team is refusing else team.merge)(pull)
+            elif team.commits_on_branch:
+                team.remove_branch()
+    requests = [len(team.pulls) for team in life.teams]
+    last = f"a: release-{len(life.releases) - 1}"
+    assert [team.version == last for team in life.teams] == [team is not refusing for team in life.teams]
+    assert life.night() == (0, 0)
+    assert [len(team.pulls) for team in life.teams] == requests
