@@ -34,15 +34,16 @@ from krm_merge.forges.interface import (
     path_on,
 )
 
-_FIELDS: Final = """
-fragment pulls on Repository {
-  pullRequests(headRefName: $branch, first: 5, orderBy: {field: CREATED_AT, direction: DESC}) {
-    nodes {
+_LATEST: Final = 5
+_FIELDS: Final = f"""
+fragment pulls on Repository {{
+  pullRequests(headRefName: $branch, first: {_LATEST}, orderBy: {{field: CREATED_AT, direction: DESC}}) {{
+    nodes {{
       number title body isDraft state isCrossRepository headRefName headRefOid baseRefName mergedAt
-      mergeCommit { oid } author { login }
-    }
-  }
-}
+      mergeCommit {{ oid }} author {{ login }}
+    }}
+  }}
+}}
 """
 _STATES: Final[Mapping[str, PullRequestState]] = {"OPEN": "open", "CLOSED": "closed", "MERGED": "merged"}
 
@@ -72,13 +73,18 @@ def latest_pull_requests(names: Mapping[str, str]) -> str:
     return "query($branch: String!) { " + " ".join(fields) + " }" + _FIELDS
 
 
-def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullRequest]:
-    """The pull requests of one repository in an answer, by number. Raises ForgeError."""
+def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullRequest] | None:
+    """The pull requests of one repository in an answer, by number, None where that may lack some. Raises ForgeError."""
     repository = object_at(object_of(answer.get("data")), alias)
-    nodes = object_of(object_of(repository).get("pullRequests")).get("nodes")
+    if repository is None:
+        return None
+    nodes = object_of(repository.get("pullRequests")).get("nodes")
     if not isinstance(nodes, list):
         raise ForgeError("the answer is not what GitHub documents; correct the address of the API")
     pulls = [_request_of_node(node) for node in map(object_of, nodes) if not node.get("isCrossRepository")]
+    if len(pulls) < len(nodes) == _LATEST:
+        # Whoever opens some from a branch of this name in a fork could hide ours.
+        return None
     return sorted(pulls, key=lambda pull: pull.number)
 
 
@@ -147,9 +153,9 @@ class GitHub(HostedForge[_Place]):
                 with about(f"listing the pull requests of {branch} in {len(batch)} repositories"):
                     answer = self._partial_answer(latest_pull_requests(names), branch)
                     shown = {
-                        repository: shown_by_graphql(answer, alias)
+                        repository: pulls
                         for alias, repository in zip(names, batch, strict=True)
-                        if answer["data"].get(alias) is not None
+                        if (pulls := shown_by_graphql(answer, alias)) is not None
                     }
                 pulls_by_repository |= shown
                 hidden = [repository for repository in batch if repository not in shown]
