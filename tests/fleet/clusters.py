@@ -22,11 +22,23 @@ class Cluster:
     address: str
     environment: dict[str, str]
     place: Path
+    scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def add_worker(self) -> None:
+    def add_worker(self, version: str = "") -> None:
+        """Adds a worker, which says that it has another version of krm-merge where one is named."""
+        environment = dict(self.environment)
+        if version:
+            metadata = self.place / "other" / f"krm_merge-{version}.dist-info" / "METADATA"
+            metadata.parent.mkdir(parents=True)
+            metadata.write_text(f"Metadata-Version: 2.1\nName: krm-merge\nVersion: {version}\n")
+            environment["PYTHONPATH"] = str(metadata.parents[1])
         command = ["worker", self.address, "--host", _LOOPBACK, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-        self.workers.append(_dask([*command, "--local-directory", str(self.place)], self.environment, self.place))
+        self.workers.append(_dask([*command, "--local-directory", str(self.place)], environment, self.place))
+
+    def kill_scheduler(self) -> None:
+        self.scheduler.kill()
+        self.scheduler.wait()
 
     def kill_worker(self) -> None:
         worker = self.workers.pop(0)
@@ -48,7 +60,7 @@ def cluster(place: Path, workers: int, certificate: Path | None = None) -> Itera
     scheduler = _dask(
         ["scheduler", *listen, "--no-dashboard", "--scheduler-file", str(scheduler_file)], environment, place
     )
-    running = Cluster("", environment, place)
+    running = Cluster("", environment, place, scheduler)
     try:
         wait_until(lambda: scheduler.poll() is not None or (scheduler_file.is_file() and _address(scheduler_file)))
         running.address = _address(scheduler_file)

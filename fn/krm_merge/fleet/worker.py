@@ -7,6 +7,7 @@ import gc
 import hashlib
 import importlib.metadata
 import ipaddress
+import logging
 import multiprocessing
 import os
 import signal
@@ -302,6 +303,8 @@ _PROGRAM = "krm-merge"
 _SECONDS_TO_CONNECT = "30s"
 _REMEDY = "this is {}: install the same on all workers"
 _GO_ON = "run again to go on"
+_LOGS = ("distributed", "distributed.client", "asyncio")
+"""They trace every lost connection on stderr; what it means is reported once, in our words."""
 _BATCH = 25
 """Jobs of a task: some 0.3 s of work. A task costs 4 ms of client and scheduler, a third of what a merge takes.
 
@@ -362,6 +365,8 @@ def dask_engine(scheduler: str, *, is_insecure: bool = False) -> Iterator[Dask]:
         from distributed import Client
     except ModuleNotFoundError as error:
         raise KrmMergeError(f"dask needs more: pip install '{_PROGRAM}[fleet]' ({error.name} is missing)") from None
+    for name in _LOGS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         connect: Any = Client
         client = connect(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from distributed import Client
 
 from checkout import ROOT
+from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
 from effort import THOROUGH
 from fleet.clusters import certificate_at, cluster
 from fleet.world import World
@@ -88,6 +93,57 @@ def test_dask_with_tls_and_a_worker_killed(
         workers.add_worker()
         run.communicate()
         assert run.returncode == 1
+    check(world, reference)
+
+
+def start_run(world: World, address: str) -> subprocess.Popen[str]:
+    """A run that waits for workers, in a process of its own."""
+    command = [installed_program(), "fleet", "run", "campaign", "--engine", "dask", "--scheduler", address]
+    environment = {**os.environ, **GIT_ENVIRONMENT, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
+    return subprocess.Popen(
+        command, cwd=world.place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def tasks(address: str) -> int:
+    """How many tasks a scheduler has."""
+    connect: Any = Client
+    with connect(address, set_as_default=False) as client:
+        return len(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
+
+
+def test_a_worker_of_another_version_that_comes_later_is_named(
+    world: World, reference: tuple[World, Path], tmp_path: Path
+) -> None:
+    with cluster(tmp_path / "dask", 0) as workers:
+        run = start_run(world, workers.address)
+        wait_until(lambda: run.poll() is not None or tasks(workers.address))
+        workers.add_worker("9.9.9")
+        _, complained = run.communicate()
+        assert run.returncode == 3
+        assert re.search(r"tcp://127\.0\.0\.1:\d+ has krm-merge 9\.9\.9; this is .*; run again to go on\n", complained)
+        workers.kill_worker()
+        workers.add_worker()
+        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", workers.address)
+    assert done.returncode == 1, done.stderr
+    check(world, reference)
+
+
+def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
+    world: World, reference: tuple[World, Path], tmp_path: Path
+) -> None:
+    with cluster(tmp_path / "dask", 1) as workers:
+        world.fleet("run", "campaign", "--limit", "10", "--engine", "dask", "--scheduler", workers.address)
+        assert world.states()["pending"] == COUNT - 10
+        workers.kill_worker()
+        run = start_run(world, workers.address)
+        wait_until(lambda: run.poll() is not None or tasks(workers.address))
+        workers.kill_scheduler()
+        _, complained = run.communicate()
+    assert run.returncode == 3
+    assert complained == "error the scheduler is gone; run again to go on\n"
+    assert world.states()["pending"] == COUNT - 10
+    world.fleet("run", "campaign")
     check(world, reference)
 
 
