@@ -47,9 +47,9 @@ def test_ten_thousand_are_looked_at_with_few_reads(
     for number in range(MANY):
         repository = server.repositories[f"acme/r{number}"] = FakeRepository()
         repository.push(BRANCH, "a.yaml")
-        repository.opened(BRANCH, "main", "t", body, draft=False)
+        repository.open_pull(BRANCH, "main", "t", body, draft=False)
         if is_known:
-            old = repository.opened(BRANCH, "main", "t", body, draft=False)
+            old = repository.open_pull(BRANCH, "main", "t", body, draft=False)
             old.state = "closed"
             object.__setattr__(old, "updated", 0.0)
     requests = PullRequests(campaign(), lambda url: connect(server, Time(), kind=kind))

@@ -58,9 +58,9 @@ def test_one_that_is_hidden_says_nothing_of_others(server: FakeForge, kind: str)
 
 def test_forks_do_not_hide_ours(server: FakeForge, kind: str) -> None:
     for number in range(9):
-        server.repositories["acme/r0"].opened("ours", "main", f"{number}", "", draft=False, fork="stranger")
-    found = connect(server, Time(), kind=kind).pull_requests_in(addresses(kind, *range(30)), "ours")
-    assert [[pull.number for pull in found[one]] for one in addresses(kind, 0, 1)] == [[1, 2], [1, 2]]  # type: ignore[union-attr]
+        server.repositories["acme/r0"].open_pull("ours", "main", f"{number}", "", draft=False, fork="stranger")
+    answers = connect(server, Time(), kind=kind).pull_requests_in(addresses(kind, *range(30)), "ours")
+    assert [[pull.number for pull in answers[address]] for address in addresses(kind, 0, 1)] == [[1, 2], [1, 2]]
 
 
 def test_hidden_ones_cost_no_reads_of_others() -> None:
