@@ -37,7 +37,6 @@ from krm_merge.functions.models import (
 )
 from krm_merge.merge.values.pairing import WEAK_KEYS
 from krm_merge.merge.values.pipeline import SIMILARITY_THRESHOLD
-from krm_merge.policy.models import MergePolicy
 from krm_merge.text.editing.change import MOST_COMPARED, THRESHOLD
 from packages import repositories
 from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
@@ -219,15 +218,6 @@ def test_every_field_of_plugins_is_documented(field: str) -> None:
 def test_every_field_of_components_is_documented(field: str) -> None:
     # Of a comment, too: there is the place of what is not documented yet.
     assert re.search(rf"`[a-z]*\.?{field}\b|^ *{field}:", section_on("functionConfig", COMPONENTS) + COMPONENTS, re.M)
-
-
-def test_the_fields_that_are_promised_are_those_of_the_code() -> None:
-    page = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| (`.*) \|$", section_on("Fields", page), re.MULTILINE)
-    models = (MergePackage, PatchResources, TransformResources, PlanComponentUpdates, MergePolicy)
-    assert {kind: re.findall(r"`(\w+)`", fields) for kind, fields in rows} == {
-        model.__name__: sorted(fields_of(model)) for model in models
-    }
 
 
 @pytest.mark.parametrize(("name", "language"), [("contact.sh", "sh"), ("spread.py", "python")])
