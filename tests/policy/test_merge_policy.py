@@ -13,7 +13,8 @@ import yaml
 from checkout import ROOT
 from e2e.in_process import krm_merge
 from krm_merge.functions import process
-from krm_merge.policy import parse_policy
+from krm_merge.packages import File
+from krm_merge.policy import PolicyError, find_policy, parse_policy
 
 POLICY = """\
 # How this package wants its conflicts settled.
@@ -199,6 +200,18 @@ def test_a_wrong_policy_is_refused(sides: Path) -> None:
     (sides / "l" / "merge-policy.yaml").write_text(POLICY.replace("local   # ours", "me"))
     assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "merge", "o", "u", "l", code=3)
     assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "policy", "check", "l", code=1)
+
+
+def test_the_policy_of_a_package_lies_in_its_own_folder_in_a_file_that_holds_resources() -> None:
+    policy = File(POLICY.encode())
+    for path in ("merge-policy.yaml", "other.yml"):
+        assert find_policy({"a.yaml": File(b"kind: A\n"), path: policy}).file == path
+    for path in ("nested/merge-policy.yaml", "merge-policy.txt"):
+        assert find_policy({path: policy}).on_conflict is None
+    with pytest.raises(
+        PolicyError, match=r"other.yaml: a second MergePolicy; the package has one in merge-policy.yaml"
+    ):
+        find_policy({"other.yaml": policy, "merge-policy.yaml": policy})
 
 
 def test_two_policies_are_refused(sides: Path) -> None:
