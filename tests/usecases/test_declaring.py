@@ -184,8 +184,9 @@ def test_later_edits_join_the_same_file() -> None:
 
 
 def test_undo_gives_the_edits_back() -> None:
-    package, _ = declare_edits(LOCAL)
+    package, declared = declare_edits(LOCAL)
     done = undeclare(package, "patches.yaml")
+    assert sorted(done.resources) == sorted(declared.resources)
     files = {path: file.data.decode() for path, file in Changed(package, done.changes).items()}
     assert values(files) == values(LOCAL)
     assert "patches.yaml" not in files
