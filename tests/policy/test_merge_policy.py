@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ from e2e.in_process import krm_merge
 from krm_merge.functions import process
 from krm_merge.packages import File
 from krm_merge.policy import PolicyError, find_policy, parse_policy
+from krm_merge.text import Object
 
 POLICY = """\
 # How this package wants its conflicts settled.
@@ -212,6 +214,27 @@ def test_the_policy_of_a_package_lies_in_its_own_folder_in_a_file_that_holds_res
         PolicyError, match=r"other.yaml: a second MergePolicy; the package has one in merge-policy.yaml"
     ):
         find_policy({"other.yaml": policy, "merge-policy.yaml": policy})
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "problem"),
+    [
+        ("ConfigMap", {"choice": "value", "value": 1}, ""),
+        ("ConfigMap", {"choice": "value", "value": None}, ""),
+        ("ConfigMap", {"choice": "value"}, "the field value is missing"),
+        ("ConfigMap", {"choice": "local", "value": 1}, "remove one of the two"),
+        ("Secret", {"choice": "local"}, ""),
+        ("Secret", {"choice": "value", "value": "x"}, "values of Secrets are not recorded"),
+    ],
+)
+def test_a_choice_has_a_value_where_it_is_one_and_never_that_of_a_secret(
+    kind: str, fields: Object, problem: str
+) -> None:
+    resource: Object = {"apiVersion": "v1", "kind": kind, "name": "c"}
+    choice: Object = {"resource": resource, "path": "data.a", "nature": "value", "fingerprint": "0" * 64, **fields}
+    policy: Object = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [choice]}
+    with pytest.raises(PolicyError, match=problem) if problem else nullcontext():
+        assert len(parse_policy(policy, "p.yaml").resolutions.all) == 1
 
 
 def test_two_policies_are_refused(sides: Path) -> None:
