@@ -6,7 +6,10 @@ from typing import Literal
 
 import pytest
 
-from krm_merge.usecases import MergeChoices
+from krm_merge.packages import File
+from krm_merge.policy import parse_policy
+from krm_merge.text import Object
+from krm_merge.usecases import MergeChoices, MergeSides, merge_sides
 
 
 @pytest.mark.parametrize("side", ["upstream", "local"])
@@ -21,3 +24,14 @@ def test_what_is_not_left_open_between_markers_is_won_by_upstream() -> None:
     assert choices.on_conflict == "markers"
     policy = choices.policy
     assert (policy.on_conflict, policy.marks, policy.rules) == ("upstream", False, ())
+
+
+def test_a_stale_choice_is_reported_where_only_files_without_resources_were_merged() -> None:
+    choice: Object = {"path": "", "nature": "file", "fingerprint": "0" * 64, "choice": "local"}
+    policy: Object = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [choice]}
+    choices = MergeChoices.of(None, "smart", None).obeying(parse_policy(policy, "merge-policy.yaml"))
+    original, upstream, local = ({"README.md": File(text)} for text in (b"a\nb\n", b"a\nc\n", b"a\nb\n"))
+    outcome = merge_sides(MergeSides(original, upstream, local), choices)
+    assert [(bool(part.outcomes), bool(part.files)) for part in outcome.decided] == [(False, True)]
+    choices.report_unused(outcome)
+    assert [result.file for result in outcome.results if "README" not in str(result.file)] == ["merge-policy.yaml"]
