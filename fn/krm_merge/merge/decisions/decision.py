@@ -55,6 +55,10 @@ class Sides:
         value = original.canonical
         return value == upstream.canonical and value == local.canonical
 
+    def are_local_alone(self) -> bool:
+        """Whether upstream left a value alone that local has."""
+        return self.original is not None and self.local is not None and same(self.original, self.upstream)
+
     def settled(self) -> Verdict | None:
         """V2: the verdict where at most one side changed the value, else None."""
         if same(self.upstream, self.original):

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.schema import KeyedList, element_key
 from krm_merge.startup import frozen, pattern
-from krm_merge.text import Canonical, MappingNode, Node, Scalar, SequenceNode, key_text, resolved, text_likeness
+from krm_merge.text import Canonical, Entry, MappingNode, Node, Scalar, SequenceNode, key_text, resolved, text_likeness
 
 # In a reference only one of these follows another; longer texts are prose.
 _VERSION = pattern(
@@ -108,6 +108,17 @@ def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Cano
     return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
 
 
+def names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
+    """Whether fields may be parts of an image."""
+    return any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields)
+
+
+def scalars_of_image(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
+    """The fields of an image that are scalars."""
+    values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
+    return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
+
+
 def _mixes(original: list[str], upstream: list[str], local: list[str]) -> bool:
     """Whether a version merged by its fields would be that of neither side."""
     fields = list(zip(original, upstream, local, strict=True))
@@ -149,6 +160,22 @@ def likeness(first: Node, second: Node) -> float:
     options (`--name=value`) with one name are alike, with two they are not.
     """
     return Traits(first).likeness(Traits(second))
+
+
+def renamed_by_both(
+    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+) -> dict[Canonical, Entry]:
+    """R1: the original's fields, one that both sides renamed alike under its new name."""
+    new = [key for key in local if key in upstream and key not in original]
+    gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
+    if len(gone) != 1:
+        return original
+    before, *after = (
+        resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
+    )
+    if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
+        return original
+    return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
 class Traits:

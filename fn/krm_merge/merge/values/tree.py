@@ -21,7 +21,14 @@ from krm_merge.merge.decisions.decision import (
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
 from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
-from krm_merge.merge.values.likeness import FIELDS_OF_IMAGES, are_images, contested_fields, merge_images
+from krm_merge.merge.values.likeness import (
+    are_images,
+    contested_fields,
+    merge_images,
+    names_images,
+    renamed_by_both,
+    scalars_of_image,
+)
 from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
@@ -220,7 +227,7 @@ class TreeMerge:
         if original is not None and None in (upstream, local) and not self._merges_inside(path, sides):
             return self.existence(path, sides)
         fields = [_fields_of(node) for node in (original, upstream, local)]
-        fields[0] = _renamed_by_both(*fields)
+        fields[0] = renamed_by_both(*fields)
         if not any(fields) and (settled := sides.settled()):
             return settled
         mark = len(self.decisions)
@@ -301,7 +308,8 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
-        contested, why = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ((), "")
+        images = [scalars_of_image(side) for side in fields] if names_images(fields) else None
+        contested, why = contested_fields(images) if images else ((), "")
         settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):
             if key in verdicts:
@@ -312,7 +320,7 @@ class TreeMerge:
                 continue
             sides = _sides(fields, key)
             step = (*path, canonical_text(key))
-            if settles_early and step != ("pipeline",) and key not in contested and _is_locals_alone(sides):
+            if settles_early and step != ("pipeline",) and key not in contested and sides.are_local_alone():
                 # V2 in short, however much is inside; of functions, local's registry is told (F4).
                 verdicts[key] = sides, Verdict(sides.local, side="local")
             elif key in contested:
@@ -534,39 +542,6 @@ def _is_same_in_all(fields: Sequence[dict[Canonical, Entry]], key: Canonical) ->
 
 _UNCHANGED = Sides(None, None, None), Verdict(Scalar(None, 0, 0, ""), side="local")
 """What is decided on a field that all sides have alike: thousands of these need no sides of their own."""
-
-
-def _is_locals_alone(sides: Sides) -> bool:
-    """Whether upstream left a value alone that local has."""
-    return sides.original is not None and sides.local is not None and same(sides.original, sides.upstream)
-
-
-def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
-    return any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields)
-
-
-def _scalars(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
-    """The fields of an image that are scalars."""
-    values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
-    return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
-
-
-def _renamed_by_both(
-    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
-) -> dict[Canonical, Entry]:
-    """R1: the original's fields, one that both sides renamed alike under its new name."""
-    new = [key for key in local if key in upstream and key not in original]
-    gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
-    if len(gone) != 1:
-        return original
-    from krm_merge.merge.values.likeness import likeness
-
-    before, *after = (
-        resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
-    )
-    if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
-        return original
-    return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
 def _value_at(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
