@@ -72,7 +72,7 @@ MADE = re.compile(
 )
 """What `make docs`, `make comparisons` and `make merges` write into pages."""
 SESSION = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
-KILOBYTES = 250
+KILOBYTES = 258
 # The index of statements and the tests that show them: `tests/test_documents.py` reads it.
 INDEX = DOCS / "design" / "documents.md"
 

@@ -50,7 +50,7 @@ def _help(name: str) -> Iterator[str]:
     command = _command(name)
     if isinstance(command, click.Group):
         yield from _paragraphs(command)
-        rows = ((f"`{usage}`", " ".join(_paragraphs(inner))) for usage, inner in _inner(command, name))
+        rows = ((f"`{usage}`", _on_one_line(inner)) for usage, inner in _inner(command, name))
         yield _table(("command", "does"), rows).rstrip("\n")
     else:
         yield f"`krm-merge {_usage(command, name)}`"
@@ -67,6 +67,12 @@ def _paragraphs(command: click.Command) -> Iterator[str]:
         yield f"```text\n{paragraph.strip()}\n```".replace("\b\n", "") if is_code else " ".join(paragraph.split())
 
 
+def _on_one_line(command: click.Command) -> str:
+    """The help as a cell of a table, which holds neither blocks nor lines."""
+    texts = (text.removeprefix("```text\n").removesuffix("\n```").replace("\\\n", "") for text in _paragraphs(command))
+    return " ".join(" ".join(texts).split()).replace("|", "\\|")
+
+
 def _inner(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
@@ -76,7 +82,8 @@ def _inner(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]
 
 
 def _usage(command: click.Command, path: str) -> str:
-    arguments = [part for part in command.collect_usage_pieces(click.Context(command)) if part != "[OPTIONS]"]
+    pieces = command.collect_usage_pieces(click.Context(command))
+    arguments = [piece for piece in pieces if piece not in ("[OPTIONS]", "")]
     return " ".join((path, *arguments)).replace("|", "\\|")
 
 
