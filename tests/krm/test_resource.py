@@ -336,3 +336,18 @@ def test_edits_inside_an_alias_change_that_place_only() -> None:
     item = resource("a: &a {x: 1}\nb: *a\n")
     item.set("b.x", 2)
     assert item.value == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("- kind: A\n", 2),
+        ("-   kind: A\n    spec: 1\n", 4),
+        ("-\n  kind: A\n", 2),
+        ("  - # why\n\n    # how\n      kind: A\n", 6),
+        ("- {kind: A}\n", 2),
+    ],
+)
+def test_the_column_of_fields_is_that_of_the_first_line_with_one(text: str, column: int) -> None:
+    dash = text.index("-")
+    assert Resource(Slice(text.encode(), proved=False), dash).column == column

@@ -50,8 +50,8 @@ class DocumentOfFile:
     def text(self) -> bytes:
         """The document at column 0, without the annotations that kpt makes for a list of resources."""
         data = self.data if self.item is None else self.data.replace(b"-", b" ", 1)
-        # Every line begins so, but for blank ones.
-        data = data[self.column :].replace(b"\n" + b" " * self.column, b"\n")
+        # Every line begins so, but for blank ones and that of a dash alone.
+        data = (b"\n" + data).replace(b"\n" + b" " * self.column, b"\n")[1:]
         return _METADATA.sub(lambda metadata: _MARK.sub(b"", metadata[0]), data, count=1)
 
 

@@ -126,9 +126,16 @@ class Resource:
 
     @property
     def column(self) -> int:
-        """The column of its fields in the lines of its slice."""
-        behind = self.slice.data[self._dash + 1 :]
-        return self._dash + 1 + len(behind) - len(behind.lstrip(b" "))
+        """The column of its fields in the lines of its slice; the dash may be alone on the first one."""
+        data, start, before = self.slice.data, self._dash + 1, self._dash + 1
+        while True:
+            end = data.find(b"\n", start)
+            line = data[start:] if end < 0 else data[start:end]
+            fields = line.lstrip(b" ")
+            is_blank = not fields.strip() or fields.startswith(b"#")
+            if not is_blank or end < 0:
+                return before + len(line) - len(fields)
+            start, before = end + 1, 0
 
     @property
     def kind(self) -> str:

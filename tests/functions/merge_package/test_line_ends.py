@@ -7,7 +7,7 @@ import random
 import re
 from textwrap import indent
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from functions.streams import HEAD
@@ -30,6 +30,7 @@ def documents(texts: Texts) -> list[str]:
     return [re.sub(r"\A---.*\n", "", document).rstrip("\n") + "\n" for document in texts_of_files]
 
 
+@example(1256, "LF", "LF", "LF")  # an item settled by lines, its dash alone on a line
 @given(st.integers(0, 2**48), ANY_ENDS, ANY_ENDS, ANY_ENDS)
 def test_any_line_ends_merge_as_lf(seed: int, of_list: str, of_original: str, of_upstream: str) -> None:
     rng = random.Random(seed)
