@@ -32,7 +32,7 @@ FIELDS_OF_IMAGES = (*_REPOSITORY_FIELDS, *_VERSION_FIELDS)
 
 
 def is_image(path: FieldPath) -> bool:
-    """Whether a field holds an image, in whatever kind it is: `image`, or a name such as `sidecarImage`."""
+    """Whether a field holds an image, in whatever kind it is: `image`, or a name such as `sidecarImage` (V10)."""
     return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
 
 
@@ -55,7 +55,10 @@ def blind_to_versions(value: Canonical) -> Canonical:
 
 
 def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
-    """Whether all versions of a field are images: by its name, or each with a registry, a path, and a tag or digest."""
+    """Whether all versions of a field are images (V10).
+
+    By its name, or because each has a registry, a path, and a tag or digest.
+    """
     return is_image(path) or all(map(_is_reference, texts))
 
 
