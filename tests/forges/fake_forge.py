@@ -80,7 +80,7 @@ class Pull:
     clock: ClassVar[Callable[[], float]] = time.time
 
     def __setattr__(self, name: str, value: object) -> None:
-        if getattr(self, name, None) != value:
+        if name not in vars(self) or getattr(self, name) != value:
             object.__setattr__(self, name, value)
             object.__setattr__(self, "updated", Pull.clock())
 
