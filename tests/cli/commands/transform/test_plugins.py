@@ -364,4 +364,4 @@ def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("command", [["run"], ["list-plugins"], ["optionals"]])
 def test_help(place: Place, command: list[str]) -> None:
     assert f"krm-merge transform {command[0]} [OPTIONS]" in place.run(*command, "--help")[0]
-    assert "krm-merge transform DIR" in place.run("--help")[0]
+    assert "krm-merge transform [OPTIONS] DIR | COMMAND" in place.run("--help")[0]
