@@ -163,6 +163,14 @@ def test_choices_on_secrets_are_for_their_place() -> None:
         merge(sides, policy(resolution(record, "value", value="x")))
 
 
+def test_a_list_of_which_nothing_is_left_does_not_come_back() -> None:
+    """Law D: upstream replaced both elements, and local removed the one that upstream's looks like."""
+    sides = [widget({"s": "a"}, names) for names in (["i", "j"], ["k"], ["j"])]
+    merged = merge(sides)
+    assert b'"k"' in merged.files["w.yaml"]
+    assert again(sides, merged, policy()).changes == {}
+
+
 # ---- laws ------------------------------------------------------------------------------------------------------------
 
 SCALARS = st.sampled_from(["a", "b", "c", 1, True, None])

@@ -379,12 +379,12 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
         return Verdict(upstream)
-    if verdict.node is not local or merge.verifies or _is_stable(merge, path, sides, edits):
+    if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
         return verdict
     # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
     verdict = _paired_sequence(merge, path, sides, items, match_sequence(items, equal_only=True))
-    if verdict.node is not local or _is_stable(merge, path, sides, merge.decisions[mark:]):
+    if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
     return merge.conflict(path, sides, "L3", "elements that are there several times, or moved, cannot be told apart")
@@ -436,8 +436,13 @@ def edited_list(local: SequenceNode, decisions: list[Decision]) -> Editor:
     return editor
 
 
-def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[Decision]) -> bool:
+def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict, decisions: list[Decision]) -> bool:
     """L3: whether merging original and upstream with what the decisions make of local gives the same again."""
+    if verdict.node is None:
+        # Without any element, the list would be one that local removed and upstream has: upstream's would come back.
+        return not isinstance(sides.upstream, SequenceNode) or not sides.upstream.items
+    if verdict.node is not sides.local:
+        return True
     if not any(decision.edits for decision in decisions):
         # It is local: just this was merged.
         return True
