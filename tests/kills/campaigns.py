@@ -164,8 +164,9 @@ class CampaignStage:
         leftovers = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
         leftovers += [str(place) for place in self.trial.rglob("*.lock")]
         leftovers += [str(place) for place in self.trial.rglob("*.krm-merge")]
-        leftovers += [str(place) for place in self.trial.rglob("tmp_obj_*")]
-        return leftovers
+        # The quarantine of a push belongs to the git that receives it, which `end` kills, too.
+        objects = (place for place in self.trial.rglob("tmp_obj_*") if "tmp_objdir-incoming" not in str(place))
+        return [*leftovers, *map(str, objects)]
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
         """Ends what is left of a command that was struck."""
