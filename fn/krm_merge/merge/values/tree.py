@@ -321,7 +321,7 @@ class TreeMerge:
             sides = _sides(fields, key)
             step = (*path, canonical_text(key))
             if settles_early and step != ("pipeline",) and key not in contested and sides.are_local_alone():
-                # V2 in short, however much is inside; of functions, local's registry is told (F4).
+                # V2 in short, however much is inside; of functions, local's registry is reported (F4).
                 verdicts[key] = sides, Verdict(sides.local, side="local")
             elif key in contested:
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
