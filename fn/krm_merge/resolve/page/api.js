@@ -46,3 +46,22 @@ export async function ask(path, body) {
   if (!answer.ok) throw new Refused(answer.status, String(value.error));
   return value;
 }
+
+/**
+ * All that the page shows, of one revision.
+ * @returns {Promise<any>}
+ */
+export async function askAll() {
+  const [report, view] = await (first ?? reportAndView());
+  first = null;
+  return report.revision === view.revision ? { ...report, ...view } : askAll();
+}
+
+function reportAndView() {
+  return Promise.all([ask("/api/report"), ask("/api/view")]);
+}
+
+// The page is ready sooner where this does not wait for the other modules.
+/** @type {Promise<any[]> | null} */
+let first = reportAndView();
+first.catch(() => {});

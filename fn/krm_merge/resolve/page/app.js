@@ -1,6 +1,6 @@
 // The page: shows what the server says, and sends what somebody chooses. It merges nothing.
 
-import { Refused, ask } from "./api.js";
+import { Refused, ask, askAll } from "./api.js";
 import { automatic } from "./automatic.js";
 import { Batch } from "./batch.js";
 import { Card, KEYS, cardAt } from "./card.js";
@@ -442,9 +442,7 @@ function end(title, text, files) {
 
 /** @returns {Promise<void>} */
 async function reload() {
-  const [report, view] = await Promise.all([ask("/api/report"), ask("/api/view")]);
-  if (report.revision !== view.revision) return reload();
-  load({ ...report, ...view });
+  load(await askAll());
   drawAll();
   const named = { upstream: "take", local: "keep", original: "take" };
   for (const [side, verb] of Object.entries(named)) {
