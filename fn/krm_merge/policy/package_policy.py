@@ -6,7 +6,6 @@ finds them: as git's rerere, but by what the conflict is about, whatever file an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +31,7 @@ from krm_merge.packages import File, Tree, holds_resources, read_file, write_fil
 from krm_merge.posix import is_own
 from krm_merge.report import resource_value
 from krm_merge.schema import Redaction
-from krm_merge.startup import frozen, replace
+from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import MappingNode, SequenceNode, TextError, Value, document_text, read, read_all, to_value
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
 """Its default path in a package."""
 
-_MAY_BE_POLICY = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
+_MAY_BE_POLICY = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
 
 
 class PolicyError(KrmMergeError):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.safe_text import without_credentials
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 
 Mode: TypeAlias = Literal["file", "executable", "link"]
 
@@ -34,7 +34,7 @@ Changes: TypeAlias = Mapping[str, File | None]
 
 # Git's own files, and the journals of packages inside.
 # Some disks take `.GIT` for `.git`.
-_NOT_OF_A_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
+_NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
 
 
 def belongs(name: str) -> bool:

@@ -36,7 +36,7 @@ from krm_merge.merge import (
 from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_resources, is_json, merged_mode
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
-from krm_merge.startup import replace
+from krm_merge.startup import pattern, replace
 from krm_merge.text import BOM, MappingNode, TextError, read, split_documents, usual_line_end
 
 MARKER_SIZE = 7
@@ -44,9 +44,9 @@ MARKER_SIZE = 7
 
 _DOCUMENTATION = (".md", ".rst", ".adoc")
 # Longer ones come from `conflict-marker-size`, and from merges of merges.
-_BEGINS = re.compile(rb"^<{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
-_DIVIDES = re.compile(rb"^={7,}\r?$", re.MULTILINE)
-_ENDS = re.compile(rb"^>{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
+_BEGINS = pattern(rb"^<{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
+_DIVIDES = pattern(rb"^={7,}\r?$", re.MULTILINE)
+_ENDS = pattern(rb"^>{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
 
 
 class MarkedChanges(NamedTuple):
@@ -155,8 +155,8 @@ def _whole(lines: list[bytes], newline: bytes) -> list[bytes]:
 FileVersions: TypeAlias = tuple[File | None, File | None, File | None]
 """A file in original, upstream and local."""
 
-_ANY = re.compile(rb"(\r\n|\n|\r)")
-_WITH_LF = re.compile(rb"(\r\n|\n)")
+_ANY = pattern(rb"(\r\n|\n|\r)")
+_WITH_LF = pattern(rb"(\r\n|\n)")
 
 
 def is_yaml(path: str) -> bool:

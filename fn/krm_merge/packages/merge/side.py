@@ -30,7 +30,7 @@ from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, 
 from krm_merge.packages.merge.other_files import plain
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.schema import any_object_schema
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Comments,
     MappingNode,
@@ -213,11 +213,11 @@ def _field(value: Value, name: str) -> Value:
 
 
 _DEFAULT_NAMESPACE = "default"
-_BLUEPRINT = re.compile(rb"%b:[ \t]*[\"']?([^\s\"']+)" % re.escape(BLUEPRINT.encode()))
+_BLUEPRINT = pattern(rb"%b:[ \t]*[\"']?([^\s\"']+)" % re.escape(BLUEPRINT.encode()))
 _NOTES = tuple(note.encode() for note in (MERGE_COMMENT, UPSTREAM_IDENTIFIER, BLUEPRINT))
 # Lines that only differ in these have the same words, in the same order.
-_LAYOUT = re.compile(rb"[\s\"']+|(?<=[|>])[-+0-9]+(?=[ \t]*\r?\n)")
-_LINES_OF_NOTES = re.compile(
+_LAYOUT = pattern(rb"[\s\"']+|(?<=[|>])[-+0-9]+(?=[ \t]*\r?\n)")
+_LINES_OF_NOTES = pattern(
     rb"^[ \t]*+(?:annotations:[ \t]*+(?:\{\})?\r?\n|[\"']?(?:%b)[\"']?:[^\n]*\n)|%b[^\n]*"
     % (b"|".join(re.escape(note) for note in _NOTES[1:]), re.escape(_NOTES[0])),
     re.MULTILINE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from posixpath import basename, dirname, join, normpath, relpath
@@ -21,7 +20,7 @@ from krm_merge.packages.files.tree import (
 )
 from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -162,7 +161,7 @@ def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
     return exact
 
 
-_INDEX = re.compile(r"/[0-9]+(?=/|$)")
+_INDEX = pattern(r"/[0-9]+(?=/|$)")
 
 
 @frozen

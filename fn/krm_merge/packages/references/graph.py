@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,10 +12,10 @@ from krm_merge.merge import Document
 from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 from krm_merge.text import MappingNode, Object, TextError, plain_lines, read, to_value
 
-_WORD = re.compile(rb"[\w.-]+")
+_WORD = pattern(rb"[\w.-]+")
 # For more words, one pass over the words of the text is faster than a search for each.
 _MOST_SEARCHED = 32
 _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
