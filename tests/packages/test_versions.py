@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.packages.kptfile import is_version, newer_versions, newest_version, same_major
+from krm_merge.packages.kptfile import is_version, newer_versions, newest_versions, same_major
 
 TAGS = [
     "v1.9.0",
@@ -42,10 +42,10 @@ def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
     assert newer_versions(ref, directory, TAGS) == newer
 
 
-def test_the_newest_version_is_of_the_package_if_it_has_tags_of_its_own() -> None:
-    assert newest_version("/web", TAGS) == "web/v0.9.0"
-    assert newest_version("/db", TAGS) == "v2.0.0"
-    assert newest_version("/", ["latest"]) == ""
+def test_the_newest_versions_are_those_of_the_package_and_of_the_repository() -> None:
+    assert newest_versions("/web", TAGS) == ["web/v0.9.0", "v2.0.0"]
+    assert newest_versions("/db", TAGS) == ["v2.0.0"]
+    assert newest_versions("/", ["latest"]) == []
 
 
 def test_versions_with_the_same_first_number() -> None:

@@ -25,7 +25,7 @@ from krm_merge.packages.files.tree import (
     read_file,
 )
 from krm_merge.packages.git_cache import GitCache
-from krm_merge.packages.kptfile import nearest, newest_version
+from krm_merge.packages.kptfile import nearest, newest_versions
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import quantity, quoted, without_credentials
 from krm_merge.startup import frozen
@@ -158,9 +158,10 @@ class GitRepositories:
         if re.fullmatch("[0-9a-f]{7,}", ref):
             return "commit ids must be whole"
         names = self.names(repository)
-        near, newest = nearest(ref, names.tags | names.branches), newest_version(directory, names.tags)
+        near = nearest(ref, names.tags | names.branches)
+        newest = [version for version in newest_versions(directory, names.tags) if version != near]
         hints = [f"the nearest name is {near}"] if near else []
-        hints += [f"the newest version is {newest}"] if newest and newest != near else []
+        hints += [f"the newest version is {', or '.join(newest)}"] if newest else []
         return ", ".join([*hints, f"`git ls-remote {repository}` lists all"])
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:

@@ -156,14 +156,12 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
     return [tag for _, tag in sorted(newer)]
 
 
-def newest_version(directory: str, tags: Iterable[str]) -> str:
-    """The tag of a package with the highest version that is no version before a release; '' where none is."""
+def newest_versions(directory: str, tags: Iterable[str]) -> list[str]:
+    """The tags with the highest version that is no version before a release: of the package, and of the repository."""
     names = set(tags)
-    # Every release is newer than these; tags of the package itself come first.
-    for lowest in (f"{directory.strip('/')}/0.0", "0.0"):
-        if versions := newer_versions(lowest, "", names):
-            return versions[-1]
-    return ""
+    # Every release is newer than these.
+    found = (newer_versions(lowest, "", names) for lowest in {f"{directory.strip('/')}/0.0": 1, "0.0": 1})
+    return [versions[-1] for versions in found if versions]
 
 
 def is_version(ref: str) -> bool:
