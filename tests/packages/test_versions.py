@@ -45,6 +45,7 @@ def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
 def test_the_newest_versions_are_those_of_the_package_and_of_the_repository() -> None:
     assert newest_versions("/web", TAGS) == ["web/v0.9.0", "v2.0.0"]
     assert newest_versions("/db", TAGS) == ["v2.0.0"]
+    assert newest_versions("/", TAGS) == ["v2.0.0"]
     assert newest_versions("/", ["latest"]) == []
 
 

@@ -159,8 +159,9 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
 def newest_versions(directory: str, tags: Iterable[str]) -> list[str]:
     """The tags with the highest version that is no version before a release: of the package, and of the repository."""
     names = set(tags)
-    # Every release is newer than these.
-    found = (newer_versions(lowest, "", names) for lowest in {f"{directory.strip('/')}/0.0": 1, "0.0": 1})
+    # Every release is newer than these; a package in the root has the repository's tags.
+    lowest_versions = dict.fromkeys([f"{directory.strip('/')}/0.0".lstrip("/"), "0.0"])
+    found = (newer_versions(lowest, "", names) for lowest in lowest_versions)
     return [versions[-1] for versions in found if versions]
 
 
