@@ -148,6 +148,7 @@ def _block_scalar_end(node: Scalar) -> int:
     source = source_of(node)
     header_end = source.line_end(node.start)
     if "+" in block_scalar_header(node):
+        # The blank lines that `+` keeps are content.
         return max(node.end, header_end)
     # The mark runs on over the blank lines that follow; they are not content.
     body = source.text[header_end : node.end]
@@ -155,6 +156,7 @@ def _block_scalar_end(node: Scalar) -> int:
     while end:
         line_start = body.rfind("\n", 0, end - 1) + 1
         line = body[line_start:end].rstrip("\r\n")
+        # Spaces beyond the indentation are content, although the line looks blank.
         if line.strip(" ") or len(line) > indent:
             break
         end = line_start
@@ -264,6 +266,7 @@ def _find_dash(source: Source, position: int) -> int:
         character = text[position]
         if character == "-":
             return position
+        # A comment, an anchor or a tag may hold a dash; YAML allows the first item on a later line only.
         if character in "#&!":
             position = source.line_end(position)
         elif character in " \t\r\n":
@@ -350,6 +353,7 @@ def comments_of(collection: Collection, child: Child, chunk: Chunk) -> Comments:
         head = [line.strip() for line in source.text[chunk.start : source.line_start(chunk.own)].split("\n")[:-1]]
     value = value_of(child)
     if not isinstance(child, Entry) and is_block(value):
+        # kpt moves the comment above such an item behind its dash: in both places it is part of the head.
         dash_comment = _dash_comment(child, chunk)
         return Comments((*head, dash_comment) if dash_comment else tuple(head), None)
     start, end = line_comment_span(value, chunk)

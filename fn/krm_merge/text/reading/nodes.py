@@ -140,7 +140,9 @@ class MappingNode:
                     for parent in merged_mappings(entry.value):
                         for key, parent_entry in parent.fields.items():
                             if key not in explicit and key not in inherited:
+                                # A copy: an edit of it must not change the mapping that it is inherited from.
                                 inherited[key] = Entry(parent_entry.key, copy(parent_entry.value), inherited=True)
+            # Inherited fields come first: `inherited_if_read` looks at the first field alone.
             self._fields = inherited | explicit if inherited else explicit
         return self._fields
 
@@ -291,6 +293,7 @@ def is_merge_key(entry: Entry) -> bool:
     key = entry.key
     if not isinstance(key, Scalar) or key.text != MERGE_KEY or key.style:
         return False
+    # `!!str <<` is a field of that name, as `"<<"` is.
     return not (key.tag or "").endswith(":str")
 
 
@@ -334,6 +337,7 @@ def to_value(node: Node | None) -> Value:
     if node is None:
         return None
     if isinstance(node, Alias):
+        # Not the expansion: it is a copy, and once it is read it counts as one that may have been edited (`unread`).
         return to_value(node.target)
     if isinstance(node, Scalar):
         return python_value(node.canonical)  # type: ignore[return-value]
@@ -391,6 +395,7 @@ def from_value(value: Value) -> Node:
     if isinstance(value, list):
         return SequenceNode(None, 0, 0, not value, [from_value(item) for item in value])
     if isinstance(value, str):
+        # Without quotes a field `<<` would be a merge key, and the texts `1` and `null` a number and a null.
         quoted = value == MERGE_KEY or resolve(value, "", None) != value
         return Scalar(None, 0, 0, value, '"' if quoted else "")
     return Scalar(None, 0, 0, scalar_text(value))

@@ -88,6 +88,7 @@ def read_all(text: str, depth: int = 0) -> Iterator[Node]:
     _check_documents(text)
     source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
     for root in _documents(source, MAX_DEPTH - depth):
+        # To libyaml a document without content is an empty scalar; one in quotes has a length.
         if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
             yield root
 
@@ -96,12 +97,14 @@ def _check_documents(text: str) -> None:
     """Counts the documents before libyaml makes something of each. Raises TextError."""
     most = DOCUMENTS.value()
     if text.count("---") > most or text.count("...") > most:
+        # Of that many marks of two kinds, more than the limit are of one kind: no need to look further.
         marks = [match[1] for match in islice(_MARK.finditer(text), 2 * most + 1)]
         if max(map(marks.count, ("---", "..."))) > most:
             raise TextError(f"holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
 
 
 def _has_odd_breaks(text: str) -> bool:
+    # libyaml begins a new line at each of these and at a lone CR, while `Source` finds lines by LF.
     return "\x85" in text or "\u2028" in text or "\u2029" in text or text.count("\r") != text.count("\r\n")
 
 
@@ -117,6 +120,7 @@ def check(text: str, limit: int = MAX_DEPTH + LEVELS_AROUND) -> None:
         check_events(text, limit)
         return
     with _parser(text) as parser:
+        # Unlike `get_event`, this makes no Python object of an event.
         parser.raw_parse()
 
 
@@ -176,11 +180,13 @@ class _Reading:
         self._source = source
         self._max_depth = max_depth
         self._aliased = 0
+        # A text without `*` has no alias, so `end` need not count the sizes of its collections.
         self._max_aliased = ALIASED_NODES.value() if "*" in source.text else 0
         self.open: list[MappingNode | SequenceNode] = []
         self.end_document()
 
     def end_document(self) -> None:
+        # Anchors end with their document, and id() may give the number of a node that nobody holds to a new one.
         self._anchors: dict[str, Node] = {}
         # Of collections, and aliases of these: how many nodes and levels they are, with aliases written out.
         self._sizes: dict[int, tuple[int, int]] = {}
@@ -195,6 +201,7 @@ class _Reading:
         if len(self.open) > self._max_depth:
             raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
         if event.anchor is not None:
+            # Noted before the collection ends, so that `_target` sees an alias inside its own anchor.
             self._anchors[event.anchor] = node
         return node
 
@@ -295,6 +302,7 @@ def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[MappingNod
 def _check_keys(mapping: MappingNode, fields: dict[Canonical, Entry]) -> None:
     """Raises TextError for a duplicate key of the entries, which are as many fields; several merge keys are allowed."""
     if len(fields) == len(mapping.entries):
+        # By its canonical form a merge key equals a field named `<<`: `MappingNode.fields` tells them apart.
         if MERGE_KEY not in fields:
             # What they mean is known now: it will be asked for.
             mapping._fields = fields

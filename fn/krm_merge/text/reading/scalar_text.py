@@ -50,6 +50,7 @@ def needs_block(node: Scalar) -> bool:
     """Whether a scalar is written with `|` or `>`: it is so in its source, or it is a new text of several lines."""
     if node.source is None:
         return type(node.canonical) is str and literal_is_safe(node.text)
+    # Blank lines alone do not show their indentation, so they cannot be moved to another column.
     return is_block_scalar(node) and not node.source.odd_breaks and node.text.strip(" \n") != ""
 
 
@@ -58,6 +59,7 @@ def line_text(node: Scalar, column: int) -> str:
     if node.source is None or node.source.odd_breaks or is_block_scalar(node):
         return _by_value(node, flow=False)
     text = _own_text(node)
+    # Between brackets `-` is a text; elsewhere it is the dash of a list.
     if node.style == "" and _NOT_IN_BLOCK.match(text):
         return _by_value(node, flow=False)
     if "\n" not in text:
@@ -107,6 +109,7 @@ def block_text(node: Scalar, column: int, step: int, comment: str) -> str:
             lines.pop()
     # The white space of the first lines would be taken for indentation.
     indicator = str(step) if next((line for line in lines if line), "").startswith(" ") else ""
+    # By the value, not by the header: at the end of a text without a last newline, the value of `|` ends without one.
     chomp = "-" if not node.text.endswith("\n") else "+" if node.text.endswith("\n\n") else ""
     pad = " " * (column + step)
     content = "".join(f"{pad}{line}\n" if line else "\n" for line in lines)
@@ -123,6 +126,7 @@ def in_quotes_of(before: Node, after: Node) -> str | None:
         return None
     if before.style == '"':
         return quoted(after.text)
+    # Single quotes have no escapes.
     return "'" + after.text.replace("'", "''") + "'" if after.text.isprintable() else None
 
 

@@ -30,6 +30,7 @@ _SPECIAL_FLOATS = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), "nan"),
 }
 _INT = pattern(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
+# yaml.v3 reads an integer as int64, else as uint64; a decimal number beyond these is a float.
 _INT64 = range(-(1 << 63), 1 << 64)
 _FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 # Words that a YAML 1.1 reader takes for booleans or merge keys, and what one takes for base-60 numbers or dates.
@@ -82,6 +83,7 @@ def resolve_plain(text: str) -> Canonical:
         digits = text.replace("_", "") if first != "." else text
         if _INT.match(digits) and (number := _integer(digits)) in _INT64:
             return ("int", number)
+        # Go refuses a number that is too large for a float, so that it remains a string.
         if _FLOAT.match(digits) and not math.isinf(float(digits)):
             return ("float", repr(float(digits)))
     return text
@@ -161,4 +163,5 @@ def _float_text(value: float) -> str:
 
 def literal_is_safe(text: str) -> bool:
     """Whether a string of several lines may be written as a literal block without changing it."""
+    # libyaml refuses a tab where it has yet to find out the indentation of a block.
     return "\n" in text.rstrip("\n") and not _MUST_ESCAPE.search(text) and "\t" not in text[:1] and not text.isspace()

@@ -39,8 +39,10 @@ def split_documents(data: bytes, name: str = "a file") -> list[bytes]:
     """
     data = data.removeprefix(BOM_BYTES)
     most = DOCUMENTS.value()
+    # The search ends just beyond the limit: a file of separators alone has as many of them as lines.
     starts = [_start(data, match.start()) for match in islice(_SEPARATOR.finditer(data), most + 2)]
     if starts and not data[: starts[0]].strip():
+        # White space above the first separator is not a document of its own.
         starts[0] = 0
     bounds = sorted({0, *starts, len(data)})
     if len(bounds) - 1 > most:
@@ -82,6 +84,7 @@ def in_lines_of(document: bytes, like: bytes) -> bytes:
 
 def plain_lines(document: bytes) -> bytes:
     """A document with LF at the end of each line; in YAML, CR LF and CR alone mean the same."""
+    # CR LF first: in the other order each would become two line ends.
     return document.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
