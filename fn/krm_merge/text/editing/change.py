@@ -178,6 +178,7 @@ def _key(value: Value, keys: tuple[str, ...]) -> Hashable:
 
 
 def _scalar(value: Value) -> Hashable:
+    # Python takes 1, 1.0 and True for equal; in a list they are different elements.
     return None if isinstance(value, dict | list) else (type(value), value)
 
 

@@ -39,6 +39,7 @@ class EditPlan:
         self._kept: set[int] = set()
         # The anchors before the current place of the walk.
         self._anchored: dict[str, Node] = {}
+        # Hardly any document has aliases, and without them there is nothing to decide.
         if _has_aliases(editor.root):
             self._walk(editor.root)
 
@@ -68,6 +69,7 @@ class EditPlan:
     def _walk(self, node: Node) -> bool:
         """Walks the nodes that stay in place, in the order of the text. True where something must be written out."""
         if isinstance(node, Alias):
+            # By identity: an anchor of the same name may have come in between.
             is_anchored = self._anchored.get(node.name) is node.target
             marked = not is_anchored or self._editor.canonical(node) != self._editor.canonical(node.target)
             if not marked:
@@ -81,9 +83,12 @@ class EditPlan:
             if isinstance(node, MappingNode | SequenceNode):
                 native = {id(child) for child in node.children}
                 for child in self.children(node):
+                    # The emitter writes new children without anchors and aliases, so they are not walked.
                     if id(child) in native and self.value(child) is value_of(child):
                         if isinstance(child, Entry):
+                            # The key first, as in the text: its anchor may have an alias in the value.
                             self._walk_key(child.key)
+                        # Not `or`, which would skip the walk: it notes anchors and marks aliases in every child.
                         marked |= self._walk(value_of(child))
         if marked:
             self._marked.add(id(node))
@@ -108,6 +113,7 @@ class EditPlan:
         # An edited field is written beside the merge keys, which still add the others.
         edited = {key: entry for key, entry in inherited.items() if editor.is_child_touched(entry)}
         merged_keys = {key for merge in merges for parent in merged_mappings(merge.value) for key in parent.fields}
+        # A merge key that stays would add a field again that an edit removed.
         can_stay = all(self._can_keep(merge) for merge in merges) and merged_keys - keys == inherited.keys()
         if can_stay and not edited:
             return False
@@ -240,6 +246,7 @@ class Editor:
 
     def _edited(self, child: Child) -> None:
         self._alive.append(child)
+        # A node does not know the collections around it, so any of these answers may be wrong now.
         self._touched.clear()
 
     def _order(self, collection: Collection) -> _Order:

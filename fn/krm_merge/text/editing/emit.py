@@ -94,6 +94,7 @@ class Endings:
         if last is not None and self._ends_the_text(last) and not last.text.endswith("\n"):
             header = block_scalar_header(last)
             content = len(self._source.text) - self._source.line_end(last.start)
+            # From the content upwards: another block scalar in the piece may have the same header.
             at = piece.rfind(header, 0, len(piece) - content)
             if "-" not in header:
                 piece = piece[:at] + header.replace("+", "") + "-" + piece[at + len(header) :]
@@ -106,6 +107,7 @@ def without_leading_blanks(gap: str) -> str:
 
 
 _OPENING = ("{", "[")
+# Signs of comments, anchors, aliases and tags; for one in quotes the collection is only put together anew.
 _NOT_COPIED = ("#", "&", "*", "!")
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
 
@@ -313,6 +315,7 @@ class Emitter:
         if self.is_flow(node):
             return f" {self.flow(node)}{comment}\n"
         if item:
+            # Not the indentation of the document: the first child begins behind the dash and its space.
             inner = column + STEP
             block = self._block(node, inner)
             return f"{comment}\n{block}" if comment else f" {block[inner:]}"
@@ -367,6 +370,7 @@ def _indented(lines: Sequence[str], column: int) -> str:
 
 
 def _with_newline(text: str, newline: str) -> str:
+    # Parts copied from a source with CR LF have their CR already; it must not be there twice.
     text = text.replace("\r\n", "\n")
     return text if newline == "\n" else text.replace("\n", newline)
 

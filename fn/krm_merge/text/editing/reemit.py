@@ -52,6 +52,7 @@ def reemit(text: str, editor: Editor) -> str:
             # A duplicate anchor does not matter here.
             warnings.simplefilter("ignore")
             return _Reemitter(text, editor).text()
+    # Besides ruamel's errors, `zip` with `strict` raises where ruamel's keys are not the entries of the text.
     except Exception:
         return written_anew(text, editor)
 
@@ -136,6 +137,7 @@ class _Reemitter:
         if isinstance(before, SequenceNode):
             self._change_sequence(before, data)
             return data
+        # ruamel lists inherited fields among the keys, but no merge keys: its keys are not the entries of the text.
         if any(is_merge_key(entry) for entry in before.entries):
             return self._new(before)
         self._change_mapping(before, data)
@@ -151,6 +153,7 @@ class _Reemitter:
         for gone in node.entries:
             if id(gone) not in staying:
                 del data[keys[id(gone)]]
+                # ruamel would give the comments of a deleted key to a new field of that name.
                 data.ca.items.pop(keys[id(gone)], None)
         for entry in now:
             after = self._editor.value(entry)
@@ -178,6 +181,7 @@ class _Reemitter:
                     data.ca.items[index] = comments[position]
             else:
                 items.append(self._new(after))
+        # The `clear` of ruamel's own list would move the comments that were just set.
         list.clear(data)
         list.extend(data, items)
         for index, item in enumerate(now):

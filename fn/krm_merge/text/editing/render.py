@@ -106,6 +106,7 @@ class _Renderer:
         return places
 
     def render(self) -> Rendering:
+        # Pieces are read back alone, where aliases have no anchors; a last line without a newline may get a follower.
         if self._text.endswith("\n") and "*" not in self._text and (pieces := self._pieces(self._root, 0)) is not None:
             return Rendering(_splice(self._text, 0, len(self._text), [piece[:3] for piece in pieces]), pieces)
         return Rendering(self._render_whole(), None)
@@ -159,6 +160,7 @@ class _Renderer:
         line = child.key.start if isinstance(child, Entry) else start
         if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
             return None
+        # A comment may follow quotes at once; behind a plain word it would be part of that word.
         if self._text[end] == "#":
             return None
         text = in_quotes_of(before, after) or self._emitter.inline(after, 0, self._newline)
@@ -187,6 +189,7 @@ class _Renderer:
             result = text[:line] + block + text[self._source.line_end(root.end) :]
         else:
             result = text[: root.start] + self._flow.text(root) + text[root.end :]
+        # A text without a last newline gets none, unless it belongs to the value of a block scalar.
         if not text.endswith("\n") and not (children and self._endings.is_open(children[-1])):
             return result.removesuffix(self._newline)
         return result
@@ -223,6 +226,7 @@ class _Renderer:
                 gap = self._gaps(places, position, index)
                 neighbours = index == position and index > 0 and above is node.children[index - 1]
                 if above is None:
+                    # Blank lines behind a removed first child have nothing left to separate.
                     gap = without_leading_blanks(gap)
                 elif not neighbours or self._plan.is_touched(above):
                     gap = self._endings.settled(gap, above, column)
@@ -244,6 +248,7 @@ class _Renderer:
         gaps: list[str] = []
         for at in range(max(position, 1), min(index + 1, len(places))):
             gap = self._text[places[at - 1].end : places[at].start]
+            # Of the gaps beside removed chunks only those with comments stay: blank lines would add up.
             if at == index or "#" in gap:
                 gaps.append(gap)
         return "".join(gaps)
@@ -353,6 +358,7 @@ class _Renderer:
                 lead = text[self._source.line_end(start) : places[0].start]
                 comments = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
         tail = comments + text[tail_start : chunk.end]
+        # Comments one column deeper than the child remain its own, and end a block scalar, whose lines are deeper.
         splices.append((chunk.own_end, chunk.end, value + self._endings.settled(tail, child, chunk.column + 1)))
         return _splice(text, chunk.start, chunk.end, splices)
 
