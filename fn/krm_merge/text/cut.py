@@ -32,6 +32,7 @@ _DOUBTFUL = pattern(
     rb"(?<=[\[{])(?!" + _FLOW_REST + rb")|"
     rb"(?<=[!&?\t]))"
 )
+# A line that begins with a dash or a comment belongs to the field above it: lists may be at column 0.
 _TOP_LEVEL = pattern(rb"\n(?=[^ \t\-#\r\n])")
 _FIELD = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
 _FIELD_WITH_VALUE = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
@@ -185,6 +186,7 @@ def _cut_by_marks(data: bytes) -> Cut:
         raise TextError("not a mapping" if root is not None else "empty")
     newline = b"\r\n" if "\r\n" in text else b"\n"
     if root.flow or any(key_text(e.key) == "items" and _is_unusual(e.value) for e in root.entries):
+        # No endless recursion: this text is in block style, and so are its items.
         return _cut_by_marks(_in_block_style(root).encode())
     result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
     places = chunks(root)

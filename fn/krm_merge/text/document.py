@@ -70,6 +70,7 @@ def rendered(editor: Editor) -> Rendered:
     # Imported only where it is needed: hardly any document does.
     from krm_merge.text.editing.reemit import reemit, written_anew
 
+    # ruamel first: it keeps comments whose place `written_anew` does not know.
     for write in (reemit, written_anew):
         try:
             text = write(source_of(editor.root).text, editor)
