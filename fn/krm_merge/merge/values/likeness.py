@@ -63,6 +63,7 @@ def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
 
 
 def _is_reference(text: str) -> bool:
+    # The colon of a URL's scheme would make a registry of `https:`.
     return text.split() == [text] and "://" not in text and _registry(text) != "" and image_repository(text) != text
 
 

@@ -56,6 +56,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
     kind = merge.schema.list_kind(path)
     items = [_items(node) for node in sides.nodes]
+    # Empty lists have no elements: whether the list is there is all that can differ.
     if kind == WHOLE or not any(items):
         return sides.settled() or merge.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
@@ -75,6 +76,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
         return settled
     verdict = _sequence(merge, path, sides, items)
+    # What one side alone changed is as that side has it, however elements pair: no warning is needed (L1).
     if kind == ORDERED or settled is not None:
         return verdict
     # L1: a keyed list whose elements cannot be identified is a sequence.
@@ -123,8 +125,10 @@ def _functions_as_one_value(
     if settled := sides.settled():
         return replace(settled, rule="F3")
     verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
+    # Local's list is kept, or nothing is written: no function is dropped.
     if verdict.node is sides.local or verdict.severity == "error":
         return verdict
+    # What the original or upstream has just so is no loss of local's own (F3).
     merged_values = {item.canonical for side in items[:2] for item in side}
     functions = read_functions(items[2])
     dropped = [at for at, item in enumerate(items[2]) if item.canonical not in merged_values]
@@ -161,6 +165,7 @@ def _elements(
     assert isinstance(base, SequenceNode)
     mark = len(merge.decisions)
     element_sides = [_sides_of(items, element) for element in elements]
+    # Most elements of a long list are the same on all sides: they are settled first, for speed.
     verdicts = [
         Verdict(at_sides.local, side="local")
         if at_sides.are_same()
@@ -190,6 +195,7 @@ def _elements(
         verdict = verdicts[at]
         edits = placed.get(id(child), ())
         node = verdict.node
+        # By node, not by value: an element that merged inside is local's node, whose edits are on record already.
         if is_own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
@@ -208,6 +214,7 @@ def _merged_order(
         return order
     shared = set(orders[1]) & set(orders[2])
     theirs, ours = ([at for at in order if at in shared] for order in orders[1:])
+    # The labels and the second order below are for choices and records, which a merge that verifies does not keep.
     if not merge.policy.resolutions.all and (merge.verifies or theirs == ours):
         return order
     by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
@@ -276,6 +283,7 @@ def _added_twice(merge: TreeMerge, step: FieldPath, sides: Sides) -> Verdict:
     ]
     if same(sides.upstream, sides.local) or any(decided):
         return verdict
+    # Their fields went together without a conflict: two additions would become one that nobody wrote.
     del merge.decisions[mark:]
     return merge.whole(step, sides)
 
@@ -335,7 +343,9 @@ def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
 
 def arrange(base: SequenceNode, order: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
     """The edits that put the wanted items into this order, by the id of the item; without removals."""
+    # By id: equal elements may be in a list several times.
     position = {id(item): at for at, item in enumerate(base.items)}
+    # As few elements as possible move: each that moves is written in another place.
     steady = longest_rising([position[id(item)] for item in order if id(item) in position])
     edits: dict[int, tuple[Edit, ...]] = {}
     previous: Node | None = None
@@ -441,6 +451,7 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     if verdict.node is None:
         # Without any element, the list would be one that local removed and upstream has: upstream's would come back.
         return not isinstance(sides.upstream, SequenceNode) or not sides.upstream.items
+    # Upstream's list as a whole: the next merge has it on both sides.
     if verdict.node is not sides.local:
         return True
     if not any(decision.edits for decision in decisions):

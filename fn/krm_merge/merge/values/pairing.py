@@ -12,12 +12,14 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, without_version
 from krm_merge.text import MOST_COMPARED, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
 
+# The order matters: of several that identify all elements, the first one counts.
 WEAK_KEYS = (
     *("name", "alert", "record", "host", "path", "id", "key", "target"),
     *("uses", "image", "type", "role", "port", "prefix", "cluster"),
 )
 """Fields that identify elements where no schema says what does, where no two elements of a list share a value of it."""
 
+# With its version, a raised one would make another element.
 _WITH_VERSION = ("uses", "image")
 
 Stretch: TypeAlias = tuple[list[int], list[int]]
@@ -47,6 +49,7 @@ class Pairs(dict[int, int]):
 
     def _stretches(self, size: int, other_size: int) -> list[Stretch]:
         paired = set(self.values())
+        # With one list used up, no stretch has elements of both.
         if len(self) == size or len(paired) == other_size:
             return []
         unpaired = [at for at in range(size) if at not in self]
@@ -125,10 +128,12 @@ def _pair_unequal(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Pairs what upstream and local changed; gives what each put in the place of one element, however unlike it is."""
     (theirs, ours), (with_upstream, with_local) = sides, pairs
+    # Lists of scalars have no keys to look for.
     has_fields = any(isinstance(element, MappingNode) for element in before.elements)
     # The order of these means is L3's: a pair by one of them is never looked at by the next.
     for side, of_side in zip(sides, pairs, strict=True) if has_fields else ():
         _pair_by_keys(of_side, before.elements, side.elements)
+    # Before likeness: else another element as much alike is taken, and a merged list is not stable.
     if common:
         _pair_made_alike(before, sides, pairs, common)
     blind: dict[int, Canonical] = {}
@@ -192,6 +197,7 @@ def _part_new_keys(
 def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pairs, Pairs], common: Set[int]) -> None:
     """Pairs the elements of which both sides made the same: local has it after a merge (law D)."""
     for side, other, of_side, of_other in zip(sides, sides[::-1], pairs, pairs[::-1], strict=True):
+        # Reversed, so that of equal elements the first is kept.
         free = {
             other.numbers[at]: at for at in reversed(_list_unpaired(other, of_other)) if other.numbers[at] in common
         }
@@ -274,6 +280,7 @@ def _additions(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, in
     on_side = sorted((m for m in matches if getattr(m, side) is not None), key=lambda match: getattr(match, side))
     places: dict[Match, tuple[int, int]] = {}
     size = 1 + max((m.original for m in matches if m.original is not None), default=-1)
+    # A stack, since a walk from each addition to the next paired element would be quadratic.
     behind: list[int] = [size]
     for match in reversed(on_side):
         behind.append(behind[-1] if match.original is None else match.original)
@@ -308,6 +315,7 @@ def _keys(items: Sequence[Node], name: str) -> list[Canonical | None]:
 
 def _scalar(item: Node, name: str) -> Canonical | None:
     value = item.get(name) if isinstance(item, MappingNode) else None
+    # Null identifies nothing: to Kubernetes it is a field that is left out.
     if not isinstance(value, Scalar) or value.canonical == ("null",):
         return None
     scalar = value.canonical
@@ -346,6 +354,7 @@ def _pair_by_keys(pairs: dict[int, int], original: Sequence[Node], side: Sequenc
     if not all(left):
         return
     names = [{key for item in of_side if isinstance(item, MappingNode) for key in item.fields} for of_side in left]
+    # Counted over the whole lists: a key that a paired element has as well identifies nothing.
     candidates = [
         (_keys(original, name), _keys(side, name)) for name in WEAK_KEYS if name in names[0] and name in names[1]
     ]
@@ -489,6 +498,7 @@ def _added_by_both(
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
     measure: _Additions | None = None
+    # By the element before, then by the one behind: a side may have removed either of them.
     for neighbour in (-1, 1):
         runs = [_runs(new, paired, neighbour) for new, paired in zip(candidates, pairs, strict=True)]
         paired = set(same.values())
@@ -515,6 +525,7 @@ class _Additions(NamedTuple):
         first_node, other_node = first.node, second.node
         if first_node.canonical == other_node.canonical:
             return 1.0
+        # Alike scalars may be two: addresses of people at one company, or finalizers of one operator.
         if isinstance(first_node, Scalar) and isinstance(other_node, Scalar):
             are_options = not self.is_set and "=" in first_node.text and "=" in other_node.text
             what = (

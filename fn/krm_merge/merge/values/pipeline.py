@@ -216,6 +216,7 @@ def _assign(
     for of_group in _candidates(groups, side):
         candidates.append(of_group)
         left -= len(of_group)
+        # Counted before any two are compared: the limit is for the time that this takes.
         if left < 0:
             return NotIdentified(f"functions of one image are alike in more than {MOST_COMPARED:,} ways")
     configurations = {id(f): _configuration(f.node) for functions in (*groups, side) for f in functions}
@@ -226,6 +227,7 @@ def _assign(
             if g in added and score < 2.0:
                 score = 2.0 if differ_in_version_only(group[0].node, side[i].node) else 0.0
             if score > 0:
+                # Sorted by this: the most alike first, then the nearest, then the earliest.
                 scored.append((-score, abs(g - i), g, i))
     in_groups = Counter(program for group in groups for program in {function.program for function in group})
     in_side = Counter(function.program for function in side)
@@ -321,6 +323,7 @@ def _configuration(node: Node) -> dict[str, object]:
             if field in ("name", "image", "exec"):
                 continue
             if isinstance(value, MappingNode):
+                # Each key counts alone: one changed value of a configMap does not make another function.
                 entries |= {f"{field}.{key_text(e.key)}": e.value.canonical for e in value.fields.values()}
             else:
                 entries[field] = value.canonical

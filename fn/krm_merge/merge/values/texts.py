@@ -92,6 +92,7 @@ def _insert(merged: list[Key], side: list[Key], *, local_into_upstream: bool) ->
             before = key
             continue
         if before is not None:
+            # Where both sides added something in one gap, local's comes first.
             while not local_into_upstream and (behind := following[before]) is not None and behind in only_base:
                 before = behind
         elif (after := next((later for later in side if later in keys), None)) is not None:
@@ -123,6 +124,7 @@ def _in_order(following: dict[Key | None, Key | None]) -> list[Key]:
 
 
 _SECTION = pattern(r"\s*\[([^\[\]]+)\]\s*\Z")
+# Not `==`, which compares, or pins a version: such a line sets nothing.
 _SETTING = pattern(r"\s*(?:export\s+)?([^\s=#;!\[\]][^\s=]*)\s*=(?!=)")
 _COMMENT = pattern(r"\s*(?:[#;!]|\Z)")
 
@@ -163,6 +165,7 @@ def read_settings(lines: Sequence[str]) -> SettingLines | None:
             head.append(line)
             continue
         begun, setting = _SECTION.match(line), _SETTING.match(line)
+        # Behind a backslash the next line is part of the value, whatever it looks like.
         if line.rstrip().endswith("\\") or (begun is None and setting is None):
             return None
         if begun is not None:
@@ -194,6 +197,7 @@ def merge_settings(
         if section and merged and "" not in merged:
             # Local or upstream removed the section, and the other has something new in it.
             merged[""] = ours.get("") or theirs[""]
+        # As for the fields of a mapping, another order is no change: local's is kept.
         keys = merge_order(list(before), list(theirs), list(ours), set(merged), reorder=False).keys
         by_section[section] = {key: merged[key] for key in sorted(keys, key=bool)}
     names = [[name for name in side.sections if by_section.get(name)] for side in sides]
@@ -314,6 +318,7 @@ def _keeps_form(sides: tuple[str, str, str], text: str, form: Form) -> bool:
         return read_settings(form.split(text)) is not None
 
     tests: tuple[Callable[[str], bool], ...] = (_holds_collections, has_settings)
+    # JSON is YAML, too: that the text is still YAML does not say that it is JSON.
     if loses_json(*sides, text):
         return False
     return all(test(text) or not all(map(test, sides)) for test in tests)
@@ -411,6 +416,7 @@ def _value(resolution: Resolution, sides: Sides) -> Chosen:
         return None
     if choice == "value":
         node = from_value(resolution.value)
+        # Local's node where it has the value: a new one would be an edit at every merge.
         return (sides.local,) if same(node, sides.local) else (node,)
     if choice == "original":
         # Of a text, too, all of it: that it was chosen could not be seen line by line later.

@@ -85,7 +85,7 @@ class TreeMerge:
     def verifying(self) -> TreeMerge:
         """A merge by the same rules that looks whether a result stays what it is; its own results are not verified."""
         again = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=self.embedded)
-        again.verifies, again.secrecy = True, self.secrecy
+        again.verifies, again.secrecy = True, self.secrecy  # `value` does not look for what is hidden.
         return again
 
     def merge(self, original: MappingNode | None, upstream: MappingNode, local: MappingNode) -> list[Decision]:
@@ -93,9 +93,9 @@ class TreeMerge:
         roots = tuple(root for root in (original, upstream, local) if root is not None)
         self.is_addition = original is None
         texts = [root.source.text for root in roots if root.source is not None]
-        if any("containers" in text or "Containers" in text for text in texts):
+        if any("containers" in text or "Containers" in text for text in texts):  # One of these is in every pod.
             self.schema = with_pods(self.schema, roots)
-        if self.policy.resolutions.all:
+        if self.policy.resolutions.all:  # Only choices ask what is hidden.
             self.secrecy = Secrecy(roots, self.policy.redactions)
         self._mapping((), Sides(original, upstream, local))
         return self.decisions
@@ -130,7 +130,7 @@ class TreeMerge:
             from krm_merge.merge.values.lists import merge_list
 
             return merge_list(self, path, sides)
-        if settled := sides.settled():
+        if settled := sides.settled():  # After mappings and lists, as it takes a side's layout, too.
             return settled
         if (texts := texts_of(sides)) is not None and (by_parts := self._by_parts(path, sides, texts)) is not None:
             return by_parts
@@ -181,7 +181,7 @@ class TreeMerge:
             return None
         if (by_fields := self._by_fields(path, sides, texts)) is not None:
             return by_fields
-        if not all(map(_has_lines, texts)):
+        if not all(map(_has_lines, texts)):  # JSON on one line merges by its fields, or is one value.
             return None
         winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
         merged = merge_text(*texts, winner, marks=self.policy.leaves_marks(path))
@@ -200,7 +200,7 @@ class TreeMerge:
 
         def decide(original: MappingNode, upstream: MappingNode, local: MappingNode) -> list[Decision]:
             inside = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=self.embedded)
-            inside.secrecy, inside._top = self.secrecy, path
+            inside.secrecy, inside._top = self.secrecy, path  # The root of a text stays, even if it is empty.
             inside._mapping(path, Sides(original, upstream, local))
             return inside.decisions
 
@@ -227,8 +227,8 @@ class TreeMerge:
         if original is not None and None in (upstream, local) and not self._merges_inside(path, sides):
             return self.existence(path, sides)
         fields = [_fields_of(node) for node in (original, upstream, local)]
-        fields[0] = renamed_by_both(*fields)
-        if not any(fields) and (settled := sides.settled()):
+        fields[0] = renamed_by_both(*fields)  # Else what a side removed in a renamed job comes back.
+        if not any(fields) and (settled := sides.settled()):  # Only `{}` against nothing is left to decide.
             return settled
         mark = len(self.decisions)
         verdicts = self._fields(path, fields)
@@ -262,7 +262,7 @@ class TreeMerge:
         if self._holds_local(path) or self.schema.is_map(path):
             return True
         fields = (entry for node in sides.present for entry in _fields_of(node).values())
-        return all(isinstance(resolved(entry.value), Scalar) for entry in fields)
+        return all(isinstance(resolved(entry.value), Scalar) for entry in fields)  # Else half a job comes back (V3).
 
     def existence(self, path: FieldPath, sides: Sides) -> Verdict:
         """F5: of what one side removed and the other changed, the local decision about existence is kept."""
@@ -304,14 +304,14 @@ class TreeMerge:
         # V7: what excludes each other is decided as one value before its fields are looked at.
         for group in self.schema.alternatives(path):
             names_of_sides = [tuple(name for name in group if name in side) for side in fields]
-            if names_of_sides[1] != names_of_sides[2]:
+            if names_of_sides[1] != names_of_sides[2]:  # The same alternative merges inside (V7).
                 verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
         images = [scalars_of_image(side) for side in fields] if names_images(fields) else None
         contested, why = contested_fields(images) if images else ((), "")
         settles_early = not self.policy.resolutions.all
-        for key in dict.fromkeys([*fields[2], *fields[1]]):
+        for key in dict.fromkeys([*fields[2], *fields[1]]):  # What neither of them has, both removed.
             if key in verdicts:
                 continue
             if _is_same_in_all(fields, key):
@@ -359,6 +359,7 @@ class TreeMerge:
         """V7: where a field says which of its siblings are allowed, they are one value with it."""
         names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
         field = discriminator.field
+        # The default written out, such as `type: RollingUpdate`, is no other choice than a missing field (V7).
         chosen = [side[field].value.canonical if field in side else discriminator.default for side in fields]
         if chosen[1] == chosen[2]:
             return {}
@@ -410,7 +411,7 @@ class TreeMerge:
                 discarded = self.discarded_comments(verdict, sides, children)
                 self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
         order = list(filter(survivors.__contains__, fields))
-        if len(order) < len(survivors):
+        if len(order) < len(survivors):  # Else local's order is the merged one: the order of fields is no value.
             keys = [list(side) for side in (original_fields, upstream_fields, fields)]
             order = merge_order(keys[0], keys[1], keys[2], survivors, reorder=False).keys
         previous: Entry | None = None
@@ -441,7 +442,7 @@ class TreeMerge:
     ) -> DiscardedComments | None:
         """V8: the comments that go with a value that lost; `sides` are the collections around the children."""
         _, upstream, local = children
-        if verdict.severity != "warning" and verdict.resolution is None:
+        if verdict.severity != "warning" and verdict.resolution is None:  # An error writes nothing: nothing is lost.
             return None
         if upstream is not None and verdict.node is resolved(value_of(upstream)):
             return self._discarded("local", sides, children)
