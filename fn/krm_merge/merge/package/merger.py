@@ -61,6 +61,7 @@ def children_at(node: Node, step: Step) -> list[Node]:
     if isinstance(node, MappingNode):
         if isinstance(step, str) and (child := node.entry(step)) is not None and step != ANY:
             return [child.value]
+        # A key such as `8080` is a number, and a step of a path is a text.
         return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
     if not isinstance(node, SequenceNode):
         return []
@@ -122,6 +123,7 @@ def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, li
     Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or a
     comment would be lost, which lines report.
     """
+    # Most texts are prose or scripts: one without a sign of a mapping need not be read.
     if any(map(IN_MAPPINGS.isdisjoint, texts)):
         return None
     # Hardly any merge comes here.
@@ -213,6 +215,7 @@ class PackageMerger:
         kptfiles_of_sides = [side.kptfiles() for side in sides]
         if any(map(_keeps_nulls, kptfiles_of_sides[2])):
             self = self._under(replace(self.policy, keeps_nulls=True))
+        # Before the resources, as none is merged of a package that takes nothing from upstream.
         kptfiles = self.kptfiles(*kptfiles_of_sides)
         broken = {path for side in sides for path in side.unreadable_kptfiles()}
         folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
@@ -426,6 +429,7 @@ def _version(root: MappingNode) -> str:
 
 
 def _same_text(first: Member, second: Member) -> bool:
+    # The same text in another file is a move, which local's resource may have to follow.
     return first.place == second.place and document_text(first.root) == document_text(second.root)
 
 
@@ -473,6 +477,7 @@ def essence(schema: Schema, root: MappingNode, path: tuple[str, ...] = ()) -> Ca
         value = resolved(entry.value)
         if isinstance(value, MappingNode) and at in (("metadata",), ("metadata", "annotations")):
             inner = essence(schema, value, at)
+            # Annotations that hold nothing but kpt's notes are as good as none.
             if inner != mapping_canonical({}):
                 fields[key] = inner
         else:

@@ -73,6 +73,7 @@ class Document:
             return set()
         metadata = head.group(1)
         field = _FIRST_FIELD.search(metadata)
+        # A `name` that is indented more belongs to something inside of the metadata.
         name = _name_at(len(field.group(1))).search(metadata) if field is not None else None
         if name is None or name.group(1)[0] in _DOUBTFUL or _INDIRECT.search(metadata):
             return set()
@@ -110,6 +111,7 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
 
     Matching these gives the pairs that matching all would give: names are followed until no new one turns up.
     """
+    # Counted, since a file may hold a document twice: one that only one side has twice is a change.
     left = Counter((d.file, d.data) for d in original) & Counter((d.file, d.data) for d in upstream)
     same: list[list[Document]] = []
     chosen: list[set[int]] = []
@@ -122,6 +124,7 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
         pending = [d for side, ids in zip((original, upstream), chosen, strict=False) for d in side if id(d) in ids]
         indexes = [_Index(side) for side in (*same, local)]
         _follow(pending, indexes, chosen)
+        # Once more: what local may have renamed has names of its own, which others may carry.
         _follow(list(_perhaps_renamed(original, local, chosen)), indexes, chosen)
     return Narrowed(*(_members(side, ids) for side, ids in zip((original, upstream, local), chosen, strict=True)))
 

@@ -40,6 +40,7 @@ def with_pipeline_effects(
 ) -> tuple[Member, Member | None]:
     """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
     before, now = original.value, local.value
+    # Where local is as the original, no function has written anything, and nothing has to be rendered.
     if same(before, now) or not (rendered := pipeline.rendered(original)):
         return original, upstream
     effects = _Agreed(schema).value((before, rendered, now))
@@ -66,6 +67,7 @@ def _edited(member: Member, value: Object, schema: Schema) -> Member:
         resource.change(member.value, value, schema.merge_keys)
         return replace(member, root=resource.merged())
     except (TextError, ResourceError):
+        # Without the functions' changes, what they wrote counts as local's, and is not lost.
         return member
 
 
@@ -124,6 +126,7 @@ class _Walk:
             merged = self._list(elements, path)
         else:
             return versions[0]
+        # Where the first version has nothing, an empty mapping or list is not added to it.
         return merged if merged or versions[0] is not _ABSENT else _ABSENT
 
     def decide(self, first: _Place, second: _Place, third: _Place) -> _Place | _Undecided:
@@ -190,6 +193,7 @@ def _by_key(value: _Place, fields: Sequence[str]) -> dict[Hashable, Value] | Non
         elif isinstance(item, dict | list):
             return None
         else:
+            # With its type, as 1, 1.0 and true are equal in Python.
             key = type(item), item
         if key in elements:
             return None

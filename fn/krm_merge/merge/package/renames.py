@@ -44,6 +44,7 @@ def moved_files(
     def alike(old: list[Member], path: list[Member]) -> float:
         return sum(likeness(a.root, b.root) for a, b in zip(old, path, strict=True)) / len(old)
 
+    # Comparing each file with each is quadratic; only those with the same kinds and names can be one.
     by_labels: dict[tuple[_Label, ...], list[str]] = {}
     for path, members in new.items():
         by_labels.setdefault(tuple(map(_label, members)), []).append(path)
@@ -70,6 +71,7 @@ def follow_renames(
     for side in (1, 2):
         lost = [at for at, row in enumerate(rows) if row and row[0] is not None and row[side] is None]
         new_rows = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
+        # `places` looks for moved files: it is asked only where something may be a rename.
         scores = list(_scores(rows, lost, new_rows, side, places()[side])) if lost and new_rows else []
         sure = _best_pairs((old, new, score) for old, new, score, is_near in scores if is_near)
         joined = {at for pair in sure for at in pair}
@@ -132,6 +134,7 @@ def _scores(
     for at in lost:
         old = _member(rows, at, 0)
         near = by_file.get(old.place, [])
+        # Another file gives no more than a warning, which is not worth a quadratic comparison.
         candidates = [*near, *new_ones] if len(lost) * len(new_ones) <= MOST_CANDIDATES else near
         for other in dict.fromkeys(candidates):
             new = _member(rows, other, side)
@@ -187,6 +190,7 @@ def _best_pairs(scores: Iterable[tuple[_Thing, _Thing, float]]) -> list[tuple[_T
         of_new.setdefault(new, []).append(score)
 
     def is_best(score: float, others: list[float]) -> bool:
+        # Of two that are as much alike, nothing says which one is meant.
         return score == max(others) and others.count(score) == 1
 
     return [(old, new) for old, new, score in alike if is_best(score, of_old[old]) and is_best(score, of_new[new])]
@@ -211,6 +215,7 @@ def _content(member: Member) -> Node:
         value = resolved(entry.value)
         if key == "metadata" and isinstance(value, MappingNode):
             value = _without(value, _NAME)
+        # Metadata without its names is empty, and would count as something that both have.
         if key not in _IDENTITY and not (isinstance(value, MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
     return MappingNode(None, 0, 0, True, entries)

@@ -53,6 +53,7 @@ def attribution(value: str) -> str:
 
 def with_attribution(member: Member | None, like: Member | None) -> Member | None:
     """The resource with the attribution that another version of it has, so that the author's parts alone differ."""
+    # Hardly any resource has the annotation: a search in the texts spares all others the edit.
     if member is None or like is None or BLUEPRINT not in member.text + like.text:
         return member
     resource = Resource.from_tree(member.root)
@@ -139,6 +140,7 @@ class Folders:
     def of(self, place: str) -> str:
         """The package that a file belongs to; the root is ''."""
         folder = dirname(place)
+        # A broken Kptfile marks a package, too: its resources are not those of the package around it.
         while folder and folder not in self._kptfiles and folder not in self._unreadable:
             folder = dirname(folder)
         return folder
@@ -294,6 +296,7 @@ def match_resources(
 
 def _align(sides: list[list[Member]], places: Callable[[], Sequence[Mapping[str, str]]]) -> list[Triple]:
     """Aligns the members of one identity: where a side has several, those of one file."""
+    # Where the identity is there once on each side, the file does not matter, and need not be looked at.
     if max(len(side) for side in sides) == 1:
         row = [side[0] if side else None for side in sides]
         return [(row[0], row[1], row[2])]
@@ -332,6 +335,7 @@ def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Membe
         else:
             free.remove(equal)
             pairs[equal[0]] = member
+    # One of each is the same resource, however unlike they are: nothing has to be compared.
     if len(free) * len(rest) > 1:
         alike = best_pairs([[likeness(candidate.root, other.root) for other in rest] for _, candidate in free])
         pairs |= {free[row][0]: rest[column] for row, column in alike}
@@ -373,6 +377,7 @@ def _upstream_identity(member: Member, folders: Folders, identities: set[PlacedI
             return plain
         group, kind, *noted = identifier
     namespace, name = noted
+    # kpt notes `default` where a resource has no namespace.
     for candidate in (namespace, "" if namespace == _DEFAULT_NAMESPACE else namespace):
         identity = (folder, group, kind, candidate, name)
         if identity in identities:
