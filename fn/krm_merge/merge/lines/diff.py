@@ -241,6 +241,7 @@ def _slide(elements: list[int], changed: bytearray, other: bytearray) -> None:
                 start, stop = start + 1, _group_from(changed, stop + 1)[1]
                 beside = _group_from(other, beside[1] + 1)
                 matching = matching or beside[0] < beside[1]
+            # Otherwise the group met another one, and both together may move further.
             if length == stop - start:
                 while matching and stop > earliest and beside[0] == beside[1]:
                     start, stop = _up(changed, start, stop)

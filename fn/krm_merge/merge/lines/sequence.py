@@ -34,6 +34,7 @@ def line_likeness(first: str, second: str) -> float:
 
 def pair_alike(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
     """Pairs lines in order, so that the likeness of all pairs together is the greatest."""
+    # The effort is the product of both: longer stretches are compared by equal lines and by places alone.
     if len(first) * len(second) > MOST_COMPARED:
         return []
     return best_pairs([[line_likeness(line, other) for other in second] for line in first])
@@ -259,7 +260,9 @@ class _Merge:
         if not o:
             if _contains(l, u):
                 return from_local
+            # An end such as `{{- end }}` is in upstream's block by chance: without local's own no template parses.
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
+        # Of single lines, none can lie between two others.
         if max(map(len, (o, u, l))) > 1:
             if u and has_change(o, u, l) and not _is_replaced(o, u, l):
                 return from_local
@@ -296,6 +299,7 @@ class _Merge:
             yield from self._inserted(theirs, ours)
         else:
             u, l = self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+            # What both changed alike at the ends is not in question: no conflict and no marker holds it.
             head = _common(u, l)
             tail = _common(u[head:][::-1], l[head:][::-1])
             yield MergedRun("local", ours[0], ours[0] + head)
@@ -334,6 +338,7 @@ class _Merge:
         for side in ("upstream", "local") if chosen.startswith("upstream") else ("local", "upstream"):
             if side in chosen:
                 yield MergedRun(side, *spans[side], clash)
+                # The second run of a clash does not count again.
                 clash = ""
 
     def _begins(self, ours: Span, theirs: Span) -> bool:
@@ -393,6 +398,7 @@ def _is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str])
     if away > _lacking(start, end):
         return False
     left = _distance(start, end) - _distance(start, middle)
+    # The lower bound first: where it fails, the third comparison is spared.
     return left >= away and left == _distance(middle, end)
 
 

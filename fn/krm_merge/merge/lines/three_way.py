@@ -100,6 +100,7 @@ def merge_lines_stably(original: str, upstream: str, local: str, winner: Winner,
     settling = Settling(winner)
     for splits in (True, False):
         merged = change.made_once(local, replace(settling, splits=splits))
+        # With `splits` in both rounds, as the next merge would begin with it.
         if merged.text == local or change.made_once(merged.text, settling).text == merged.text:
             return merged
     return None
@@ -160,6 +161,7 @@ class _Change:
     def __init__(self, original: str, upstream: str, form: Form) -> None:
         self._form = form
         self._original, self._upstream = form.split(original), form.split(upstream)
+        # Compared once: the change is made again in its own result, which must not change.
         self._blocks = matching_blocks(self._original, self._upstream)
 
     def made_once(self, local: str, settling: Settling) -> MergedText:
@@ -230,6 +232,7 @@ class CommentReader:
         """The lines of a child in a text with comments, None where it has no lines of its own."""
         if child is None or not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
             return None
+        # Known for the whole text: with thousands of conflicts, a search for each takes a fifth of the time.
         if collection.flow or not collection.source.has_number_signs:
             return None
         places = self._places.get(id(collection))

@@ -58,6 +58,7 @@ def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
                     broken[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
             ports = {_text(port, "name") for _, port in _elements(container, "ports")}
             for probe, port in _probe_ports(container):
+                # A number is a port itself, whether the container names it or not.
                 if not port.isdigit() and port not in ports:
                     broken[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
                         *at,
@@ -154,6 +155,7 @@ def merged_text(
 
 def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> None:
     """Adds the decisions on comments that are not in the text, once."""
+    # Without a number sign no comment can get lost, and the module need not be imported.
     if not any(source_of(root).has_number_signs for root in outcome.roots):
         return
     from krm_merge.merge.writing.comments import lost_comments
@@ -181,8 +183,10 @@ def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | Non
     if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
         return None
     has_conflicts = any(decision.severity == "warning" for decision in outcome.decisions)
+    # Lines know better only of conflicts and of added aliases.
     if not (has_conflicts or any(map(_has_anchors, outcome.roots))):
         return None
+    # What somebody chose is not settled once more by lines.
     if any(decision.resolution for decision in outcome.decisions):
         return None
     if has_conflicts and all(map(_is_settled, outcome.decisions)):
@@ -254,6 +258,7 @@ def _keeps_references(edit: Edit) -> bool:
 def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Node, results: Results) -> None:
     if not (broken := dangling(merged)):
         return
+    # What led nowhere on a side is no fault of the merge.
     broken_before = {text for root in outcome.roots for text in dangling(root)}
     for text, at in broken.items():
         if text not in broken_before:

@@ -48,6 +48,7 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str, me
     merged = merge.made(frozenset())
     # What both sides moved, local's place is kept of: it may not be there twice.
     counts = [Counter(merged_lines), *(Counter(comments_in(side)) for side in (upstream, local, merged))]
+    # Only the merged text shows what is there twice: it is made again without upstream's copy.
     doubled = {
         line for line, now in counts[3].items() if now > max(*(o := [c[line] for c in counts[:3]]), o[1] + o[2] - o[0])
     }
@@ -161,6 +162,7 @@ def _content(line: str) -> str:
 def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bool = True) -> list[_Place | None]:
     """For each place that of another text with the same line; with `by_place` also as many others between these."""
     counterparts: list[_Place | None] = [None] * len(now)
+    # Without indentation, which a side may have changed for a whole list.
     contents, others = ([place.content.strip() for place in places[:-1]] for places in (now, side))
     at = other = 0
     for start, other_start, size in [*matching_blocks(contents, others), (len(contents), len(others), 1)]:
@@ -218,6 +220,7 @@ def _behind(original: str, upstream: str, local: str, comes_from_upstream: bool)
         takes_upstream = changed[0] if changed[0] != changed[1] else comes_from_upstream
     if not takes_upstream:
         return local
+    # Blanks in front of a number sign are layout: local's stay where it has a comment.
     blanks = local[: len(local) - len(local.lstrip())] if ours else upstream[: len(upstream) - len(upstream.lstrip())]
     return blanks + theirs if theirs else ""
 

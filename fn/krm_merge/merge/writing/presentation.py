@@ -83,6 +83,7 @@ def with_aliases(
 ) -> str | None:
     """V9: the lines of a document without conflicts, where an alias that a side added means another value in them."""
     aliases = [Counter(name for name in _scalars(root) if _is_alias(name)) for root in (original, upstream, local)]
+    # Where no side added an alias, fields and lines mean the same by all of them.
     if not (aliases[1] | aliases[2]) - aliases[0]:
         return None
     text = _by_lines(original, upstream, local)
@@ -153,6 +154,7 @@ def _holds_both(
         merged = read(text)
     except TextError:
         return False
+    # Lines could bring upstream's notes and annotations, which are local's alone, or a name twice.
     if not isinstance(merged, MappingNode) or notes_in(text) != notes_in(merged_by_fields):
         return False
     if _bookkeeping(merged) != _bookkeeping(local) or _doubles(merged) - _doubles(upstream) - _doubles(local):
@@ -296,6 +298,7 @@ class Presentation:
             return text
         # It has the same notes, so that what was read here is what it would read.
         again = copy(self)
+        # A later merge does not know which comments were discarded with their values.
         again._versions, again._local = replace(self._versions, kept_upstream=()), text
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
@@ -405,6 +408,7 @@ def _without_order(canonical: Canonical) -> Canonical:
         return canonical
     kind, value = canonical[0], canonical[-1]
     if kind == "seq" and isinstance(value, tuple):
+        # With their counts: an element that is there twice must be there twice.
         return "seq", frozenset(Counter(map(_without_order, value)).items())
     if kind == "map" and isinstance(value, frozenset):
         return "map", frozenset((key, _without_order(inner)) for key, inner in value)
