@@ -61,6 +61,7 @@ class Sides:
 
     def settled(self) -> Verdict | None:
         """V2: the verdict where at most one side changed the value, else None."""
+        # Local's node in every case where it has the value: another node is an edit of its text.
         if same(self.upstream, self.original):
             return Verdict(self.local, side="local")
         if same(self.local, self.original):

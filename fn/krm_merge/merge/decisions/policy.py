@@ -75,6 +75,7 @@ Content: TypeAlias = "list[Value]"
 """A side's value at a place, as a list of one; an empty list where it has none."""
 
 
+# Each half of a fingerprint is the beginning of a hash: 128 bits do not collide by chance.
 _HALF = 32
 _ANY_POSITION = "[]"
 
@@ -123,6 +124,7 @@ class Resolutions:
         if not self._by_place:
             return []
         place = without_positions(path)
+        # The first that fits counts: a choice for this resource comes before one for all resources (M2).
         keys = (*dict.fromkeys(identities), None)
         return [resolution for key in keys for resolution in self._by_place.get((key, place), ())]
 
@@ -147,6 +149,7 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     ]
     digests = []
     for values in ((), ()) if sides is None else (sides[:2], sides):
+        # Sorted, as the order of fields is not part of a value: equal values have one fingerprint.
         text = json.dumps([*about, *values], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         digests.append(sha256(text.encode()).hexdigest()[:_HALF])
     return "".join(digests)
@@ -244,6 +247,7 @@ class Policy:
     def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         names = dict.fromkeys(identities)
+        # Once for a resource, since each conflict in it asks the rules.
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         named = identities if self.resolutions.all else ()
         fixed = (self.stops, self.redactions, self.keeps_nulls)
@@ -282,6 +286,7 @@ class Policy:
         for rule in self.rules:
             if rule.path is not None and not covers(rule.path, path):
                 continue
+            # The conflict is settled then: a `fail` behind this rule no longer concerns it (F5).
             if of_existence and rule.on_delete is not None:
                 return False
             if rule.on_conflict is not None:
@@ -297,6 +302,7 @@ class Policy:
         """
         ruled = self.rule_on_conflict(path) is not None
         if self._refuses(path, of_existence):
+            # Where nobody chose `fail`, its name would send people to a setting that is not there.
             return what if self.stops and not ruled else f"{what}; refused by onConflict: fail"
         if has_place and self.leaves_marks(path):
             return f"{what}; both are between conflict markers"

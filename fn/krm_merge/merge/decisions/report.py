@@ -30,6 +30,7 @@ def losses(original: Node | None, loser: Node | None, merged: Node | None, *, se
         return ""
     before, after = Counter(_leaves(original, ())), Counter(_leaves(merged, ()))
     mine = Counter(_leaves(loser, ()))
+    # Not by subtracting Counters, which takes many times as long.
     lost = [leaf for leaf, count in mine.items() if count > before.get(leaf, 0) + after.get(leaf, 0)]
     descriptions = [_describe(path, text, secret) for path, text in lost[:MOST_SHOWN]]
     if len(lost) > MOST_SHOWN:
@@ -57,6 +58,7 @@ def _leaves(node: Node | None, path: FieldPath) -> Iterator[tuple[FieldPath, str
             yield from _leaves(entry.value, (*path, key_text(entry.key)))
     elif isinstance(node, SequenceNode):
         for item in node.items:
+            # Wherever it is in its list: positions differ between the sides.
             yield from _leaves(item, (*path, 0))
     elif isinstance(node, Scalar):
         yield path, node.text
@@ -137,6 +139,7 @@ class _Places:
 
     def of(self, decision: Decision) -> int:
         path, local = decision.path, decision.local
+        # A node inside of a text that merged by its fields has positions in that text alone.
         if local is not None and local.source is self._source:
             return local.start
         if (node := self._node(path)) is not None:
@@ -223,6 +226,7 @@ def _values(decision: Decision, secret: bool) -> str:
     if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
         texts = [f"{name} {shorten(as_text(node))}" for name, node in sides if node is not None]
         return f" ({', '.join(texts)})" if texts else ""
+    # Nothing is written, so that nothing is discarded.
     if decision.severity == "error":
         return ""
     lost = [
