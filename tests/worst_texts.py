@@ -142,9 +142,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.plan.plan_file._NO_BRANCH": (*LETTERS, Worst("."), Worst("/"), Worst(".lock"), Worst("refs/")),
     "components.plan.simulation._DIGITS": (Worst("1"), Worst("1a")),
     "components.plan.simulation._name": LETTERS,
-    "fleet.campaign._AUTHOR": (Worst("a"), Worst(" "), Worst(" <"), Worst("a", "a <")),
-    "fleet.campaign._BRANCH": (Worst("a"), Worst("."), Worst(".lock"), Worst("a/")),
-    "fleet.campaign._SHARE": (Worst("1"),),
+    "fleet.campaign_file._AUTHOR": (Worst("a"), Worst(" "), Worst(" <"), Worst("a", "a <")),
+    "fleet.campaign_file._BRANCH": (Worst("a"), Worst("."), Worst(".lock"), Worst("a/")),
+    "fleet.campaign_file._SHARE": (Worst("1"),),
     "fleet.job._PASSES": (
         Worst("connection "),
         Worst("unable to create '"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krm_merge.fleet.campaign import Campaign, CampaignUpstream, PublishModel
+from krm_merge.fleet.campaign import Campaign, CampaignUpstream
+from krm_merge.fleet.campaign_file import PublishModel
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import TargetConflict
 from krm_merge.merge.decisions.policy import Choice, Nature, fingerprint
@@ -67,6 +68,6 @@ def campaign(policy: bytes = b"") -> Campaign:
         smart=True,
         list_keys=(),
         message="",
-        publishing=PublishModel.model_validate({"branch": "krm-merge/web-v2"}),
+        publishing=PublishModel.model_validate({"branch": "krm-merge/web-v2"}).to_publishing(),
         policy_text=policy,
     )

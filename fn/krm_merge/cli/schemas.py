@@ -174,13 +174,13 @@ KINDS = {
             "MergeCampaign",
             "campaign.yaml of a fleet",
             "merge-campaign.json",
-            "fleet.campaign:MergeCampaign",
+            "fleet.campaign_file:MergeCampaign",
         ),
         SchemaKind(
             "MergeTargets",
             "targets.yaml of a fleet",
             "merge-targets.json",
-            "fleet.campaign:MergeTargets",
+            "fleet.campaign_file:MergeTargets",
         ),
         SchemaKind(
             "PullRequest",

@@ -1,204 +1,18 @@
-"""A campaign: its values, the models of its files, and its directory. The edge to the disk."""
+"""A campaign: what was asked for, as values."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import re
-import shutil
-import socket
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
-
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from typing import Literal, TypeAlias
 
 from krm_merge.forges.interface import Attention, host_of
-from krm_merge.git.program import take_credentials
-from krm_merge.krm import StrictModel, check
-from krm_merge.merge import ListKeys, OnConflict, Resolution, Resolutions
-from krm_merge.packages import File, PackageError, UnavailableError, read_file, reason, write_file
-from krm_merge.policy import NO_POLICY, ListKeysModel, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
-from krm_merge.posix import file_locks, locked_soon
-from krm_merge.startup import replace
-from krm_merge.text import MappingNode, TextError, Value, from_value, read, to_value, written
+from krm_merge.merge import ListKeys, OnConflict, Resolution
+from krm_merge.policy import NO_POLICY, PackagePolicy
 
-_SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
-_BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")
-_AUTHOR = re.compile(r"[^<>\n]*[^<>\s] <[^<>\s]+>")
-
-
-def _checked_share(text: str) -> str:
-    if _SHARE.fullmatch(text) is None:
-        raise ValueError("a share like 10% is expected")
-    return text
-
-
-def _checked_branch(text: str) -> str:
-    if _BRANCH.fullmatch(text) is None:
-        raise ValueError("git knows no branch of such a name")
-    return text
-
-
-def _checked_author(text: str) -> str:
-    if _AUTHOR.fullmatch(text) is None:
-        raise ValueError("a name and an address are expected, like: Name <mail@example.com>")
-    return text
-
-
-Share = Annotated[str, AfterValidator(_checked_share), Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
-Count = Annotated[int, Field(ge=1)]
 Split: TypeAlias = Literal["none", "package", "directory", "owner"]
-
-
-class UpstreamModel(StrictModel):
-    """The version that all targets take."""
-
-    repo: str = Field(min_length=1, description="The repository of the upstream package.")
-    directory: str = Field("/", description="The directory of the package in it; `/` for every package in it.")
-    ref: str = Field(min_length=1, description="The tag, branch or commit that targets are updated to.")
-
-
-class SelectionModel(StrictModel):
-    """Where targets were looked for. `targets.yaml` holds what was found, and decides."""
-
-    workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
-    packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
-    forge: str | None = Field(None, description="The address of the forge whose repositories are the targets.")
-    owner: str | None = Field(None, description="The organisation, group or user that owns the repositories.")
-    topic: str | None = Field(None, description="The topic that the repositories carry.")
-    from_: str | None = Field(None, alias="from", description="Only packages that are at this version of upstream.")
-
-
-class CampaignPolicyModel(StrictModel):
-    """How packages are merged, as with the options of `krm-merge update`. Choices for all are in `policy.yaml`."""
-
-    onConflict: OnConflict | None = Field(
-        None,
-        description="Who wins where both sides changed a value; without it, as the package or policy.yaml says. A "
-        "package with a conflict that nothing settles is left as it is.",
-    )
-    functionIdentity: Literal["document", "smart"] = Field(
-        "smart", description="How functions of a pipeline without names are recognised."
-    )
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
-
-
-class GateModel(StrictModel):
-    """What has to be so of a wave before the next one is published."""
-
-    merged: Share = Field("100%", description="The share of its pull requests that is merged.")
-    closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
-    checks: Literal["passed"] | None = Field(
-        None, description="With `passed`, the checks of those that are neither merged nor closed have passed."
-    )
-
-    @property
-    def share(self) -> int:
-        """The share that is to be merged, in percent."""
-        return int(self.merged.rstrip("%"))
-
-
-_USUAL_GATE = GateModel(merged="100%", closed=0, checks=None)
-
-
-class WaveModel(StrictModel):
-    """A wave with a gate of its own."""
-
-    targets: Count | Share | Literal["rest"] = Field(description="Its targets: 5, 10% or rest.")
-    gate: GateModel = Field(description="What has to be so of this wave before the next one is published.")
-
-
-class PublishModel(StrictModel):
-    """How results are published."""
-
-    branch: Annotated[str, AfterValidator(_checked_branch)] = Field(description="The branch that is pushed.")
-    author: Annotated[str, AfterValidator(_checked_author)] = Field(
-        "krm-merge <krm-merge@users.noreply.github.com>",
-        description="The author of the commits, like `Name <mail@example.com>`.",
-        json_schema_extra={"pattern": f"^{_AUTHOR.pattern}$"},
-    )
-    title: str = Field("Update {packages} to {ref}", min_length=1, description="The title of pull requests.")
-    waves: dict[str, Count | Share | Literal["rest"] | WaveModel] = Field(
-        default_factory=dict,
-        description="Names of waves in their order, and the targets of each: 5, 10% or rest, or a mapping with a gate.",
-    )
-    gate: GateModel = Field(_USUAL_GATE, description="The gate of waves without one.")
-    split: Split | None = Field(
-        None,
-        description="Of a working tree, what has a pull request of its own: each package, each directory at its top, "
-        "or each owner by CODEOWNERS; by default there is one for all.",
-    )
-    draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
-    labels: list[str] | None = Field(None, description="Labels of new pull requests.")
-    reviewers: list[str] | None = Field(
-        None, description="Users, and teams like `org/team`, who are asked to review new pull requests."
-    )
-    assignees: list[str] | None = Field(None, description="Users to whom new pull requests are assigned.")
-    maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
-    perHour: Count = Field(400, description="Changing calls an hour to one host.")
-
-    @property
-    def attention(self) -> Attention:
-        """Who and what new pull requests are for."""
-        return Attention(tuple(self.labels or ()), tuple(self.reviewers or ()), tuple(self.assignees or ()))
-
-    @property
-    def waves_in_order(self) -> list[Wave]:
-        """The waves, each with its gate; none where all targets are published at once."""
-        models = {
-            name: wave if isinstance(wave, WaveModel) else WaveModel(targets=wave, gate=self.gate)
-            for name, wave in self.waves.items()
-        }
-        return [Wave(name, model.targets, model.gate) for name, model in models.items()]
-
-
-class MergeCampaign(StrictModel):
-    """One upstream, many packages, one command: all of them take a version."""
-
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
-    kind: Literal["MergeCampaign"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    upstream: UpstreamModel = Field(description="The version that all targets take.")
-    selection: SelectionModel = Field(description="Where targets were looked for.")
-    policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart")
-    message: str = Field(
-        "Update {package} to {ref}", min_length=1, description="The message of the commit of each package."
-    )
-    publish: PublishModel = Field(description="How results are published.")
-
-
-class TargetModel(StrictModel):
-    """One target: a directory of the working tree, or a repository."""
-
-    directory: str | None = Field(None, min_length=1, description="The directory, relative to the working tree.")
-    repository: str | None = Field(None, min_length=1, description="The address of the repository.")
-    branch: str | None = Field(None, description="The branch of the repository; by default its own.")
-    packages: list[str] = Field(
-        default_factory=list,
-        description="The packages in it; without any, all that follow the upstream.",
-    )
-    at: str | None = Field(None, description="The version that it was at when it was found.")
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        if (self.directory is None) == (self.repository is None):
-            raise ValueError("give either directory or repository")
-        return self
-
-
-class MergeTargets(StrictModel):
-    """What a campaign is for: found by `krm-merge fleet init`, to be reviewed and edited."""
-
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
-    kind: Literal["MergeTargets"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    targets: list[TargetModel] = Field(description="The targets, each with its directory or repository.")
-
 
 CAMPAIGN_FILE = "campaign.yaml"
 TARGETS_FILE = "targets.yaml"
@@ -245,18 +59,53 @@ class CampaignUpstream:
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """What has to be so of a wave before the next one is published.
+
+    `merged` is a share like 100%, `closed` how many requests may be closed without being merged.
+    """
+
+    merged: str = "100%"
+    closed: int = 0
+    checks: bool = False
+
+    @property
+    def share(self) -> int:
+        """The share that is to be merged, in percent."""
+        return int(self.merged.rstrip("%"))
+
+
+@dataclass(frozen=True, slots=True)
 class Wave:
     """A part of the targets that is published together: a count, a share of all like 10%, or the rest."""
 
     name: str
     targets: int | str = "rest"
-    gate: GateModel = field(default_factory=lambda: _USUAL_GATE)
+    gate: Gate = Gate()
 
     def size(self, targets: int, left: int) -> int:
         """How many targets it has, of `targets` altogether of which so many are left."""
         if isinstance(self.targets, int):
             return min(self.targets, left)
         return left if self.targets == "rest" else min(-(-targets * int(self.targets.rstrip("%")) // 100), left)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How results are published; `waves` are in their order, none where all targets are published at once.
+
+    `max_open` is for open requests, `per_hour` for changing calls to one host.
+    """
+
+    branch: str
+    author: str
+    title: str
+    waves: tuple[Wave, ...]
+    split: Split | None
+    is_draft: bool
+    attention: Attention
+    max_open: int | None
+    per_hour: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +142,7 @@ class Campaign:
     smart: bool
     list_keys: tuple[ListKeys, ...]
     message: str
-    publishing: PublishModel
+    publishing: Publishing
     targets: Mapping[str, CampaignTarget] = field(default_factory=dict)
     policy: PackagePolicy = NO_POLICY
     exceptions: tuple[PackageChoice, ...] = ()
@@ -306,173 +155,3 @@ class Campaign:
         commits = () if self.working_tree else (self.message, self.publishing.author)
         parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions, *commits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-_NOT_COMMITTED = "/.policy.yaml.choices.krm-merge\n/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-class CampaignDirectory:
-    """The directory in which everything of a campaign lies. It may be removed at any time."""
-
-    def __init__(self, path: Path) -> None:
-        """Takes the directory as users name it; nothing is read."""
-        self.path = path
-        # Workers may have another working directory.
-        self._place = path.resolve()
-        self.ledger = self._place / "ledger.db"
-        self.reports = self._place / "reports"
-        self.cache = self._place / "cache"
-        self.temporary = self._place / "tmp"
-
-    # ---- what users edit -----------------------------------------------------------------------------------------
-
-    def read(self) -> Campaign:
-        """The campaign. Raises PackageError naming all that is wrong."""
-        model = self._read(CAMPAIGN_FILE, MergeCampaign)
-        targets = self._read(TARGETS_FILE, MergeTargets)
-        policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
-        policy, exceptions = self._policy() if policy_text else (NO_POLICY, ())
-        tree = model.selection.workingTree
-        return Campaign(
-            name=str(model.metadata.get("name", self._place.name)),
-            upstream=CampaignUpstream(
-                take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
-            ),
-            working_tree="" if tree is None else os.path.normpath(self._place / tree),
-            from_=model.selection.from_ or "",
-            on_conflict=model.policy.onConflict,
-            smart=model.policy.functionIdentity == "smart",
-            list_keys=list_keys_of(model.policy.listKeys),
-            message=model.message,
-            publishing=model.publish,
-            targets=self._targets(targets, tree),
-            policy=policy,
-            exceptions=exceptions,
-            policy_text=policy_text,
-        )
-
-    def write(self, campaign: MergeCampaign, targets: list[CampaignTarget]) -> None:
-        """Writes a new campaign. Raises PackageError where there is one already."""
-        if (self.path / CAMPAIGN_FILE).exists():
-            raise PackageError(f"{self.path / CAMPAIGN_FILE} is there already; name another directory, or remove it")
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PackageError(f"{self.path}: {reason(error)}") from None
-        self._write(CAMPAIGN_FILE, campaign.model_dump(by_alias=True, exclude_none=True))
-        head: dict[str, Value] = {
-            "apiVersion": campaign.apiVersion,
-            "kind": "MergeTargets",
-            "metadata": campaign.metadata,
-        }
-        self._write(TARGETS_FILE, head | {"targets": [_as_value(target) for target in targets]})
-        write_file(self.path / ".gitignore", File(_NOT_COMMITTED.encode()))
-
-    def _read(self, name: str, model: type[Model]) -> Model:
-        place = self.path / name
-        if not place.is_file():
-            raise PackageError(f"{place}: there is no such file; `krm-merge fleet init` makes a campaign")
-        try:
-            root = read(read_file(place).data.decode("utf-8"))
-        except (UnicodeDecodeError, TextError) as error:
-            raise PackageError(f"{place}: {error}") from None
-        value = to_value(root) if isinstance(root, MappingNode) else {}
-        assert isinstance(value, dict)
-        checked, problems = check(model, value)
-        if checked is None:
-            raise PackageError(f"{place}: {'; '.join(f'{path}{problem}' for path, problem in problems)}")
-        return checked
-
-    def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
-        model = self._read(POLICY_FILE, MergePolicy)
-        return _split(policy_from_model(model, POLICY_FILE), model)
-
-    def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
-        targets: dict[str, CampaignTarget] = {}
-        for number, entry in enumerate(model.targets):
-            place = f"{self.path / TARGETS_FILE}: targets[{number}]"
-            target = _target(entry)
-            if not target.is_repository and tree is None:
-                raise PackageError(f"{place} is a directory, and selection.workingTree in {CAMPAIGN_FILE} is missing")
-            if any(part == ".." for name in (entry.directory or "", *entry.packages) for part in name.split("/")):
-                raise PackageError(f"{place} leads out of the working tree")
-            if target.name in targets:
-                raise PackageError(f"{place}: {target.name} is there twice; remove one of them")
-            targets[target.name] = target
-        return targets
-
-    def _write(self, name: str, value: Value) -> None:
-        root = from_value(value)
-        assert isinstance(root, MappingNode)
-        write_file(self.path / name, File(written(root).encode()))
-
-    # ---- while something is done ---------------------------------------------------------------------------------
-
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Meanwhile no other process works on the campaign. Raises UnavailableError naming the one that does."""
-        fcntl = file_locks()
-        place = self.path / "lock"
-        with place.open("a+") as handle:
-            if not locked_soon(handle.fileno(), fcntl):
-                handle.seek(0)
-                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end")
-            try:
-                handle.truncate(0)
-                json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
-                handle.flush()
-                self._prepare()
-            except OSError as error:
-                raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
-            try:
-                yield
-            finally:
-                shutil.rmtree(self.temporary, ignore_errors=True)
-                handle.truncate(0)
-
-    def _prepare(self) -> None:
-        """What a killed run left is removed."""
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        for folder in (self.temporary, self.reports, self.cache):
-            folder.mkdir(exist_ok=True)
-
-
-def _holder(text: str) -> str:
-    try:
-        holder = json.loads(text)
-        return f"process {holder['process']} on {holder['host']} is at work on this campaign"
-    except (ValueError, KeyError, TypeError):
-        return "another process is at work on this campaign"
-
-
-def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
-    """The choices for all packages, and those for some."""
-    pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
-    for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
-    exceptions = (
-        PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
-    )
-    return replace(everything, resolutions=for_all), tuple(exceptions)
-
-
-def _target(model: TargetModel) -> CampaignTarget:
-    name = (
-        take_credentials(model.repository) if model.repository is not None else os.path.normpath(model.directory or ".")
-    )
-    is_repository = model.repository is not None
-    packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
-    packages = tuple("" if package == "." else package for package in packages)
-    return CampaignTarget(
-        name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or ""
-    )
-
-
-def _as_value(target: CampaignTarget) -> dict[str, Value]:
-    value: dict[str, Value] = {"repository" if target.is_repository else "directory": target.name}
-    if target.branch:
-        value["branch"] = target.branch
-    if target.packages not in ((), ("",)):
-        value["packages"] = [package or "." for package in target.packages]
-    return value | {"at": target.at} if target.at else value

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.branches import Branches, TreePublisher, check_ours, split_branches
-from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget, GateModel, Wave
+from krm_merge.fleet.campaign import Campaign, CampaignTarget, Gate, Wave
+from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
 from krm_merge.fleet.repository import HEADS, TRAILER, default_branch, heads_of, remote_at
@@ -53,7 +54,7 @@ class WaveState:
     unchecked: int = 0
     """Open pull requests whose checks have not passed, as far as somebody asked for them."""
 
-    def obstacle(self, gate: GateModel) -> str:
+    def obstacle(self, gate: Gate) -> str:
         """Why the next wave has to wait, '' where it need not."""
         if self.closed > gate.closed:
             return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
@@ -72,7 +73,7 @@ def wave_of_targets(campaign: Campaign) -> dict[str, str]:
     left = list(campaign.targets)
     total = len(left)
     waves_by_target: dict[str, str] = {}
-    for wave in campaign.publishing.waves_in_order or (_ALL,):
+    for wave in campaign.publishing.waves or (_ALL,):
         size = wave.size(total, len(left))
         waves_by_target |= dict.fromkeys(left[:size], wave.name)
         left = left[size:]
@@ -81,7 +82,7 @@ def wave_of_targets(campaign: Campaign) -> dict[str, str]:
 
 def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[WaveState]:
     """The waves in their order, and how far each is."""
-    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves_in_order or (_ALL,)}
+    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
     for target, wave in wave_of_targets(campaign).items():
         by_wave[wave].append(target)
     return [_state(name, targets, entries) for name, targets in by_wave.items()]
@@ -108,7 +109,7 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
 
     `only` is the one wave that is asked for.
     """
-    gates = {wave.name: wave.gate for wave in campaign.publishing.waves_in_order}
+    gates = {wave.name: wave.gate for wave in campaign.publishing.waves}
     waves_in_order = list(waves)
     names: list[str] = []
     for number, wave in enumerate(waves_in_order):
@@ -196,7 +197,7 @@ class Publisher:
             yield from self._checks(self.requests).at(map(self._place, to_check))
 
     def _checks(self, requests: PullRequests) -> RequestChecks:
-        gated = {wave.name for wave in self.campaign.publishing.waves_in_order if wave.gate.checks}
+        gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
         checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
         return RequestChecks(requests, self.ledger, self._hosts, checked)
 
@@ -294,7 +295,7 @@ class Publisher:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
         mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
-        body, is_draft = self._body(target), self._is_draft(entry) or bool(self.campaign.publishing.draft)
+        body, is_draft = self._body(target), self._is_draft(entry) or self.campaign.publishing.is_draft
         branch = self.campaign.publishing.branch
         pull = requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
@@ -355,7 +356,7 @@ class Publisher:
         mark = Mark(entries[0].version, "", self.requests.title(names))
         number = max(map(_open_request, entries))
         conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in self._in(branch)]
-        body, is_draft = body_of_tree(names, conflicts), bool(self.campaign.publishing.draft)
+        body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
         onto = default_branch(self._origin)
         pull = self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
         return pull.number if pull else 0

@@ -18,7 +18,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign import Campaign, CampaignDirectory, CampaignTarget
+from krm_merge.fleet.campaign import Campaign, CampaignTarget
+from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetConflict, TargetOutcome
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
 from krm_merge.fleet.merge import choices_digest

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.hosts import git
 from fleet.world import World
-from krm_merge.fleet.campaign import CampaignDirectory
+from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.conflicts import GroupSession, groups_of
 from krm_merge.fleet.ledger import Ledger
 from krm_merge.merge import Choice

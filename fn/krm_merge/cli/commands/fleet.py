@@ -16,7 +16,8 @@ from krm_merge.cli import options
 from krm_merge.cli.commands.fleet_runs import DIRECTORY, init, join, run, show_messages
 from krm_merge.cli.options import options_as
 from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
-from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignDirectory, CampaignTarget
+from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
+from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.conflicts import (
     Group,
     GroupSession,
@@ -328,7 +329,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     publishing = campaign.publishing
     if options.direct and not campaign.working_tree:
         raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
-    names = list(publishing.waves) or ["all"]
+    names = [wave.name for wave in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
@@ -346,10 +347,10 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
             is_direct=options.direct,
             draft_conflicts=options.draft_conflicts,
             is_dry_run=options.dry_run,
-            max_open=options.max_open or publishing.maxOpen,
+            max_open=options.max_open or publishing.max_open,
             signing=signing_settings(forced=options.sign),
         )
-        _show_estimate(publisher, options.changes_per_hour or publishing.perHour, is_dry_run=options.dry_run)
+        _show_estimate(publisher, options.changes_per_hour or publishing.per_hour, is_dry_run=options.dry_run)
         counts = _show_events(publisher.events())
     summary = (
         ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
@@ -365,7 +366,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
 
 def _forges(campaign: Campaign, options: RequestOptions) -> Forges:
     """The forges of a campaign, at its pace; git has their tokens, too."""
-    pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.perHour)
+    pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.per_hour)
     settings = ForgeSettings.parse(options.forges, options.apis, pace)
     settings.share_tokens()
     return Forges(settings)

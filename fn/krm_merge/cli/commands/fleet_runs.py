@@ -26,11 +26,10 @@ from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
     TARGETS_FILE,
     Campaign,
-    CampaignDirectory,
     CampaignTarget,
     CampaignUpstream,
-    MergeCampaign,
 )
+from krm_merge.fleet.campaign_file import CampaignDirectory, MergeCampaign
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.job import NEED_ATTENTION, SECONDS_FOR_A_MERGE, STATES, TargetState

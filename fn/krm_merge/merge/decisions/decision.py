@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, FieldPath, Identity, Severity, generate_name_of
 from krm_merge.merge.decisions.policy import Choice, Nature, Policy, Resolution, nature_of
 from krm_merge.startup import frozen
-from krm_merge.text import Child, Collection, Comments, Editor, MappingNode, Node, Object, Scalar, key_text, to_value
+from krm_merge.text import Child, Collection, Comments, Editor, MappingNode, Node, Object, to_value
 
 
 @frozen
@@ -345,8 +345,3 @@ DecideAgain: TypeAlias = Callable[[ResourceOutcome | FileDecision, Policy], Pack
 
 
 NOTHING_DECIDED = PackageDecisions()
-
-
-def _text(root: MappingNode, name: str) -> str:
-    node = root.get(name)
-    return key_text(node) if isinstance(node, Scalar) else ""

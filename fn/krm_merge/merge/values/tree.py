@@ -368,7 +368,7 @@ class TreeMerge:
     def _one_of(
         self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], names_of_sides: Sequence[tuple[Canonical, ...]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: a group of which one field is allowed is one value; `held` are the fields of it that each side has."""
+        """V7: a group of which one field is allowed is one value; `names_of_sides` are each side's fields of it."""
         choices = [_fields_as_one(side, holding) for side, holding in zip(fields, names_of_sides, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()

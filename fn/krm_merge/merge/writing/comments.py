@@ -42,7 +42,7 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str, me
     """A text that local's edits made, with the comments and blank lines that upstream changed and local did not.
 
     Original and upstream have its values, with their own comments. `local` is local's text before its edits: lines that
-    it lacks come from upstream. `known` are all comments of the original, those of values that are gone included.
+    it lacks come from upstream. `merged_lines` are all comments of the original, those of gone values included.
     """
     merge = _CommentMerge(text, original, upstream, local)
     merged = merge.made(frozenset())
