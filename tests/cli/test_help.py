@@ -188,6 +188,17 @@ def test_a_command_without_a_page_shows_its_options(capsys: pytest.CaptureFixtur
 # ---- names that are not there ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["policy", "fleet", "patch", "transform", "components", "components pull-request"])
+def test_a_command_of_several_cuts_no_description_off(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*name.split(), "--help"]) == 0
+    commands = capsys.readouterr().out.partition("\nCommands:\n")[2].splitlines()
+    assert len(commands) > 2
+    assert [row for row in commands if row.endswith("...") or len(row) > 80] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [

@@ -120,7 +120,7 @@ _repository = click.argument("repository", metavar="REPOSITORY")
 _number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))
 
 
-@click.group("pull-request")
+@click.group("pull-request", cls=options.Subcommands)
 def pull_request_command() -> None:
     """Pull requests of bare repositories on this machine, in place of a forge.
 

@@ -126,17 +126,33 @@ def output(description: str, *, default: Path | None = None) -> Callable[[_Comma
     )
 
 
+class Subcommands(click.Group):
+    """A command of several; its help has the first sentence of each as a whole, where click cuts it off."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the list of commands."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(_WHOLE)) for name, command in commands if command])
+
+
+_WHOLE = 1000
+"""More characters than a first sentence has."""
+
+
 class AtVersion(click.Command):
     """A command of one `PKG[@REF]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Names the form of a version where one comes as an argument of its own."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.UsageError as error:
-            if "unexpected extra argument" not in error.message:
-                raise
-            ctx.fail(f"{error.message}; a version is given as PKG@REF")
+        """Says how a version is given where one comes as an argument of its own."""
+        ctx.allow_extra_args = True
+        extra = super().parse_args(ctx, args)
+        if extra and not ctx.resilient_parsing:
+            named = (
+                f": {ctx.params['package']}@{extra[0]}" if len(extra) == 1 and "@" not in ctx.params["package"] else ""
+            )
+            ctx.fail(f"Got unexpected extra argument ({' '.join(extra)}); a version is given as PKG@REF{named}")
+        return extra
 
 
 class NamesLast(click.Command):

@@ -168,7 +168,7 @@ _config = click.option(
 )
 
 
-@click.group("components")
+@click.group("components", cls=options.Subcommands)
 def components_command() -> None:
     """Plan the updates of components that depend on each other, and carry plans out.
 

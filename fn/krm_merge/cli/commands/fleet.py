@@ -14,7 +14,7 @@ import click
 from krm_merge.cli import forges as forge_options
 from krm_merge.cli import options
 from krm_merge.cli.commands.fleet_runs import DIRECTORY, init, join, run, show_messages
-from krm_merge.cli.options import options_as
+from krm_merge.cli.options import Subcommands, options_as
 from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
@@ -482,7 +482,7 @@ def _withdraw(
         sys.exit(1)
 
 
-@click.group("fleet")
+@click.group("fleet", cls=Subcommands)
 def fleet_command() -> None:
     """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
 

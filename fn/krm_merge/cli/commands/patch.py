@@ -73,7 +73,7 @@ _file = click.Path(path_type=Path, allow_dash=True)
 _allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn of a patch that matches nothing.")
 
 
-@click.group("patch")
+@click.group("patch", cls=common.Subcommands)
 def patch_command() -> None:
     """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902).
 

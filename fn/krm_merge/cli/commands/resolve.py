@@ -51,7 +51,7 @@ from krm_merge.vendored.vendorfile import ManifestSource
 _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
 
 
-@click.group("policy")
+@click.group("policy", cls=options.Subcommands)
 def policy_command() -> None:
     """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled.
 

@@ -234,7 +234,7 @@ def _json(value: Sequence[Object]) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-class _DirectoryOrCommand(click.Group):
+class _DirectoryOrCommand(common.Subcommands):
     """Takes an argument that is not a subcommand as DIR, as crane does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
