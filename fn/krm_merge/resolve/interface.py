@@ -63,10 +63,15 @@ _BOTH: Final[dict[Nature, str]] = {
 }
 
 
+def thing_of(record: DecisionRecord) -> str:
+    """What a conflict is about, as a sentence names it."""
+    return _THINGS.get(record.nature, "value")
+
+
 def what_happened(record: DecisionRecord, labels: SideLabels) -> str:
     """What both sides did, in one sentence."""
     has = _sides(record)
-    thing = _THINGS.get(record.nature, "value")
+    thing = thing_of(record)
     upstream, local = labels.upstream_who, labels.local_who
     if record.nature == "reference" and record.status != "automatic":
         # A side that has the reference has what it names (law I). The sentence begins with the name of a field.

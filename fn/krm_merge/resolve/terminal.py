@@ -19,6 +19,7 @@ from krm_merge.resolve.interface import (
     change_words,
     choice_words,
     choice_words_for_all,
+    thing_of,
     what_happened,
 )
 
@@ -31,6 +32,16 @@ KEYS: Final[dict[str, Choice]] = {
     "e": "value",
     "r": "recognise",
 }
+_ACTIONS: Final[dict[Choice, str]] = {
+    "upstream": "taking upstream",
+    "local": "taking local",
+    "original": "taking the original",
+    "upstream-then-local": "taking both",
+    "local-then-upstream": "taking both",
+    "value": "editing",
+    "recognise": "recognising functions",
+}
+_ASKS_FOR_HELP = ("", "?")
 _MOST_LINES = 30
 _MOST_ROWS = 10
 NO_VALUE_DIFFERS: Final = "(the same values)"
@@ -147,6 +158,9 @@ class Terminal:
             self._skipped.update(identifiers if [record.id for record in bundle] == identifiers else ())
         elif answer == "z":
             self._host.undo()
+        elif answer not in _ASKS_FOR_HELP:
+            self._screen.say(f"{answer!r} is not possible for all {len(records):,}; ? lists what is")
+            return True
         else:
             names = choice_words_for_all(records, self._labels)
             help_lines = [(key, names[choice].format(n=f"{len(records):,}")) for key, choice in keys.items()]
@@ -202,7 +216,7 @@ class Terminal:
         for_all, always = "a" in key, "!" in key
         choice = KEYS.get(key.replace("a", "").replace("!", ""))
         if choice not in record.choices:
-            for line in self._help(record):
+            for line in self._refusal(record, answer, choice):
                 self._screen.say(line)
             return True
         value = []
@@ -254,6 +268,22 @@ class Terminal:
         keys = [key for key, choice in KEYS.items() if choice in record.choices]
         groups = ["g", "/"] if len(self._host.session.open) >= _MANY else []
         return f"Settle this [{','.join([*keys, 'a', '!', *groups, 's', 'z', 'q', '?'])}]? "
+
+    def _refusal(self, record: DecisionRecord, answer: str, choice: Choice | None) -> Iterator[str]:
+        """Why an answer chooses nothing, and what would; all of it where that was asked for."""
+        if answer in _ASKS_FOR_HELP:
+            yield from self._help(record)
+            return
+        possible = [
+            f"{key} ({choice_words(record, KEYS[key], self._labels)})" for key in KEYS if KEYS[key] in record.choices
+        ]
+        if choice is not None:
+            why = f"{_ACTIONS[choice]} is not possible for this {thing_of(record)}"
+        elif set(answer) <= {"a", "!"}:
+            why = f"{answer!r} needs a choice behind it"
+        else:
+            why = f"{answer!r} is not an answer"
+        yield f"{why}; choices are {', '.join(possible)}; ? lists all answers"
 
     def _help(self, record: DecisionRecord) -> Iterator[str]:
         for key, choice in KEYS.items():

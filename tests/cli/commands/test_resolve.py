@@ -294,9 +294,13 @@ def test_one_answer_for_all_alike_and_one_for_good(three: Path) -> None:
 
 
 def test_the_terminal_says_what_it_does_not_understand(three: Path) -> None:
-    answers = "x\n?\nb\ne [1\ne\n2\nq\n"
+    answers = "x\n?\nb\n!\ne [1\ne\n2\nq\n"
     done = run(three, "resolve", "o", "u", "l", "--terminal", stdin=answers, code=1)
-    assert "u - Take upstream" in done.stdout
+    choices = "choices are u (Take upstream), l (Keep yours), o (Take original), e (Edit); ? lists all answers\n"
+    assert f"? x\n'x' is not an answer; {choices}" in done.stdout
+    assert f"? b\ntaking both is not possible for this value; {choices}" in done.stdout
+    assert f"? !\n'!' needs a choice behind it; {choices}" in done.stdout
+    assert done.stdout.count("u - Take upstream") == 1
     assert "b - " not in done.stdout
     assert "write it in quotes to have it as a text" in done.stdout
     assert "1.yaml ConfigMap c1  (2 open, 3 like this)" in done.stdout
@@ -347,7 +351,8 @@ def test_many_conflicts_are_settled_together_in_the_terminal(many: Path) -> None
 def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
     answers = ["/network", "x", "?", "1", "l", "z", "u", "/network", "s", "/nowhere", "g9", "q"]
     done = run(many, "resolve", "o", "u", "l", "--terminal", stdin="\n".join(answers) + "\n", code=1)
-    assert done.stdout.count("u - Delete all 10\n") == 2
+    assert "? x\n'x' is not possible for all 10; ? lists what is\n" in done.stdout
+    assert done.stdout.count("u - Delete all 10\n") == 1
     assert "network/web-0.yaml Service web0  (50 open" in done.stdout
     assert "\n9 found by 'network'  (49 open)\n" in done.stdout
     assert "nothing open is found by 'nowhere'\n" in done.stdout
