@@ -212,11 +212,18 @@ def _summary(conflicts: Sequence[Result]) -> str:
 def _outcome(result: Result) -> str:
     if result.severity == "error":
         return "left open"
-    for side in ("upstream", "local"):
-        # A file has no values in its result.
-        if f"{side}'s" in result.message if len(result.tags) == 1 else result.proposed == result.tags.get(side):
+    has_values = any(side in result.tags for side in _WORDS)
+    for side, words in _WORDS.items():
+        if result.proposed == result.tags.get(side) if has_values else any(word in result.message for word in words):
             return f"{side}'s kept"
     return "parts of both kept"
+
+
+# The result of a whole file, resource or package has no values.
+_WORDS = {
+    "upstream": ("upstream's", "the removal is kept"),
+    "local": ("local's", "it remains removed", "it is left alone"),
+}
 
 
 def _merge(resource_list: ResourceList) -> None:

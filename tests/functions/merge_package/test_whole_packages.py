@@ -77,6 +77,15 @@ def test_a_subpackage_that_follows_another_upstream_is_left_alone_with_all_it_ho
     assert warnings(results) == ["R3"]
 
 
+def test_the_summary_counts_a_whole_resource_for_the_side_that_is_kept() -> None:
+    original = [kptfile(), *(config_map(name, "a", f"{name}.yaml") for name in "xyz")]
+    upstream = [kptfile(), *(config_map(name, "b", f"{name}.yaml") for name in "xy")]
+    local = [kptfile(), config_map("y", "c", "y.yaml"), config_map("z", "c", "z.yaml")]
+    _, results = merge(local, original, upstream)
+    # Local removed x, both changed y, and upstream removed z.
+    assert results[0]["message"] == "3 conflicts, upstream's kept: 1 file, local's kept: 2 files"
+
+
 @pytest.mark.parametrize("empty", ["annotations:\n", "annotations: null\n"])
 def test_annotations_without_a_value_are_none(empty: str) -> None:
     bare = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  {empty}data:\n  a: b\n"
