@@ -127,8 +127,8 @@ class Bad:
 
 UNREADABLE = [
     Bad("not YAML", b"apiVersion: config.kubernetes.io/v1\nkind: [ResourceList\n", ("stdin",), False),
-    Bad("text that is no mapping", b"hello there\n", ("stdin", "ResourceList"), False),
-    Bad("a list", b"- a\n- b\n", ("stdin", "ResourceList"), False),
+    Bad("text that is no mapping", b"hello there\n", ("stdin", "ResourceList", "kpt fn source DIR"), False),
+    Bad("a list", b"- a\n- b\n", ("stdin", "ResourceList", "kpt fn source DIR"), False),
     Bad("binary rubbish", b"\x00\x01\x02\x89PNG\r\n\x1a\n", ("stdin",), False),
     Bad("a Kptfile instead of a ResourceList", PACKAGE.encode(), ("stdin", "kind", "Kptfile", "ResourceList"), False),
     Bad("no kind", b"apiVersion: config.kubernetes.io/v1\nitems: []\n", ("stdin", "kind", "ResourceList"), False),

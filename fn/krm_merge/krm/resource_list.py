@@ -9,6 +9,7 @@ from krm_merge.safe_text import quoted
 from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
+_REMEDY = "; `kpt fn source DIR` writes one"
 
 
 class InputError(KrmMergeError, ValueError):
@@ -36,7 +37,10 @@ class ResourceList:
         try:
             parts = cut_items(data)
         except TextError as error:
-            raise InputError(f"stdin: {error}" if error.line else f"stdin: not a ResourceList: {error}") from None
+            remedy = "" if ";" in str(error) else _REMEDY
+            raise InputError(
+                f"stdin: {error}" if error.line else f"stdin: not a ResourceList: {error}{remedy}"
+            ) from None
         result = cls(parts)
         result._check_type()
         if parts.items is None:
@@ -53,9 +57,7 @@ class ResourceList:
     def _check_type(self) -> None:
         kind, version = self._field("kind"), self._field("apiVersion")
         if kind != "ResourceList":
-            raise InputError(
-                f"stdin: kind is {quoted(kind) or 'missing'}, ResourceList is expected; `kpt fn source DIR` writes one"
-            )
+            raise InputError(f"stdin: kind is {quoted(kind) or 'missing'}, ResourceList is expected{_REMEDY}")
         if version not in API_VERSIONS:
             raise InputError(f"stdin: apiVersion is {quoted(version) or 'missing'}, {API_VERSIONS[0]} is expected")
 

@@ -110,6 +110,8 @@ def _message(model: type[BaseModel], problem: Any) -> str:
         return " is missing"
     if kind == "value_error":
         return f": {problem['ctx']['error']}"
+    if kind in ("too_short", "string_too_short") and not value:
+        return f" is empty; at least one {'character' if isinstance(value, str) else 'element'} is expected"
     expected = _EXPECTED.get(kind)
     text = f"{expected} is expected" if expected else problem["msg"][0].lower() + problem["msg"][1:]
     return f" is {_render(value)}; {text}"

@@ -63,6 +63,23 @@ def test_a_version_and_latest_are_refused_together(package: Path, krm_merge: Cal
     assert "give one of PKG@REF, --latest and --to-latest-minor" in done.stderr
 
 
+def test_a_kptfile_that_cannot_be_read_is_not_said_to_follow_nothing(
+    tmp_path: Path, krm_merge: Callable[..., Run]
+) -> None:
+    (tmp_path / "Kptfile").write_text("apiVersion: [\n")
+    done = krm_merge("status", tmp_path)
+    assert done.returncode == 3
+    assert done.stdout.startswith(f"{tmp_path}: {tmp_path / 'Kptfile'}: line 2, column 1: not valid YAML: ")
+
+
+def test_a_directory_without_a_kptfile_has_no_newest_version(tmp_path: Path, krm_merge: Callable[..., Run]) -> None:
+    done = krm_merge("update", tmp_path, "--latest")
+    assert (done.returncode, done.stderr) == (
+        3,
+        f"error {tmp_path} has no Kptfile; name the directory of a package\n",
+    )
+
+
 def test_a_branch_has_no_newest_version(package: Path, krm_merge: Callable[..., Run]) -> None:
     kptfile = (package / "Kptfile").read_text().replace("ref: v1.0.0", "ref: main")
     write(package, {"Kptfile": kptfile})

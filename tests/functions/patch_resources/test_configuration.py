@@ -54,6 +54,10 @@ def test_what_no_patch_is_for_passes_as_it_is() -> None:
     assert b"hit: here" in done.output
 
 
+def test_no_patches_are_an_error_in_our_words() -> None:
+    assert refuse([DEPLOYMENT]) == ["functionConfig: patches is empty; at least one element is expected"]
+
+
 # ---- the functionConfig as a ConfigMap -------------------------------------------------------------------------------
 
 

@@ -69,6 +69,9 @@ class _Package:
     def summary(self) -> str:
         """One line."""
         parts = [f"{self.ref or 'no upstream'}{f' ({self.commit[:7]})' if self.commit else ''}"]
+        if self.problem and not self.ref and not self.commit:
+            # The Kptfile cannot be read.
+            parts = []
         if self.is_behind:
             parts.append(f"behind: {self.ref} is {self.latest[:7]} now" if self.commit else "never fetched")
         if self.newer:

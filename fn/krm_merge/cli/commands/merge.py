@@ -135,7 +135,9 @@ def update_command(
 
 def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:
     """The newest version of the upstream, with the `same` first number if asked; the package's own if none is newer."""
-    upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream if KPTFILE in local else None
+    if KPTFILE not in local:
+        raise PackageError(f"{place} has no Kptfile; name the directory of a package")
+    upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream
     if upstream is None:
         raise PackageError(f"{place} follows no upstream in git; name one in {place / KPTFILE}: upstream.git")
     if not is_version(upstream.ref):
