@@ -57,6 +57,15 @@ def test_an_update_takes_the_newest_version(
     assert f"is at {version}" in again.stdout
 
 
+def test_an_update_to_the_same_version_names_a_newer_one(package: Path, krm_merge: Callable[..., Run]) -> None:
+    done = krm_merge("update", package)
+    assert done.returncode == 0
+    assert done.stdout.endswith("\nno file changes\n")
+    assert done.stderr == f"newer: v2.0.0; take it with: krm-merge update {package} --latest\n"
+    krm_merge("update", package, "--latest")
+    assert "newer: " not in krm_merge("update", package).stderr
+
+
 def test_a_version_and_latest_are_refused_together(package: Path, krm_merge: Callable[..., Run]) -> None:
     done = krm_merge("update", f"{package}@v2.0.0", "--latest")
     assert done.returncode == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from krm_merge.cli.options import (
 )
 from krm_merge.cli.output import (
     ALL_IN,
+    command_of,
     errors_as_json,
     opened_journal,
     say,
@@ -121,6 +123,8 @@ def update_command(
         is_written = bool(outcome.changes) and not dry_run
         if is_written and (following := what_next(place, outcome.tree, outcome.decided)):
             say(following)
+        if not (outcome.changes or outcome.is_refused or ref) and (newer := _newer(place, local, repositories)):
+            say(f"newer: {newer}; take it with: {command_of('update', str(place), '--latest')}")
         if errors := outcome.results.errors:
             dirty = ["--allow-dirty"] if allow_dirty else []
             resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
@@ -145,6 +149,15 @@ def _newest(place: Path, local: Directory, repositories: GitRepositories, *, sam
         raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
     versions = newer_versions(upstream.ref, upstream.directory, repositories.names(upstream.repository).tags)
     return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
+
+
+def _newer(place: Path, local: Directory, repositories: GitRepositories) -> str:
+    """The newest version after the one that a package follows; '' for none, and where nobody answers."""
+    with suppress(PackageError):
+        if (upstream := KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream) is not None:
+            tags = repositories.names(upstream.repository).tags
+            return next(reversed(newer_versions(upstream.ref, upstream.directory, tags)), "")
+    return ""
 
 
 def refuse_uncommitted(place: Path) -> None:
