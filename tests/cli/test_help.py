@@ -206,6 +206,7 @@ def test_a_command_of_several_cuts_no_description_off(
         (["update", "web", "--dry-rn"], "No such option '--dry-rn'. Did you mean '--dry-run'?"),
         (["fleet", "statu"], "No such command 'statu'. Did you mean 'status'?"),
         (["help", "rule"], "No topic 'rule'. Did you mean 'rules'?"),
+        (["help", "xyz"], "No topic 'xyz'; `krm-merge help` lists all."),
         (["frobnicate"], "No such command 'frobnicate'."),
     ],
 )

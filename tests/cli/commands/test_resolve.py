@@ -416,6 +416,12 @@ def test_what_cannot_be_resolved(three: Path, arguments: list[str], code: int, m
     assert message in run(three, "resolve", *arguments, "--terminal", code=code).stderr
 
 
+def test_a_version_beside_a_package_is_given_as_one_argument(tmp_path: Path) -> None:
+    put(tmp_path, {"web/Kptfile": b"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"})
+    done = run(tmp_path, "resolve", "web", "v2", code=2)
+    assert done.stderr.endswith("there is no file or directory v2; a version is given as PKG@REF: web@v2\n")
+
+
 def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
     (three / ".l.choices.krm-merge").write_text('{"resolutions": 1}\n')
     done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -43,7 +44,9 @@ def help_command(ctx: click.Context, topic: str) -> None:
         with click.Context(subcommand, info_name=topic, parent=root) as about:
             click.echo(subcommand.get_help(about))
     else:
-        raise click.exceptions.NoSuchCommand(topic, f"No topic {topic!r}.", (*TOPICS, *COMMANDS), ctx)
+        names = (*TOPICS, *COMMANDS)
+        remedy = "." if get_close_matches(topic, names) else "; `krm-merge help` lists all."
+        raise click.exceptions.NoSuchCommand(topic, f"No topic {topic!r}{remedy}", names, ctx)
 
 
 def _show(page: str) -> None:

@@ -19,7 +19,7 @@ from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import destination, read_sides, record_upstream
 from krm_merge.cli.terminal import stages
-from krm_merge.krm import format_path
+from krm_merge.krm import KPTFILE, format_path
 from krm_merge.merge import Resolution
 from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, Tree
 from krm_merge.policy import (
@@ -123,7 +123,7 @@ def check(package: Path, form: str) -> None:
         sys.exit(1)
 
 
-@policy_command.command("prune")
+@policy_command.command("prune", cls=options.AtVersion)
 @click.argument("package", metavar="[PKG[@REF]]", default=".")
 @click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
 @click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")
@@ -214,6 +214,9 @@ def resolve_command(
     """
     if "-" in (*places, str(rules_file)):
         raise click.UsageError("stdin is for answers here; name files")
+    if len(places) == 2 and (Path(places[0]) / KPTFILE).is_file() and not Path(places[1]).exists():
+        package, ref = places
+        raise click.UsageError(f"there is no file or directory {ref}; a version is given as PKG@REF: {package}@{ref}")
     choices = MergeChoices.of(None, function_identity, rules_file)
     if len(places) in (2, 3):
         opened = _merge_of(tuple(map(Path, places)), choices, ManifestSource(version=version), record=record)
