@@ -35,7 +35,8 @@ def update_package(triple: Triple) -> Outcome | None:
 
         def commit(repository: Path) -> str:
             run(repository, "git", "add", "--all")
-            run(repository, "git", "commit", "--quiet", "--message=version")
+            # In two recipes upstream is the original, byte for byte.
+            run(repository, "git", "commit", "--quiet", "--allow-empty", "--message=version")
             return run(repository, "git", "rev-parse", "HEAD")
 
         for repository in (upstream, local):

@@ -82,7 +82,7 @@ def test_it_hides_what_it_names(sides: Path, where: str) -> None:
         ("{path: null}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
         ("{}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
         ("{path: 'a['}", "redact[0].path: cannot read the field path 'a[' at column 2"),
-        ("{field: ''}", "redact[0].field is ''; "),
+        ("{field: ''}", "redact[0].field is empty; "),
         ("{pattern: a}", "redact[0].pattern is an unknown field; known are group, kind, namespace, name, path, field"),
     ],
 )
@@ -179,6 +179,14 @@ def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
     again = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
     assert "no file changes" in again
     assert "resolutions[0]: matches no conflict" not in again
+
+
+def test_many_stale_choices_have_one_result(sides: Path) -> None:
+    stale = [RESOLUTION.format(f"{first}f" * 32, "local") for first in "abcd"]
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY + "resolutions:\n" + "".join(stale))
+    output = run(sides, "merge", "o", "u", "l", "--in-place")
+    assert output.count("policy prune") == 1
+    assert "4 resolutions, such as merge-policy.yaml resolutions[0], match no conflict" in output
 
 
 def test_choices_of_upstream_never_come_in(sides: Path) -> None:

@@ -314,10 +314,10 @@ def _report_notices(
                 path=f"rules[{number}]",
             )
     if package is not None:
-        from krm_merge.policy import stale_message, stale_resolutions
+        from krm_merge.policy import stale_messages
 
-        for resolution in stale_resolutions(package, [decided]):
-            resource_list.results.info(stale_message(resolution), file=package.file)
+        for message in stale_messages(package, [decided]):
+            resource_list.results.info(message, file=package.file)
     # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
     if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):
         resource_list.results.info(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import recall_around as recall_around
     from krm_merge.policy.package_policy import remember as remember
     from krm_merge.policy.package_policy import rule_value as rule_value
-    from krm_merge.policy.package_policy import stale_message as stale_message
+    from krm_merge.policy.package_policy import stale_messages as stale_messages
     from krm_merge.policy.package_policy import stale_resolutions as stale_resolutions
 
 __getattr__, __dir__ = lazy_interface(
@@ -53,6 +53,6 @@ __getattr__, __dir__ = lazy_interface(
         "package_policy": "KIND Key NO_POLICY PackagePolicy PolicyError RecordedChoice RulesError "
         "RulesFile collect_redactions combine edit_policy find_policy find_policy_around is_policy "
         "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall recall_around remember "
-        "rule_value stale_message stale_resolutions",
+        "rule_value stale_messages stale_resolutions",
     },
 )

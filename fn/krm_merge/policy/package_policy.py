@@ -43,6 +43,8 @@ KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
 """Its default path in a package."""
 
+_MOST_NAMED = 3
+"""Resolutions that fit nowhere and have a result each: after an update all choices of the one before fit nowhere."""
 _MAY_BE_POLICY = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
 
 
@@ -210,10 +212,16 @@ def stale_resolutions(policy: PackagePolicy, decided: Iterable[PackageDecisions]
     return [resolution for resolution in policy.resolutions.all if resolution.number not in used]
 
 
-def stale_message(resolution: Resolution) -> str:
-    """The message for a resolution that matched no conflict."""
-    why = "its conflict was settled, or its values changed"
-    return f"{resolution.place}: matches no conflict: {why}; `krm-merge policy prune` removes it"
+def stale_messages(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[str]:
+    """The messages for resolutions that matched no conflict (M5); where they are many, one for all."""
+    stale = stale_resolutions(policy, decided)
+    if len(stale) > _MOST_NAMED:
+        return [
+            f"{len(stale):,} resolutions, such as {stale[0].place}, match no conflict: these were settled, or their "
+            "values changed; `krm-merge policy prune` removes them"
+        ]
+    why = "its conflict was settled, or its values changed; `krm-merge policy prune` removes it"
+    return [f"{resolution.place}: matches no conflict: {why}" for resolution in stale]
 
 
 class RulesError(KrmMergeError, ValueError):

@@ -49,8 +49,7 @@ from krm_merge.policy import (
     parse_policy,
     read_rules,
     recall_around,
-    stale_message,
-    stale_resolutions,
+    stale_messages,
 )
 from krm_merge.report import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.startup import fresh, frozen, replace
@@ -126,7 +125,7 @@ class MergeChoices:
         return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
 
     def report_unused(self, outcome: Outcome) -> None:
-        """Adds a warning for each rule that matches nothing, and an info result for each stale resolution (M5)."""
+        """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M5)."""
         for number in range(len(self.rules.rules)):
             if number not in outcome.reached:
                 message = (
@@ -134,8 +133,8 @@ class MergeChoices:
                 )
                 outcome.results.warning(message, path=f"rules[{number}]")
         if any(part.outcomes or part.files for part in outcome.decided):
-            for resolution in stale_resolutions(self.package, outcome.decided):
-                outcome.results.info(stale_message(resolution), file=self.package.file)
+            for message in stale_messages(self.package, outcome.decided):
+                outcome.results.info(message, file=self.package.file)
 
     def merger_under(self, policy: Policy) -> PackageMerger:
         """The merge under another policy, all else as chosen."""
