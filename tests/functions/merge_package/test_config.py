@@ -195,7 +195,7 @@ WRONG = [
     ("  rules: [{path: ''}]\n", "rules[0].path", "empty"),
     ("  rules: [{onDelete: fail}]\n", "rules[0].onDelete", "'upstream' or 'local'"),
     ("  rules: [{pth: a}]\n", "rules[0].pth", "is an unknown field"),
-    ("  listKeys: [{apiVersion: v1, kind: A, path: a, keys: []}]\n", "listKeys[0].keys", "at least 1"),
+    ("  listKeys: [{apiVersion: v1, kind: A, path: a, keys: []}]\n", "listKeys[0].keys", "at least one"),
     ("  listKeys: [{apiVersion: v1, kind: A, path: a}]\n", "listKeys[0].keys", "is missing"),
     ("  onConflct: local\n", "onConflct", "is an unknown field"),
 ]
