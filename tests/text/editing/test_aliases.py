@@ -110,6 +110,8 @@ def test_an_inherited_field_gets_its_own_value_beside() -> None:
     assert Edit(MERGE).set("two", "cpu", to=5).text() == MERGE + "  cpu: 5\n"
     nested = "a: &x\n  l: {m: 1}\nb:\n  <<: *x\n"
     assert Edit(nested).set("b", "l", "m", to=2).text() == nested + "  l: {m: 2}\n"
+    behind_another = "a: &x\n  l: {m: 1}\nb:\n  k: 0\n  <<: *x\n"
+    assert Edit(behind_another).set("b", "l", "m", to=2).text() == behind_another + "  l: {m: 2}\n"
 
 
 def test_a_removed_inherited_field_writes_the_others_out() -> None:
