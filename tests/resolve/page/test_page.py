@@ -183,6 +183,7 @@ def test_a_rule_is_explained_on_the_page(page: Page) -> None:
 
 
 def test_the_tree_leads_to_a_file(page: Page) -> None:
+    expect(page.locator("nav a.on")).to_have_count(1)
     page.get_by_role("navigation").get_by_title("2.yaml").click()
     expect(card(page, 2)).to_be_focused()
     expect(page.locator("nav a.on")).to_have_count(1)

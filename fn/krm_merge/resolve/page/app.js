@@ -84,7 +84,7 @@ function drawAll(isSearch = false) {
   drawHead();
   main.setAttribute("aria-busy", "false");
   performance.mark("ready");
-  if (!isSearch) setTimeout(drawTree);
+  if (!isSearch) setTimeout(drawTreeAround);
   clearTimeout(rest);
   // While somebody types, only what is visible is drawn.
   if (pending.length) rest = setTimeout(drawRest, isSearch ? 200 : 0);
@@ -157,6 +157,16 @@ function inOrder() {
 function drawRest() {
   drawSome(Infinity);
   drawAutomatic();
+  pointAgain();
+}
+
+function drawTreeAround() {
+  drawTree();
+  // The current card was there before the tree.
+  pointAgain();
+}
+
+function pointAgain() {
   const card = here();
   if (card) point(card);
 }
