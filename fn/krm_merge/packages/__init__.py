@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import add_function as add_function
     from krm_merge.packages.kptfile import is_version as is_version
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
-    from krm_merge.packages.kptfile import newer_versions as newer_versions
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
     from krm_merge.packages.kptfile import upstream_of as upstream_of
@@ -94,7 +93,7 @@ __getattr__, __dir__ = lazy_interface(
         "git_cache": "CachedRepository GitCache",
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
-        "newer_versions remove_function same_major upstream_of",
+        "remove_function same_major upstream_of",
         "kptfile_model": "Kptfile",
         "merge.moved": "Moves Relocated follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",

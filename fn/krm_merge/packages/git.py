@@ -25,7 +25,7 @@ from krm_merge.packages.files.tree import (
     read_file,
 )
 from krm_merge.packages.git_cache import GitCache
-from krm_merge.packages.kptfile import nearest, newest_versions
+from krm_merge.packages.kptfile import Upstream, nearest, newer_versions, newest_versions
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import quantity, quoted, without_credentials
 from krm_merge.startup import frozen
@@ -152,6 +152,10 @@ class GitRepositories:
             )
             self._names[repository] = Names(tags, branches)
         return self._names[repository]
+
+    def newer(self, upstream: Upstream) -> list[str]:
+        """The versions after the one that a package follows, the newest last. Raises PackageError."""
+        return newer_versions(upstream.ref, upstream.directory, self.names(upstream.repository).tags)
 
     def _alternatives(self, repository: str, directory: str, ref: str) -> str:
         """What to write instead of a ref that a repository does not have."""

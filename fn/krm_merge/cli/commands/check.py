@@ -22,7 +22,6 @@ from krm_merge.packages import (
     PackageError,
     Tree,
     lines_of_conflicts,
-    newer_versions,
     packages_below,
     uncommitted_files,
 )
@@ -129,7 +128,7 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
             ref = upstream.ref
             if repositories is not None:
                 latest = repositories.resolve(upstream.repository, upstream.directory, ref).commit
-                newer = newer_versions(ref, upstream.directory, repositories.names(upstream.repository).tags)
+                newer = repositories.newer(upstream)
     except PackageError as error:
         problem = str(error)
     return _Package(place, ref, commit, latest, uncommitted_files(place), conflicts, newer, problem)

@@ -44,7 +44,6 @@ from krm_merge.packages import (
     PackageError,
     RefusedError,
     is_version,
-    newer_versions,
     same_major,
     uncommitted_files,
 )
@@ -147,7 +146,7 @@ def _newest(place: Path, local: Directory, repositories: GitRepositories, *, sam
     if not is_version(upstream.ref):
         what = f"{upstream.ref}, which is no version such as v1.2.3" if upstream.ref else "a default branch"
         raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
-    versions = newer_versions(upstream.ref, upstream.directory, repositories.names(upstream.repository).tags)
+    versions = repositories.newer(upstream)
     return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
 
 
@@ -155,8 +154,7 @@ def _newer(place: Path, local: Directory, repositories: GitRepositories) -> str:
     """The newest version after the one that a package follows; '' for none, and where nobody answers."""
     with suppress(PackageError):
         if (upstream := KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream) is not None:
-            tags = repositories.names(upstream.repository).tags
-            return next(reversed(newer_versions(upstream.ref, upstream.directory, tags)), "")
+            return next(reversed(repositories.newer(upstream)), "")
     return ""
 
 
