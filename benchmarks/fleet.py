@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from benchmarks.measuring import load, machine, program, table
@@ -211,7 +212,7 @@ class Bench:
                     engine = ["--engine", "dask", "--scheduler", scheduler]
                     run = self.fleet("run", campaign, *engine, settings=settings)
             expect(run, f"{-(-count // ONE_IN):,} conflicts")
-            fastest[name] = min(run, fastest.get(name, run), key=lambda one: one.wall)
+            fastest[name] = min(run, fastest.get(name, run), key=attrgetter("wall"))
             git("checkout", "--quiet", ".", directory=self.place / "engines")
             git("clean", "--force", "-d", "--quiet", directory=self.place / "engines")
         for name, run in fastest.items():
@@ -250,12 +251,17 @@ def certificate_at(place: Path) -> Path:
     return both
 
 
+def tls_settings(certificate: Path | None) -> dict[str, str]:
+    """The variables by which dask's scheduler, workers and clients take a certificate; none without one."""
+    names = () if certificate is None else ("CA_FILE", "CLIENT__CERT", "SCHEDULER__CERT", "WORKER__CERT")
+    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(certificate) for name in names}
+
+
 @contextmanager
 def dask_cluster(certificate: Path | None) -> Iterator[tuple[str, Mapping[str, str]]]:
     """The address of a scheduler on this machine, with a worker for each processor, and the variables of its users."""
     protocol = "tcp" if certificate is None else "tls"
-    names = () if certificate is None else ("CA_FILE", "CLIENT__CERT", "SCHEDULER__CERT", "WORKER__CERT")
-    settings = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(certificate) for name in names}
+    settings = tls_settings(certificate)
     program = (
         "import sys\n"
         "from distributed import LocalCluster\n"

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.fleet import tls_settings
+
 from e2e.hosts import wait_until
 
 _LOOPBACK = "127.0.0.1"
@@ -50,10 +52,7 @@ class Cluster:
 def cluster(place: Path, workers: int, certificate: Path | None = None) -> Iterator[Cluster]:
     """A cluster that listens on this machine alone, with TLS where there is a certificate and key in a file."""
     place.mkdir()
-    environment = dict(os.environ)
-    if certificate is not None:
-        for name in ("CA_FILE", "CLIENT__CERT", "SCHEDULER__CERT", "WORKER__CERT"):
-            environment[f"DASK_DISTRIBUTED__COMM__TLS__{name}"] = str(certificate)
+    environment = os.environ | tls_settings(certificate)
     scheme = "tcp" if certificate is None else "tls"
     scheduler_file = place / "scheduler.json"
     listen = ["--host", f"{scheme}://{_LOOPBACK}", "--port", "0", "--dashboard-address", f"{_LOOPBACK}:0"]
@@ -76,17 +75,6 @@ def cluster(place: Path, workers: int, certificate: Path | None = None) -> Itera
 def _address(file: Path) -> str:
     """The address that a scheduler writes into its file, '' before that."""
     return file.read_text().partition('"address": "')[2].partition('"')[0]
-
-
-def certificate_at(place: Path) -> Path:
-    """A certificate with its key that is its own authority, for this machine."""
-    key, certificate = place / "key.pem", place / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=krm-merge"]
-    command += ["-addext", f"subjectAltName=IP:{_LOOPBACK}", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    both = place / "both.pem"
-    both.write_text(key.read_text() + certificate.read_text())
-    return both
 
 
 def _dask(arguments: list[str], environment: dict[str, str], place: Path) -> subprocess.Popen[bytes]:

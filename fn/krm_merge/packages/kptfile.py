@@ -161,8 +161,7 @@ def newest_versions(directory: str, tags: Iterable[str]) -> list[str]:
     names = set(tags)
     # Every release is newer than these; a package in the root has the repository's tags.
     lowest_versions = dict.fromkeys([f"{directory.strip('/')}/0.0".lstrip("/"), "0.0"])
-    found = (newer_versions(lowest, "", names) for lowest in lowest_versions)
-    return [versions[-1] for versions in found if versions]
+    return [versions[-1] for lowest in lowest_versions if (versions := newer_versions(lowest, "", names))]
 
 
 def is_version(ref: str) -> bool:

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 import yaml
+from benchmarks.fleet import certificate_at
 from distributed import Client
 
 from checkout import ROOT
 from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
 from effort import THOROUGH
-from fleet.clusters import certificate_at, cluster
+from fleet.clusters import cluster
 from fleet.world import World
 from packages.repositories import snapshot
 
