@@ -125,3 +125,21 @@ def test_what_upstream_removed_from_an_element_that_local_moved_is_removed() -> 
     merged = merge(before, theirs, ours, "local")
     assert merged.files["file.yaml"] == FILES["scalars"].format(second + "- groups: [apps]\n")
     assert not merged.warnings()
+
+
+@pytest.mark.parametrize(
+    ("numbered", "code", "warnings"),
+    [
+        pytest.param(5, 9, ["L3"], id="a value that no two elements share"),
+        pytest.param(4, 9, [], id="too few to be a rule of the list"),
+        pytest.param(5, 8, [], id="another value"),
+    ],
+)
+def test_both_sides_gave_one_number_to_two_things(numbered: int, code: int, warnings: list[str]) -> None:
+    before = FILES["scalars"].format("".join(f"- {{code: {at}, level: info}}\n" for at in range(numbered)))
+    theirs = before + "- {code: 9, level: info, text: a service has no address}\n"
+    ours = before + f"- {{code: {code}, level: warning, argument: port}}\n"
+    merged = merge({"file.yaml": before}, {"file.yaml": theirs}, {"file.yaml": ours}, "local")
+    assert merged.files["file.yaml"] == (ours if warnings else ours + theirs.removeprefix(before))
+    assert [warning.rule for warning in merged.warnings()] == warnings
+    assert all("two elements with one code" in warning.message for warning in merged.warnings())

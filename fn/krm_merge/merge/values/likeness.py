@@ -288,6 +288,8 @@ class Match:
     """Whether both sides added nearly the same to a list without keys, so that it is one thing (L3)."""
     is_whole: bool = False
     """Whether one only took the place of another, so that they merge as one value and not by their fields (L3)."""
+    shares: str = ""
+    """The field of which two additions that are no version of each other have one value, and else no two elements."""
 
     @property
     def places(self) -> tuple[int | None, int | None, int | None]:

@@ -251,6 +251,8 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         return chosen
     if element.is_whole and len(sides.present) == 3:
         return merge.whole(step, sides)
+    if element.shares:
+        return merge.whole(step, sides, f"two elements with one {element.shares}")
     if element.is_addition:
         return _added_twice(merge, step, sides)
     holder, object_ = merge.schema, sides.local or sides.upstream or sides.original

@@ -29,6 +29,10 @@ MOST_COMPARED_IN_LIST = 50_000
 """Pairs of elements that are compared in all stretches of a list, the first ones first."""
 
 
+FEWEST_NUMBERED = 5
+"""Elements of which one field has a different value in each, so that this is no chance but a rule of the list."""
+
+
 class Pairs(dict[int, int]):
     """Positions in one list to positions in another, mostly in the original's and a side's.
 
@@ -119,7 +123,12 @@ def _match_all(sides: Sequence[_Side], *, is_set: bool, equal_only: bool = False
         matches.append(_match(at, upstream, local, is_whole=placed != (None, None)))
     added = _list_unpaired(theirs, with_upstream), _list_unpaired(ours, with_local)
     twice, alike = _added_by_both(sides, (with_upstream, with_local), added, common, is_set=is_set)
-    matches += [_match(None, at, twice.get(at), is_addition=at in alike) for at in added[0]]
+    clashes = _added_with_one_value(sides, [set(added[0]) - set(twice), set(added[1]) - set(twice.values())])
+    twice |= {at: other for at, (other, _) in clashes.items()}
+    matches += [
+        _match(None, at, twice.get(at), is_addition=at in alike, shares=clashes[at][1] if at in clashes else "")
+        for at in added[0]
+    ]
     return matches + [_match(None, None, at) for at in sorted(set(added[1]) - set(twice.values()))]
 
 
@@ -301,9 +310,10 @@ def _match(
     *,
     is_addition: bool = False,
     is_whole: bool = False,
+    shares: str = "",
 ) -> Match:
     step = next(at for at in (local, upstream, original) if at is not None)
-    return Match(original, upstream, local, step, is_addition=is_addition, is_whole=is_whole)
+    return Match(original, upstream, local, step, is_addition=is_addition, is_whole=is_whole, shares=shares)
 
 
 def _keys(items: Sequence[Node], name: str) -> list[Canonical | None]:
@@ -510,6 +520,22 @@ def _added_by_both(
                 measure = _Additions(frozenset(leaf for index in before.elements for leaf in leaves_of(index)), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
+
+
+def _added_with_one_value(sides: Sequence[_Side], added: Sequence[Set[int]]) -> dict[int, tuple[int, str]]:
+    """Additions of both sides that share a value which no two elements of a list do, such as a code; with its field."""
+    clashes: dict[int, tuple[int, str]] = {}
+    first = sides[0].elements[0] if all(added) and len(sides[0].elements) >= FEWEST_NUMBERED else None
+    names = [key for key in first.fields if isinstance(key, str)] if isinstance(first, MappingNode) else []
+    for name in names:
+        values = [_keys(side.elements, name) for side in sides]
+        if any(None in side for side in values):
+            continue
+        free = {values[2][at]: at for at in added[1] - {other for other, _ in clashes.values()}}
+        for at in added[0] - set(clashes):
+            if values[1][at] in free:
+                clashes[at] = free[values[1][at]], name
+    return clashes
 
 
 class _Additions(NamedTuple):

@@ -138,9 +138,9 @@ class TreeMerge:
         in_sequence = bool(path) and isinstance(path[-1], int)
         return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
 
-    def whole(self, path: FieldPath, sides: Sides) -> Verdict:
+    def whole(self, path: FieldPath, sides: Sides, why: str = "") -> Verdict:
         """Decides on a value that is not merged inside (L3)."""
-        return self._chosen(path, sides) or sides.settled() or self.conflict(path, sides, "L3")
+        return self._chosen(path, sides) or sides.settled() or self.conflict(path, sides, "L3", why)
 
     def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
