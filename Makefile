@@ -33,6 +33,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# Tests start the program thousands of times: with its modules compiled each time, they take twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTEST = $(WITH_PATH) PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal
 
 test: $(STAMP) ## Run the tests but for the long ones and those with containers: five minutes on two cores

@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -104,6 +105,7 @@ class Expressions(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+@cache
 def expressions() -> dict[str, list[Callable[[str], object]]]:
     """All expressions of the program by module and constant, or function, each as it is used on a text."""
     modules: dict[str, Expressions] = {}
@@ -174,23 +176,24 @@ def seconds(run: Callable[[str], object], text: str, times: int = 1) -> float:
 
 
 def is_in_proportion(run: Callable[[str], object], small: str, large: str) -> bool:
-    """Whether a text that is TIMES as large takes TIMES as long."""
-    if any(seconds(run, large) < SHORT for _ in range(ATTEMPTS)):
-        return True
-    factors = sorted(seconds(run, large) / max(seconds(run, small, TIMES), SHORT / TIMES) for _ in range(ATTEMPTS))
-    return factors[ATTEMPTS // 2] < MOST
+    """Whether a text that is TIMES as large takes TIMES as long, in one of some ATTEMPTS.
 
-
-EXPRESSIONS: Final = expressions()
+    With the square it takes four times as long as it may: more than what else the machine does adds to the small ones.
+    """
+    for _ in range(ATTEMPTS):
+        time_of_large = seconds(run, large)
+        if time_of_large < SHORT or time_of_large < MOST * seconds(run, small, TIMES):
+            return True
+    return False
 
 
 def test_every_expression_has_a_worst_text() -> None:
-    assert set(WORST) == set(EXPRESSIONS), "give each a text that it reads as badly as it can"
+    assert set(WORST) == set(expressions()), "give each a text that it reads as badly as it can"
 
 
-@pytest.mark.parametrize("name", EXPRESSIONS)
+@pytest.mark.parametrize("name", WORST)
 def test_every_expression_takes_time_in_proportion(name: str) -> None:
-    for run in EXPRESSIONS[name]:
+    for run in expressions()[name]:
         for worst in WORST[name]:
             for small, large in zip(worst.texts(SIZE // TIMES), worst.texts(SIZE), strict=True):
                 problem = f"{name} takes too long for {large[:80]!r} and so on"
@@ -203,7 +206,7 @@ def test_every_expression_takes_time_in_proportion(name: str) -> None:
 
 def test_an_expression_that_takes_time_with_the_square_is_found() -> None:
     with time_limit():
-        assert not is_in_proportion(use(re.compile("a+b"), "search"), "a" * 1024, "a" * 1024 * TIMES)
+        assert not is_in_proportion(use(re.compile("a+b"), "search"), "a" * 512, "a" * 512 * TIMES)
 
 
 def test_an_expression_that_never_ends_is_ended() -> None:
