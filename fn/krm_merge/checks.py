@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count
 from posixpath import basename, dirname, normpath
@@ -37,6 +37,8 @@ from krm_merge.text import (
     resolved,
     to_value,
 )
+
+KRMIGNORE = ".krmignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +221,40 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
         problems += kptfile_problems(own_files)
     if not any(holds_resources(path) for path in conflicts):
         problems += _policy_problems(own_files)
+    problems += _unreadable_files(tree, own_files, conflicts)
     problems += _missing_files(tree, own_files)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
+
+
+def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -> Iterator[PackageProblem]:
+    """Files that kpt fails to read: it wants YAML in each that is not in a .krmignore."""
+    is_ignored = _ignored_by_kpt(tree)
+    for path, file in own_files.items():
+        if not holds_resources(path) or is_kptfile(path) or path in conflicts or file.mode == "link":
+            continue
+        try:
+            for _ in read_all(file.data.decode("utf-8")):
+                pass
+        except (UnicodeDecodeError, TextError) as error:
+            if not is_ignored(path):
+                problem, line = (error.problem, error.line) if isinstance(error, TextError) else ("not UTF-8", 0)
+                remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
+                yield PackageProblem(path, f"{problem}; kpt refuses the package: {remedy}", line)
+
+
+def _ignored_by_kpt(tree: Tree) -> Callable[[str], bool]:
+    """Whether a .krmignore in a folder around a file excludes it."""
+    from pathspec import GitIgnoreSpec
+
+    patterns = {
+        f"{dirname(path)}/".lstrip("/"): GitIgnoreSpec.from_lines(file.data.decode("utf-8", "replace").splitlines())
+        for path, file in tree.items()
+        if basename(path) == KRMIGNORE
+    }
+    return lambda path: any(
+        path.startswith(folder) and of_folder.match_file(path.removeprefix(folder))
+        for folder, of_folder in patterns.items()
+    )
 
 
 def _missing_files(tree: Tree, own_files: Tree) -> Iterator[PackageProblem]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from krm_merge.krm import format_path
-from krm_merge.packages import Directory, File, Tree
+from krm_merge.packages import Directory, File, PackageVersion, Tree
 from krm_merge.safe_text import REDACTED
 from krm_merge.usecases import FieldOrigin, field_origins, line_history
 from packages.repositories import DEPLOYMENT, Repository
@@ -60,7 +60,7 @@ ORIGINAL: Tree = {"web.yaml": File(UPSTREAM.encode()), "Kptfile": File(kptfile("
 
 
 def origins(package: Path, original: Tree = ORIGINAL) -> dict[str, FieldOrigin]:
-    fields = field_origins(Directory(package), original, line_history(package), lambda _: True)
+    fields = field_origins(PackageVersion("local", Directory(package)), original, line_history(package), lambda _: True)
     return {f"{origin.file}:{format_path(origin.path)}": origin for origin in fields}
 
 

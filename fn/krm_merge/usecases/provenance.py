@@ -91,18 +91,22 @@ LineHistory: TypeAlias = Callable[[str], Sequence[LineCommit | None]]
 
 
 def field_origins(
-    local: Tree, original: Tree, history: LineHistory, is_asked: Callable[[str], bool], *, dates_upstream: bool = True
+    local: PackageVersion,
+    original: Tree,
+    history: LineHistory,
+    is_asked: Callable[[str], bool],
+    *,
+    dates_upstream: bool = True,
 ) -> Iterator[FieldOrigin]:
     """The origin of every field of the resources in the files that are asked for, in the order of the files.
 
     `original` is the version of upstream that the package was merged with last, empty where it follows none. Without
     `dates_upstream`, what is upstream's has no commit, and git is asked for the other files only.
     """
-    ours, theirs = PackageVersion("local", local), PackageVersion("original", original)
-    kptfiles = ours.kptfiles()
+    kptfiles = local.kptfiles()
     folders = Folders((), Policy())
-    here, there = ours.resources(folders), theirs.resources(folders)
-    pipeline, policy = read_pipeline(kptfiles, here), find_policy(local)
+    here, there = local.resources(folders), PackageVersion("original", original).resources(folders)
+    pipeline, policy = read_pipeline(kptfiles, here), find_policy(local.tree)
     schemas = Schemas(lambda: definitions_in(here))
     before, now = ([member for d in documents if (member := d.member()) is not None] for documents in (there, here))
     matched = match_resources(before, before, now, folders, None, pipeline)
@@ -119,7 +123,7 @@ def field_origins(
             except (KrmMergeError, ValueError):
                 # The render reports it.
                 del versions[1:]
-        first_line = sum(document.count(b"\n") for document in ours.documents[member.place][: member.index])
+        first_line = sum(document.count(b"\n") for document in local.documents[member.place][: member.index])
         lines = _Lines(partial(history, member.place), first_line)
         fields = _Fields(member, schemas.of(member), policy, lines, dates_upstream=dates_upstream)
         yield from fields.below(member.root, versions, ())

@@ -63,6 +63,27 @@ def test_a_package_that_is_right(package: Path) -> None:
     assert run("check", "--quiet").stdout == ""
 
 
+def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> None:
+    for path, text in {"app.yaml": "a: 1\na: 2\n", "chart/templates/a.yml": "a: {{ .Values.a }}\nb: [\n"}.items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text, encoding="utf-8")
+    (package / "latin.yaml").write_bytes(b"a: \xe9\n")
+    done = run("check")
+    assert done.exit_code == 1
+    remedy = "kpt refuses the package: mend the file, or list it in .krmignore if it is a template"
+    template = "not valid YAML: did not find expected node content while parsing a flow node"
+    assert done.stdout.splitlines() == [
+        f"web/app.yaml:2: the key a is there twice; keep one; {remedy}",
+        f"web/chart/templates/a.yml:3: {template}; {remedy}",
+        f"web/latin.yaml: not UTF-8; {remedy}",
+    ]
+    (package / ".krmignore").write_text("latin.yaml\n", encoding="utf-8")
+    (package / "chart" / ".krmignore").write_text("/templates\n!none\n", encoding="utf-8")
+    assert [problem.partition(";")[0] for problem in run("check").stdout.splitlines()] == [
+        "web/app.yaml:2: the key a is there twice"
+    ]
+
+
 @pytest.mark.parametrize(
     ("kptfile", "message"),
     [

@@ -93,3 +93,6 @@ def test_why_of_one_field(package: Path, krm_merge: Callable[..., Run]) -> None:
     for place, message in (("no.yaml", "there is no such file"), ("a.yaml:data.no", "no resource in it has a field")):
         assert message in krm_merge("why", package, place).stderr
     assert "cannot read the field path" in krm_merge("why", package, "a.yaml:data[").stderr
+    (package / "broken.yaml").write_text("a: [\n", encoding="utf-8")
+    assert krm_merge("why", package).stderr == "not valid YAML, so not listed: broken.yaml\n"
+    assert "broken.yaml: line 2, column 1: not valid YAML" in krm_merge("why", package, "broken.yaml").stderr

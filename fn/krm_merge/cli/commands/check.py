@@ -141,9 +141,9 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
 def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
     """Look for mistakes in the packages at PATH: directories with all packages below, or files of packages.
 
-    Found are: fields that kpt refuses in a Kptfile, functions with one name, functionConfigs that are not there,
-    conflicts between markers, rules and choices of a MergePolicy for what is not there. Nothing is fetched. The exit
-    code is 1 where something is found.
+    Found are: files that kpt cannot read, fields that it refuses in a Kptfile, functions with one name,
+    functionConfigs that are not there, conflicts between markers, rules and choices of a MergePolicy for what is not
+    there. Nothing is fetched. The exit code is 1 where something is found.
 
     Example:  krm-merge check environments
     """

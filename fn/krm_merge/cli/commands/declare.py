@@ -23,7 +23,7 @@ from krm_merge.cli.output import errors_as_json, opened_package, say, show_diff,
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
-from krm_merge.packages import Directory, GitRepositories, KptfileText, PackageError, Tree
+from krm_merge.packages import Directory, GitRepositories, KptfileText, PackageError, PackageVersion, Tree
 from krm_merge.safe_text import abridge, line
 from krm_merge.text import Value
 from krm_merge.usecases import FieldOrigin, ValueSource, declare, field_origins, line_history, undeclare
@@ -150,12 +150,15 @@ def why_command(package: Path, place: str, form: str) -> None:
         kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
         original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
         history, is_whole = line_history(package), not file and form == "text"
+        own_version = PackageVersion("local", local)
         fields_of_files = field_origins(
-            local, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
+            own_version, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
         )
         origins = [origin for origin in fields_of_files if covers(below, origin.path)]
+        unreadable = {path: why.reason for path, why in own_version.unreadable.items() if why.broken}
         if not origins and place:
-            raise PackageError(f"{package / file}: no resource in it has a field {field}")
+            problem = unreadable.get(file, f"no resource in it has a field {field}")
+            raise PackageError(f"{package / file}: {problem}")
     if form == "json":
         fields: list[Value] = [origin.to_value() for origin in origins]
         click.echo(json.dumps({"package": str(package), "fields": fields}, indent=2))
@@ -166,6 +169,8 @@ def why_command(package: Path, place: str, form: str) -> None:
         counts = Counter(origin.source for origin in origins)
         numbers = ", ".join(f"{counts[source]} {words}" for source, words in _COUNTED.items() if counts[source])
         say(f"{len(origins)} fields: {numbers}" if origins else "no fields", on_stdout=True)
+        if unreadable:
+            say(f"not valid YAML, so not listed: {abridge(list(unreadable), _SHOWN)}")
 
 
 _COUNTED: Final[Mapping[ValueSource, str]] = {
