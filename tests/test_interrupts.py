@@ -88,6 +88,20 @@ def test_a_signal_while_python_tidies_up_an_object_comes_again(capsys: pytest.Ca
     assert capsys.readouterr().err == ""
 
 
+def test_a_signal_while_python_makes_a_class_comes_as_it_is() -> None:
+    class Attribute:
+        def __set_name__(self, owner: type, name: str) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def make() -> None:
+        type("Owner", (), {"attribute": Attribute()})
+        for _ in range(SECONDS * 100):
+            time.sleep(0.01)
+
+    with interrupts.as_exceptions(), pytest.raises(interrupts.Interrupted, match="SIGTERM"):
+        make()
+
+
 @SIGNALS
 def test_while_modules_are_imported_it_ends_without_a_traceback(number: signal.Signals) -> None:
     code = f"""

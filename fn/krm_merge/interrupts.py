@@ -109,12 +109,21 @@ def _handle() -> list[signal.Signals]:
     return ours
 
 
-def _interrupt(number: int, _: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     name = signal.Signals(number).name
     if _state.depth:
         _state.waiting = name
+    elif _HAS_TIMER and _is_in_class_body(frame):
+        _repeat_soon(name)
     else:
         _raise(name)
+
+
+def _is_in_class_body(frame: FrameType | None) -> bool:
+    # Python 3.11 makes a RuntimeError of whatever is raised there, which handlers of errors catch.
+    while frame is not None and frame.f_code.co_name != "__set_name__":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _raise(name: str) -> None:
@@ -129,13 +138,14 @@ def _raise_later(ignored: UnraisableHookArgs) -> None:
     if not isinstance(ignored.exc_value, Interrupted):
         sys.__unraisablehook__(ignored)
         return
-    name = str(ignored.exc_value)
+    _state.is_over = False
+    if _HAS_TIMER:  # elsewhere the next signal ends the command
+        _repeat_soon(str(ignored.exc_value))
 
+
+def _repeat_soon(name: str) -> None:
     def again(number: int, frame: FrameType | None) -> None:
         _interrupt(signal.Signals[name], frame)
 
-    _state.is_over = False
-    if not _HAS_TIMER:  # not a POSIX system: the next signal ends the command
-        return
     signal.signal(signal.SIGALRM, again)
     signal.setitimer(signal.ITIMER_REAL, _SOON)
