@@ -193,6 +193,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if "image" in getattr(item, "fixturenames", ()) and "image" not in parameters:
             item.add_marker("docker")
+    items[:] = in_shares(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def in_shares(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """In the shares that xdist gives to workers first, each with as many long tests at its start.
+
+    At the end of a run, short ones are left to share: nobody waits for a long one that came last.
+    """
+    kinds = [[item for item in items if bool(item.get_closest_marker("long")) is is_long] for is_long in (True, False)]
+    return [
+        item
+        for worker in range(workers)
+        # Neighbours together, as they share what was set up for their module.
+        for tests in kinds
+        for item in tests[worker * len(tests) // workers : (worker + 1) * len(tests) // workers]
+    ]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
