@@ -19,10 +19,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from compileall import compile_dir
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from tempfile import TemporaryDirectory
 
 from coverage import CoverageData
@@ -276,6 +278,8 @@ def main() -> int:
             place = ROOT / name
             ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
             shutil.copytree(place, copy / name, ignore=ignored) if place.is_dir() else shutil.copy(place, copy)
+        # By its hash, as a mutant may be of the size and the second of what it changes.
+        compile_dir(copy / "fn", quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
         for mutant, source in sample(options.number, layers, options.seed):
             layer = mutant.layer
             if layer not in tests:

@@ -30,6 +30,11 @@ def widget(*elements: str) -> str:
     return f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n{lines}"
 
 
+def job(version: str, arguments: str = "") -> str:
+    """An item of a List that the cluster gives a name."""
+    return f"- apiVersion: {version}\n  kind: Job\n  metadata:\n    generateName: db-\n  args:\n{arguments}"
+
+
 # ---- lists without keys ----------------------------------------------------------------------------------------------
 
 RULES = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules:\n" + "".join(
@@ -40,6 +45,7 @@ INGRESS = (
     "    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend:\n          service:\n"
     "            name: web\n            port:\n              number: 80\n"
 )
+LIST = "apiVersion: v1\nkind: List\nitems:\n"
 WEAK_KEYS = [
     row(
         f"L3 elements are known by {key}, if each has one of its own",
@@ -340,6 +346,14 @@ LISTS = [
         "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n",
         "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n"
         "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
+    ),
+    row(
+        "G items of a List that have a generateName are not there twice, as lines would have them",
+        LIST + job("batch/v1"),
+        LIST + job("jobs.example.com/v1", "  - up\n"),
+        LIST + job("batch/v1", "  - mine\n"),
+        LIST + job("batch/v1", "  - mine\n") + job("jobs.example.com/v1", "  - up\n"),
+        "F5",
     ),
     row(
         "L3 items of a List merge by the schema of their kind",

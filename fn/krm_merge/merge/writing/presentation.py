@@ -14,7 +14,7 @@ from copy import copy
 from functools import cached_property
 from typing import TypeAlias
 
-from krm_merge.krm import ID_ANNOTATIONS, FieldPath, identity_of
+from krm_merge.krm import ID_ANNOTATIONS, FieldPath, generate_name_of, identity_of
 from krm_merge.merge.decisions.decision import Decide, Decision, is_doubtful
 from krm_merge.merge.decisions.report import shown_paths
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, comments_in, merge_lines_without_conflict
@@ -221,7 +221,8 @@ def _name_of(element: MappingNode) -> str | None:
     if isinstance(name, Scalar):
         return name.text
     identity = identity_of(element)
-    return "/".join((identity.group, identity.kind, identity.namespace, identity.name)) if identity.name else None
+    object_name = identity.name or generate_name_of(element)
+    return "/".join((identity.group, identity.kind, identity.namespace, object_name)) if object_name else None
 
 
 def _bookkeeping(root: MappingNode) -> dict[str, object]:
