@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from krm_merge.merge.lines.three_way import CommentReader as CommentReader
     from krm_merge.merge.lines.three_way import MergedText as MergedText
     from krm_merge.merge.lines.three_way import comments_in as comments_in
+    from krm_merge.merge.package.merger import FieldMerge as FieldMerge
     from krm_merge.merge.package.merger import ListKeys as ListKeys
     from krm_merge.merge.package.merger import PackageMerger as PackageMerger
     from krm_merge.merge.package.merger import children_at as children_at
     from krm_merge.merge.package.merger import essence as essence
     from krm_merge.merge.package.merger import follows_upstream_move as follows_upstream_move
     from krm_merge.merge.package.merger import merge_document as merge_document
-    from krm_merge.merge.package.merger import merge_embedded as merge_embedded
     from krm_merge.merge.package.merger import node_at as node_at
     from krm_merge.merge.package.merger import reaches as reaches
     from krm_merge.merge.package.narrow import Document as Document
@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import merge_order as merge_order
     from krm_merge.merge.values.texts import merge_text as merge_text
     from krm_merge.merge.values.texts import resource_content as resource_content
-    from krm_merge.merge.values.tree import TreeMerge as TreeMerge
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
     from krm_merge.merge.writing.presentation import merged_by_lines as merged_by_lines
     from krm_merge.merge.writing.presentation import notes_in as notes_in
@@ -98,8 +97,8 @@ __getattr__, __dir__ = lazy_interface(
         "lines.diff": "matching_blocks",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
         "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
-        "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move "
-        "merge_document merge_embedded node_at reaches",
+        "package.merger": "FieldMerge ListKeys PackageMerger children_at essence follows_upstream_move "
+        "merge_document node_at reaches",
         "package.narrow": "Document",
         "package.renames": "Triple",
         "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas attribute attribution "
@@ -107,7 +106,6 @@ __getattr__, __dir__ = lazy_interface(
         "values.likeness": "image_repository leaves_of",
         "values.pipeline": "PipelineFunction functions_at read_functions",
         "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",
-        "values.tree": "TreeMerge",
         "writing.carry_out": "carry_out",
         "writing.presentation": "merged_by_lines notes_in",
     },

@@ -339,6 +339,10 @@ class PackageDecisions:
     folder: str = ""
     again: DecideAgain | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is stored or sent elsewhere is what was decided, without the merge that decided it.
+        return PackageDecisions, (self.outcomes, self.files, self.folder)
+
 
 DecideAgain: TypeAlias = Callable[[ResourceOutcome | FileDecision, Policy], PackageDecisions]
 """Decides on one resource, or one file that is merged as such, under another policy; ignores all others."""

@@ -94,6 +94,23 @@ def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
 _NO_RESOURCE = Identity("", "", "", "")
 
 
+@frozen
+class FieldMerge:
+    """Merges upstream's changes into any local document, by fields: a value, so that outcomes that hold it are, too."""
+
+    schema: Schema
+    policy: Policy
+    original: MappingNode | None
+    upstream: MappingNode
+    smart: bool = False
+    file: str = ""
+
+    def __call__(self, local: MappingNode) -> list[Decision]:
+        """The changes of the local document, with the conflicts."""
+        merge = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=merge_embedded)
+        return merge.merge(self.original, self.upstream, local)
+
+
 def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
     """Merges a document. `decide` gives the changes that a merge makes in a version of it.
 
@@ -390,12 +407,7 @@ class PackageMerger:
             upstream.identity.namespace,
         )
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
-        policy = self.policy.of(*identities)
-
-        def decide(root: MappingNode) -> list[Decision]:
-            merge = TreeMerge(schema, policy, smart=self.smart, embedded=merge_embedded)
-            return merge.merge(before, upstream.root, root)
-
+        decide = FieldMerge(schema, self.policy.of(*identities), before, upstream.root, self.smart)
         return merge_document(original, upstream, local, decide)
 
 

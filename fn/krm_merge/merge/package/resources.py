@@ -97,6 +97,10 @@ class Schemas:
         self._custom: dict[tuple[str, str, str], CrdSchema] | None = None
         self._known: dict[tuple[str, str, str], Schema] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # What the definitions say, without what would read them.
+        return {**self.__dict__, "_custom": self._of_definitions(), "_definitions": tuple}
+
     def of(self, member: Member) -> Schema:
         """The schema of a resource."""
         node = member.root.get("apiVersion")
@@ -122,9 +126,12 @@ class Schemas:
             return WithListKeys(any_object_schema(), (), (("resolutions",),))
         if (builtin := builtin_schema(*key)) is not None:
             return builtin
+        return self._of_definitions().get(key) or any_object_schema()
+
+    def _of_definitions(self) -> dict[tuple[str, str, str], CrdSchema]:
         if self._custom is None:
             self._custom = crd_schemas(self._definitions())
-        return self._custom.get(key) or any_object_schema()
+        return self._custom
 
 
 class Folders:

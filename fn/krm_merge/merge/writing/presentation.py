@@ -235,9 +235,6 @@ def _bookkeeping(root: MappingNode) -> dict[str, object]:
     return {name: value for name, value in entries if is_bookkeeping(name)}
 
 
-MAX_ROUNDS = 12
-"""A text that merging again still changes after so many rounds is given up for local's own, edited."""
-
 KeptChildren: TypeAlias = tuple[tuple[Child, Comments], ...]
 """Children of a side and the comments that they keep, where others were discarded with a value."""
 
@@ -286,12 +283,14 @@ class Presentation:
         # Where it differs from local's it was read again: the whole of it need not be.
         self._meant.add(text)
         text = self._with_comments(text)
-        for _ in range(MAX_ROUNDS):
-            again = self._again(text)
-            if again == text:
-                return text
+        texts = {text}
+        while (again := self._again(text)) != text:
+            # Each round brings or takes comments of the two sides: there are no more rounds than comments.
+            if again in texts or len(texts) > self._upstream.count("#") + self._local.count("#"):
+                return edit()
+            texts.add(again)
             text = again
-        return edit()
+        return text
 
     def _again(self, text: str) -> str:
         """The result of merging a text again, where nothing is left to edit."""

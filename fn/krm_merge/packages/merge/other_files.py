@@ -12,7 +12,7 @@ from krm_merge.krm import NO_RESOURCE, Resource, Result, Results, Severity
 from krm_merge.merge import (
     OF_FILE,
     Choice,
-    Decision,
+    FieldMerge,
     FileDecision,
     Fit,
     Member,
@@ -21,7 +21,6 @@ from krm_merge.merge import (
     Resolution,
     ResourceOutcome,
     Side,
-    TreeMerge,
     carry_out,
     choose_text,
     file_content,
@@ -29,7 +28,6 @@ from krm_merge.merge import (
     matching_blocks,
     merge_added_text,
     merge_document,
-    merge_embedded,
     merge_text,
     report,
 )
@@ -265,10 +263,7 @@ def merge_values(
         return None
     schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
 
-    def decide(root: MappingNode) -> list[Decision]:
-        merge = TreeMerge(schema, policy, file=path, embedded=merge_embedded)
-        return merge.merge(before.root if before is not None else None, theirs.root, root)
-
+    decide = FieldMerge(schema, policy, before.root if before is not None else None, theirs.root, file=path)
     outcome = merge_document(before, theirs, ours, decide)
     results = Results()
     refused = any(decision.severity == "error" for decision in outcome.decisions)
