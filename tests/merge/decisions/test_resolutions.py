@@ -167,7 +167,8 @@ def test_a_list_of_which_nothing_is_left_does_not_come_back() -> None:
     """Law D: upstream replaced both elements, and local removed the one that upstream's looks like."""
     sides = [widget({"s": "a"}, names) for names in (["i", "j"], ["k"], ["j"])]
     merged = merge(sides)
-    assert b'"k"' in merged.files["w.yaml"]
+    assert b'"list": []' in merged.files["w.yaml"]
+    assert [(record.rule, record.status) for record in conflicts(merged)] == [("F5", "settled")]
     assert again(sides, merged, policy()).changes == {}
 
 

@@ -157,8 +157,13 @@ def _elements(
     items: list[list[Node]],
     elements: list[Match],
     lost: Callable[[Match, Sides], Verdict | None] = lambda *_: None,
+    *,
+    stays_empty: bool = False,
 ) -> Verdict:
-    """Decides on each element, then on their order; `lost` gives the verdict on those that others replace."""
+    """Decides on each element, then on their order; `lost` gives the verdict on those that others replace.
+
+    Where none is left, the list is gone (V3), or it `stays_empty`.
+    """
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
         return Verdict(None)
@@ -173,7 +178,8 @@ def _elements(
         for element, at_sides in zip(elements, element_sides, strict=True)
     ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
-    if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
+    had_content = any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True))
+    if not alive and had_content and not stays_empty:
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
         for element, at_sides, verdict in zip(elements, element_sides, verdicts, strict=True):
             merge.record(verdict, (*path, element.step), at_sides, ())
@@ -370,9 +376,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     """L3: upstream changed a list without identities, perhaps local did, too."""
     local, upstream = sides.local, sides.upstream
     if upstream is None or local is None:
-        left, count_before = (Counter(item.canonical for item in side) for side in (items[1] or items[2], items[0]))
         # Who removed the list removed what the other side removed of it, too.
-        return Verdict(None, side="both") if left <= count_before else merge.conflict(path, sides, "V4")
+        is_removed = _adds_nothing(items[1] or items[2], items[0])
+        return Verdict(None, side="both") if is_removed else merge.conflict(path, sides, "V4")
     if merge.is_addition and sides.original is None:
         # Of one thing that both added, what they agree on is kept, and the rest is asked.
         if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):
@@ -393,6 +399,12 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return Verdict(upstream)
     if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
         return verdict
+    if verdict.node is None and any(decision.is_conflict for decision in edits):
+        # Law D: upstream's elements would come back to a list that is gone, and not to one that is empty.
+        del merge.decisions[mark:]
+        verdict, _ = _paired_elements(merge, path, sides, items, match_sequence(items), stays_empty=True)
+        if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
+            return verdict
     # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
     verdict = _paired_sequence(merge, path, sides, items, match_sequence(items, equal_only=True))
@@ -400,6 +412,11 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return verdict
     del merge.decisions[mark:]
     return merge.conflict(path, sides, "L3", "elements that are there several times, or moved, cannot be told apart")
+
+
+def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
+    left, count_before = (Counter(item.canonical for item in nodes) for nodes in (side, before))
+    return left <= count_before
 
 
 def _paired_sequence(
@@ -416,7 +433,13 @@ def _paired_sequence(
 
 
 def _paired_elements(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
+    merge: TreeMerge,
+    path: FieldPath,
+    sides: Sides,
+    items: list[list[Node]],
+    matches: list[Match],
+    *,
+    stays_empty: bool = False,
 ) -> tuple[Verdict, set[Match]]:
     """Decides on each element; the second are those that the other side's take the place of."""
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
@@ -425,7 +448,7 @@ def _paired_elements(
     def lost(match: Match, element_sides: Sides) -> Verdict | None:
         return _losing_element(merge, (*path, match.step), element_sides, winner, is_loser=match in losers)
 
-    return _elements(merge, path, sides, items, matches, lost), losers
+    return _elements(merge, path, sides, items, matches, lost, stays_empty=stays_empty), losers
 
 
 def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
@@ -451,8 +474,8 @@ def edited_list(local: SequenceNode, decisions: list[Decision]) -> Editor:
 def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict, decisions: list[Decision]) -> bool:
     """L3: whether merging original and upstream with what the decisions make of local gives the same again."""
     if verdict.node is None:
-        # Without any element, the list would be one that local removed and upstream has: upstream's would come back.
-        return not isinstance(sides.upstream, SequenceNode) or not sides.upstream.items
+        # The next merge sees a list that local removed: upstream's would come back if it has elements of its own.
+        return _adds_nothing(_items(sides.upstream), _items(sides.original))
     # Upstream's list as a whole: the next merge has it on both sides.
     if verdict.node is not sides.local:
         return True
