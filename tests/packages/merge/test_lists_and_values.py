@@ -524,6 +524,13 @@ LONE_DASH = pod("  - name: c\n    image: i\n")
 FLOW = "  finalizers: [a, # one\n    b]\n"
 LAYOUT = [
     row(
+        "V8 a blank line that upstream added at the end of a file without comments",
+        kustomization("resources:\n- a.yaml\ncomponents:\n- c\n"),
+        kustomization("resources:\n- a.yaml\n- up.yaml\ncomponents:\n- c\n\n"),
+        kustomization("resources:\n- a.yaml\n- own.yaml\ncomponents:\n- c\n"),
+        kustomization("resources:\n- a.yaml\n- own.yaml\n- up.yaml\ncomponents:\n- c\n\n"),
+    ),
+    row(
         "V8 a comment below a lone dash is not written again",
         LONE_DASH,
         LONE_DASH.replace("  - name: c", "  -\n    # note\n    name: c"),

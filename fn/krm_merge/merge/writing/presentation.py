@@ -285,8 +285,8 @@ class Presentation:
         text = self._with_comments(text)
         texts = {text}
         while (again := self._again(text)) != text:
-            # Each round brings or takes comments of the two sides: there are no more rounds than comments.
-            if again in texts or len(texts) > self._upstream.count("#") + self._local.count("#"):
+            # Each round brings or takes comments or blank lines of the two sides: there are no more rounds than lines.
+            if again in texts or len(texts) > self._upstream.count("\n") + self._local.count("\n"):
                 return edit()
             texts.add(again)
             text = again
