@@ -166,8 +166,9 @@ def _item(result: Result) -> str:
     # What thousands of results of a resource have in common is written once.
     head = _lines_of_resource(result.severity, result.resource)
     file = _lines_of_file(result.file, result.file_index)
-    message, field = _line("message", result.message, _PAD, scalar_text), _lines(_field(result), _PAD)
-    return f"- {message[2:]}{head}{field}{file}{_lines(_tags(result), _PAD)}"
+    # kpt prints the field in front of the message.
+    message = _line("message", result.message.removeprefix(f"{result.path}: "), _PAD, scalar_text)
+    return f"- {message[2:]}{head}{_lines(_field(result), _PAD)}{file}{_lines(_tags(result), _PAD)}"
 
 
 def _field(result: Result) -> dict[str, Value]:
