@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.report import LONGEST, MOST_SHOWN, losses, shorten
+from krm_merge.krm import FieldPath
+from krm_merge.merge.decisions.report import LONGEST, MOST_SHOWN, losses, shorten, shown_paths
+from krm_merge.merge.values.texts import merge_text
 from krm_merge.text.reading.nodes import Node
 from krm_merge.text.reading.reader import read
 
@@ -50,3 +52,23 @@ def test_values_are_one_short_line() -> None:
     assert shorten(" a\nb ") == "a\\nb"
     assert shorten("x" * LONGEST) == "x" * LONGEST
     assert shorten("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"
+
+
+def test_places_are_named_by_their_elements() -> None:
+    container: FieldPath = ("spec", "containers", (("name", "web"),), "env", (("name", "A"),), "value")
+    assert (
+        shown_paths([container, ("spec", "replicas"), ("mutators", (("image", "x/y"),))]) == "A value, spec.replicas, y"
+    )
+
+
+@pytest.mark.parametrize(
+    ("upstream", "local", "did"),
+    [
+        ("A\nb\nc\nd\ne\n", "1\nb\nc\nd\ne\n", "changed the same lines"),
+        ("A\nb\nc\nd\nE\n", "1\nb\nc\nd\n2\n", "changed the same lines in 2 places"),
+    ],
+)
+def test_lines_that_both_changed_are_counted(upstream: str, local: str, did: str) -> None:
+    merged = merge_text("a\nb\nc\nd\ne\n", upstream, local, "local")
+    assert merged is not None
+    assert merged.explanation("local") == (did, "local's lines are kept")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated.packages import Package, edit_package, package
+from krm_merge import merge_packages
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.decision import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
@@ -185,3 +186,9 @@ def test_a_name_that_only_reading_shows_costs_one_document() -> None:
     upstream = [[document(alias, 0), Document("", plain, unread), document(x, 2)] for x in (before, after)]
     local = [document(alias, 0), Document("", plain.replace(b"v1", b"v2"), unread), document(before, 2)]
     assert [len(side) for side in narrow(upstream[0], upstream[1], local)] == [2, 2, 2]
+
+
+def test_a_second_copy_of_a_resource_is_new() -> None:
+    once = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n"
+    twice = once + b"---\n" + once
+    assert merge_packages({"c.yaml": once}, {"c.yaml": twice}, {"c.yaml": once}).files == {"c.yaml": twice}
