@@ -13,7 +13,7 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.reemit import reemit, written_anew
 from krm_merge.text.editing.render import Rendering
 from krm_merge.text.reading.nodes import TextError, to_value
-from text.edits import Edit, tree
+from text.edits import Edit, Path, tree
 
 COMPLEX = """\
 # head
@@ -30,6 +30,19 @@ list:
 
 def test_the_editor_does_what_it_can() -> None:
     assert rendered(Edit("a: 1\n").set("a", to=2).editor)[::2] == ("a: 2\n", False)
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("a: x # c\nb: 1\n", ("a",), "a: new text # c\nb: 1\n"),
+        ("a: [1, 2] # c\nb: 1\n", ("a", 0), "a: [new text, 2] # c\nb: 1\n"),
+        ("a: &x {c: [1], d: 2}\nb: 1\n", ("a", "d"), "a: &x {c: [1], d: new text}\nb: 1\n"),
+        ("a: !!seq\n- c:\n  d: 2\nb: 1\n", ("a", 0, "c"), "a: !!seq\n- c: new text\n  d: 2\nb: 1\n"),
+    ],
+)
+def test_the_rest_of_the_text_is_not_read_again(before: str, path: Path, after: str) -> None:
+    assert rendered(Edit(before).set(*path, to="new text").editor) == (after, None, False)
 
 
 def test_complex_keys() -> None:

@@ -132,7 +132,7 @@ def _document_of_piece(piece: Piece) -> str:
 
 def _piece_says(piece: Piece, start: int, root: Node, editor: Editor) -> bool:
     """Whether a piece that was read means what its edits mean; its text begins at `start` among others."""
-    if type(root) is not type(piece.node) or root.anchor is not None or root.tag is not None:
+    if type(root) is not type(piece.node):
         return False
     source = source_of(root)
     if piece.column is None:

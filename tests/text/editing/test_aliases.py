@@ -32,6 +32,14 @@ def test_untouched_aliases_stay() -> None:
     )
 
 
+def test_looking_into_an_alias_is_no_edit() -> None:
+    # The editor could not write this text.
+    before = "a: &x [1]\x85c: *x\x85"
+    edit = Edit(before)
+    assert to_value(edit.collection("c")) == [1]
+    assert edit.text() == before
+
+
 def test_an_edit_behind_an_alias_writes_out_this_one() -> None:
     assert Edit(ALIASES).set("d", "b", to=5).text() == ALIASES.replace(
         "d: *x # two\n", "d: # two\n  b: 5 # one\n  c: [2]\n"

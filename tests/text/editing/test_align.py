@@ -78,6 +78,12 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
             "l:\n- {c: 9}\n- a: 1\n  b: 3 # x\n- a: 2\n  b: 5 # y\n",
             id="elements without names that are alike",
         ),
+        pytest.param(
+            "l:\n- name: web-one # x\n  v: text-one # y\n",
+            "l: [{name: web-two, v: text-two}]\n",
+            "l:\n- {name: web-two, v: text-two}\n",
+            id="elements of other names that have nothing in common",
+        ),
         pytest.param("a:\n  b: 1 # b\n# end\n", "a:\n  b: 2\n  c: 3\n", "a:\n  b: 2 # b\n  c: 3\n# end\n", id="inside"),
         pytest.param("a: &x 1\nb: *x # b\n", "a: 1\nb: 2\n", "a: &x 1\nb: 2 # b\n", id="in the place of an alias"),
         pytest.param("a: 1\nb: 2 # b\n", "a: &x 1\nb: *x\n", "a: 1\nb: 1 # b\n", id="what an alias means"),

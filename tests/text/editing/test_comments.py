@@ -90,6 +90,10 @@ def test_comments_are_changed_in_their_place() -> None:
     assert edit.text() == text.replace("[1]\n", "[1] # e\n")
 
 
+def test_comments_above_keep_their_column_with_a_new_value() -> None:
+    assert Edit("a:\n# h\n  - 1 # c\n").set("a", 0, to="x\ny").text() == "a:\n# h\n  - |- # c\n    x\n    y\n"
+
+
 def test_with_a_new_value() -> None:
     assert Edit("a: 1   # c\n").set("a", to=22).comment("a", line="# d").text() == "a: 22   # d\n"
     assert Edit("a: 1   # c\n").set("a", to={"b": 1}).text() == "a:   # c\n  b: 1\n"

@@ -50,6 +50,17 @@ def test_a_keeping_block_scalar_does_not_take_in_blank_lines_that_stay() -> None
     assert Edit(before).move("a", after="b").text() == "b: 1\na: |+\n  x\n\n# detached\n\nc: 2\n"
 
 
+def test_a_line_of_spaces_is_content_where_it_is_deeper_than_the_text() -> None:
+    assert Edit("a: |\n  x\n  \nb: 1\n").set("a", to=5).text() == "a: 5\n  \nb: 1\n"
+    assert Edit("a: |\n  x\n   \nb: 1\n").set("a", to=5).text() == "a: 5\nb: 1\n"
+
+
+@pytest.mark.parametrize("text", ["x", '"x\\n\\n"', "1+1"])
+def test_what_follows_a_text_on_one_line_stays_as_it_is(text: str) -> None:
+    before = f"a: {text}\nb: 1\n\n    # detached\n\nc: 2\n"
+    assert Edit(before).remove("b").text() == before.replace("b: 1\n", "")
+
+
 @pytest.mark.parametrize("header", ["|2", "|2-", ">2+", "|+2"])
 def test_indentation_indicators(header: str) -> None:
     before = f"a:\n  b: {header}\n      more\n    less\n  c: 1\n"
@@ -180,6 +191,7 @@ def test_filled_list_becomes_a_block() -> None:
     assert Edit("- []\n- {}\n").add(0, value=1).add(1, key="x", value=2).text() == "- - 1\n- x: 2\n"
     assert Edit("a: {b: {}, c: []}\n").add("a", "b", key="x", value=[1]).text() == "a: {b: {x: [1]}, c: []}\n"
     assert Edit("  {}\n").add(key="x", value=1).text() == "  x: 1\n"
+    assert Edit("# c\n  []\n").add(value=1).text() == "# c\n  - 1\n"
     assert Edit("--- []\n").add(value=1).text() == "--- [1]\n"
 
 
@@ -241,9 +253,42 @@ def test_flow_in_several_lines_is_not_joined() -> None:
         Edit("a: [1, # one\n  2, 3]\n").remove("a", 0).text()
 
 
+def test_comments_between_brackets_go_with_their_children_and_the_bracket_stays_where_it_is() -> None:
+    before = "a: {\n    b: 1, # b\n    c: 2, # c\n    # over d\n    d: 3 # d\n  # end\n}\n"
+    assert Edit(before).move("a", "d", after=None).text() == (
+        "a: {\n    # over d\n    d: 3, # d\n    b: 1, # b\n    c: 2 # c\n  # end\n}\n"
+    )
+    assert Edit(before).remove("a", "d").text() == "a: {\n    b: 1, # b\n    c: 2 # c\n  # end\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"), [("{x: &y 1, z: 2}", "{x: 1, z: 2}"), ("{x: &y 1,\n z: 2}", "{\n    x: 1,\n    z: 2\n  }")]
+)
+def test_what_comes_into_flow_in_several_lines_has_one_line_where_its_source_has_one(source: str, lines: str) -> None:
+    assert Edit("a: [\n  1\n]\n").add("a", value=tree(source)).text() == f"a: [\n  1,\n  {lines}\n]\n"
+
+
 def test_a_block_value_cannot_stand_in_flow() -> None:
     source = tree("x:\n- a: |\n    l\n    m\n  b: &x c\n- *x\n")
     assert Edit("a: [1]\n").set("a", 0, to=source).text() == 'a: [{x: [{a: "l\\nm\\n", b: c}, c]}]\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("a, b", '"a, b"'),
+        ("a[0]", '"a[0]"'),
+        ("a#b", '"a#b"'),
+        ("!!str 1", '"1"'),
+        ("'a, b'", "'a, b'"),
+        ("'a\n  b'", "a b"),
+        # YAML 1.1 ends a line here, too.
+        ("'a\u2028b'", '"a\\u2028b"'),
+    ],
+)
+def test_a_scalar_from_elsewhere_is_one_line_of_one_value_in_flow(source: str, written: str) -> None:
+    scalar = Edit(f"a: {source}\n").child("a")[1].value  # type: ignore[union-attr]
+    assert Edit("x: [1, 2]\n").set("x", 0, to=scalar).text() == f"x: [{written}, 2]\n"
 
 
 # ---- 8: whose comment it is: see test_comments.py -------------------------------------------------------------------
@@ -309,6 +354,12 @@ def test_mappings_are_indented_as_the_document_does() -> None:
     assert Edit(before).add(key="a", value={"b": {"c": "l\nm"}}).text() == (
         before + "a:\n    b:\n        c: |-\n            l\n            m\n"
     )
+
+
+@pytest.mark.parametrize(("column", "step"), [(1, 2), (2, 2), (8, 8), (9, 2)])
+def test_mappings_are_indented_by_two_where_comments_below_texts_would_have_no_column(column: int, step: int) -> None:
+    before = f"x:\n{' ' * column}y: 1\n"
+    assert Edit(before).add(key="a", value={"b": 1}).text() == f"{before}a:\n{' ' * step}b: 1\n"
 
 
 def test_a_document_without_lists_takes_them_as_their_source_has_them() -> None:

@@ -164,6 +164,8 @@ def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
 
 def test_small_keys_that_are_no_texts_are_read() -> None:
     assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"[a, {b: c}]": 1, "a": "b", "b": 2}
+    far_below = f"a: {'b' * 10_000}\n"
+    assert to_value(read(far_below + "? [c]\n: 1\n")) == {"a": "b" * 10_000, "[c]": 1}
 
 
 def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
