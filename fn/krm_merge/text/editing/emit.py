@@ -398,7 +398,7 @@ class FlowWriter:
         if not node.children and not now:
             return text[node.start : node.end]
         opening = _opening(node)
-        if opening < 0 or not node.children or not now:
+        if opening is None or not node.children or not now:
             return self._emitter.flow(node, lines)
         spans = [_span(text, child) for child in node.children]
         stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
@@ -468,19 +468,19 @@ def _lines_of(gaps: list[str]) -> FlowLines | None:
     return FlowLines(starts[-1], starts[-1].removeprefix(ends[-1]) if ends else "")
 
 
-def _opening(node: Collection) -> int:
-    """Index of the opening bracket, behind anchor and tag; -1 for the `a: b` in `[a: b]`, which has none."""
+def _opening(node: Collection) -> int | None:
+    """Index of the opening bracket, behind anchor and tag; None for the `a: b` in `[a: b]`, which has none."""
     text = source_of(node).text
     at = node.start
     while text[at] in "&!":
         at += re.compile(r"\S+\s*").match(text, at).end() - at  # type: ignore[union-attr]
-    return at if text[at] in "{[" and text[node.end - 1] in "}]" else -1
+    return at if text[at] in "{[" and text[node.end - 1] in "}]" else None
 
 
 def _span(text: str, child: Child) -> tuple[int, int]:
     """Start and end of a child's text."""
     if not isinstance(child, Entry):
-        if isinstance(child, MappingNode) and _opening(child) < 0:
+        if isinstance(child, MappingNode) and _opening(child) is None:
             return child.start, _span(text, child.entries[-1])[1]
         return child.start, child.end
     key, value = child.key, child.value

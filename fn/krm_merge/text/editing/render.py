@@ -224,7 +224,8 @@ class _Renderer:
                 out[-1] = self._endings.terminated(out[-1], above)
             if index is not None and index in steady:
                 gap = self._gaps(places, position, index)
-                neighbours = index == position and index > 0 and above is node.children[index - 1]
+                # Above the first child there is no gap.
+                neighbours = index == position and above is node.children[index - 1]
                 if above is None:
                     # Blank lines behind a removed first child have nothing left to separate.
                     gap = without_leading_blanks(gap)

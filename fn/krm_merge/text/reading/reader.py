@@ -160,7 +160,7 @@ def _parser(text: str) -> Iterator[CParser]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        place = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
+        place = (mark.line + 1, mark.column + 1) if mark is not None else ()
         raise TextError(f"not valid YAML: {problem}", *place) from None
     finally:
         parser.dispose()
