@@ -9,7 +9,8 @@ import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
 from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
-from krm_merge.schema.builtin import BuiltinSchema, any_object_schema, builtin_schema
+from krm_merge.schema.builtin import BuiltinSchema, any_object_schema, builtin_schema, with_pods
+from krm_merge.text import read
 
 NAME = KeyedList(("name",))
 POD = "spec"
@@ -277,6 +278,16 @@ def test_kinds_that_nobody_knows_have_metadata() -> None:
     schema = any_object_schema()
     assert schema.list_kind(("metadata", "finalizers")) == SET
     assert schema.list_kind(("metadata", "ownerReferences")) == KeyedList(("uid",))
+    assert schema.list_kind(("spec", "containers")) == ORDERED
+
+
+def test_a_pod_in_a_custom_resource_has_the_lists_of_a_pod() -> None:
+    root = read("spec:\n  pods:\n  - spec:\n      containers: [{name: web}]\n")
+    schema = with_pods(any_object_schema(), [root])
+    containers: FieldPath = ("spec", "pods", 0, "spec", "containers")
+    assert schema.list_kind(containers) == NAME
+    assert schema.list_kind((*containers, (("name", "web"),))) == ORDERED
+    assert schema.list_kind((*containers, (("name", "web"),), "ports")) == PORTS
     assert schema.list_kind(("spec", "containers")) == ORDERED
 
 

@@ -134,6 +134,11 @@ def test_each_version_with_a_schema_is_there() -> None:
     assert crd_schemas([]) == {}
 
 
+@pytest.mark.parametrize("version", ["apiextensions.k8s.io/v1beta1", "example.com/v1", "v1"])
+def test_definitions_of_another_version_define_nothing(version: str) -> None:
+    assert crd_schemas(roots(CRD.replace("apiextensions.k8s.io/v1", version))) == {}
+
+
 @pytest.mark.parametrize(
     "broken",
     [

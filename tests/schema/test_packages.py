@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.krm.identity import FieldPath
-from krm_merge.schema import FUNCTION_LISTS, ORDERED, SET, KeyedList, KptfileSchema, KustomizationSchema, ListKind
+from krm_merge.schema import (
+    FUNCTION_LISTS,
+    ORDERED,
+    SET,
+    KeyedList,
+    KptfileSchema,
+    KustomizationSchema,
+    ListKind,
+    WithListKeys,
+)
 from krm_merge.schema.model import FUNCTIONS as FUNCTION_KIND
 from krm_merge.schema.model import WHOLE
 from krm_merge.schema.packages import FUNCTION_ALTERNATIVES
@@ -67,3 +76,14 @@ def test_fields_that_stay_local(path: FieldPath, in_root: bool, in_subpackage: b
 )
 def test_lists_of_a_kustomization(path: FieldPath, kind: ListKind) -> None:
     assert KustomizationSchema().list_kind(path) == kind
+    assert KustomizationSchema().patch_strategy(path) == (() if kind == ORDERED else ("merge",))
+
+
+def test_the_users_own_keys_and_local_fields_come_on_top() -> None:
+    local: FieldPath = ("spec", "replicas")
+    schema = WithListKeys(KptfileSchema(), ((("spec", "list"), KeyedList(("id",))),), local=(local,))
+    assert schema.list_kind(("spec", "list")) == KeyedList(("id",))
+    assert schema.list_kind(("info", "emails")) == SET
+    assert schema.stays_local(local)
+    assert schema.stays_local(("upstream",))
+    assert not schema.stays_local(("spec",))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krm_merge.krm.identity import format_path
-from krm_merge.schema.references import references_in
+from krm_merge.schema.references import files_in, references_in
 
 
 def references_of(value: dict[str, Any]) -> list[tuple[str, str, str]]:
@@ -47,3 +47,18 @@ def test_a_reference_that_says_no_kind_and_has_no_default_is_none() -> None:
     assert references_of(scaler) == []
     scaler["spec"]["scaleTargetRef"]["kind"] = "Deployment"  # type: ignore[index]
     assert references_of(scaler) == [("spec.scaleTargetRef.name", "Deployment", "web")]
+
+
+def test_files_of_a_kustomization_are_those_of_one_line() -> None:
+    patch = "kind: Deployment\nmetadata: {name: web}\n"
+    value: dict[str, Any] = {
+        "resources": ["base", 1],
+        "patchesStrategicMerge": ["patch.yaml", patch],
+        "configMapGenerator": [{"files": ["app.conf", "key=dir/app.conf"]}],
+    }
+    assert [(format_path(each.path), each.prefix, each.file) for each in files_in(value, of_kptfile=False)] == [
+        ("resources[0]", "", "base"),
+        ("patchesStrategicMerge[0]", "", "patch.yaml"),
+        ("configMapGenerator[0].files[0]", "", "app.conf"),
+        ("configMapGenerator[0].files[1]", "key=", "dir/app.conf"),
+    ]

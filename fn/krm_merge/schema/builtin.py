@@ -135,7 +135,7 @@ class _WithPods(Schema):
         for depth in range(len(names)):
             if names[:depth] in self.places:
                 # Steps into the elements of lists may be left out.
-                is_element = bool(path) and not isinstance(path[-1], str)
+                is_element = not isinstance(path[-1], str)
                 return pod_spec_schema(), (*names[depth:], *path[-1:]) if is_element else names[depth:]
         return self.schema, path
 
