@@ -94,6 +94,13 @@ def test_example(base: str, other: str, expected: str) -> None:
     assert aligned(mapping(base), mapping(other)) == expected
 
 
+@pytest.mark.parametrize(("elements", "first"), [(99, "- text-0-new\n"), (100, "- text-0-new # first\n")])
+def test_likeness_counts_where_few_elements_are_compared(elements: int, first: str) -> None:
+    base = "l:\n- z # first\n" + "".join(f"- text-{at}-old\n" for at in range(elements))
+    other = "l:\n" + "".join(f"- text-{at}-new\n" for at in range(elements))
+    assert aligned(mapping(base), mapping(other)) == "l:\n" + first + other.split("\n", 2)[2]
+
+
 def test_comments_that_go() -> None:
     root = mapping("# h\na: 1 # l\nb: 1 # b\n")
     assert (

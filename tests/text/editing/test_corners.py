@@ -426,7 +426,9 @@ def test_quoted_text_is_no_comment() -> None:
     assert Edit(before).remove("a").text() == "b: 1\n"
 
 
-@pytest.mark.parametrize("text", ["? [a]\n: 1\nb: 2\n", "? a\n: 1\nb: 2\n", "? |\n  a\n: 1\nb: 2\n"])
+@pytest.mark.parametrize(
+    "text", ["? [a]\n: 1\nb: 2\n", "? a\n: 1\nb: 2\n", "? |\n  a\n: 1\nb: 2\n", "?\n  |\n  a\n: 1\nb: 2\n"]
+)
 def test_complex_keys(text: str) -> None:
     assert render(Editor(tree(text))).text == text
     assert Edit(text).set("b", to=3).text() == text.replace("b: 2", "b: 3")

@@ -166,6 +166,17 @@ def test_small_keys_that_are_no_texts_are_read() -> None:
     assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"[a, {b: c}]": 1, "a": "b", "b": 2}
     far_below = f"a: {'b' * 10_000}\n"
     assert to_value(read(far_below + "? [c]\n: 1\n")) == {"a": "b" * 10_000, "[c]": 1}
+    assert to_value(read("? [" + ", ".join("a" * 63) + "]\n: 1\n")) == {"[" + ", ".join("a" * 63) + "]": 1}
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "[1]", "{a: 1}"])
+def test_the_limit_of_depth_is_one_for_aliases_of_all_small_collections(value: str) -> None:
+    def nested(levels: int) -> str:
+        return f"a: &x {value}\nb: {'[' * levels}*x{']' * levels}\n"
+
+    assert read(nested(MAX_DEPTH - 3)) is not None
+    with pytest.raises(TextError, match="with its aliases written out"):
+        read(nested(MAX_DEPTH - 2))
 
 
 def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
