@@ -120,8 +120,6 @@ class _Renderer:
             return [Piece(node.start, node.end, self._flow.text(node), node, depth)] if depth else None
         now = self._plan.children(node)
         children = node.children
-        if not now or not children:
-            return None
         pieces: list[Piece] = []
         stays = len(now) == len(children) and all(map(is_, now, children))
         for child in children if stays else ():
