@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
-from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
-from krm_merge.schema.builtin import BuiltinSchema, any_object_schema, builtin_schema, with_pods
-from krm_merge.text import read
+from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind
+from krm_merge.schema.builtin import BuiltinSchema, ObjectListSchema, any_object_schema, builtin_schema, with_pods
+from krm_merge.text import MappingNode, read
 
 NAME = KeyedList(("name",))
 POD = "spec"
@@ -288,7 +288,18 @@ def test_a_pod_in_a_custom_resource_has_the_lists_of_a_pod() -> None:
     assert schema.list_kind(containers) == NAME
     assert schema.list_kind((*containers, (("name", "web"),))) == ORDERED
     assert schema.list_kind((*containers, (("name", "web"),), "ports")) == PORTS
+    assert schema.alternatives((*containers, (("name", "web"),), "env", 0)) == (("value", "valueFrom"),)
     assert schema.list_kind(("spec", "containers")) == ORDERED
+
+
+def test_a_list_of_objects_has_the_lists_of_an_item_below_it() -> None:
+    item = read("apiVersion: v1\nkind: Pod\n")
+    assert isinstance(item, MappingNode)
+    objects = ObjectListSchema(lambda _: schema_of("v1/Pod"))
+    assert objects.list_kind(("items",)) == OBJECTS
+    below = objects.of_item(("items", 0), item)
+    assert below.list_kind(("items", 0, "spec", "containers")) == NAME
+    assert below.list_kind(("items", 1, "spec", "containers")) == ORDERED
 
 
 def test_an_unknown_version_is_read_as_the_newest() -> None:
