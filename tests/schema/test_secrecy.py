@@ -57,6 +57,26 @@ def test_names_of_other_variables(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "is_hidden"),
+    [
+        ("spec.list[0].note", True),
+        ("spec.list[name=a].note", True),
+        ("spec.list[1].note", False),
+        ("spec.list.note", False),
+    ],
+)
+def test_a_redaction_names_the_steps_into_the_elements_of_lists(path: str, is_hidden: bool) -> None:
+    text = f"{WIDGET}spec: {{list: [{{name: a, note: b}}]}}\n"
+    assert hides(text, "spec", Redaction(path=parse_path(path))) is is_hidden
+
+
+@pytest.mark.parametrize(("field", "is_hidden"), [("value", True), ("note", False), ("valueFrom", False)])
+def test_of_a_secret_variable_only_the_value_is_hidden(field: str, is_hidden: bool) -> None:
+    text = f"{WIDGET}spec: {{env: [{{name: DB_PASSWORD, {field}: a}}]}}\n"
+    assert hides(text, f"spec.env[name=DB_PASSWORD].{field}") is is_hidden
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "DB_PASSWORD=a",

@@ -181,7 +181,7 @@ class Secrecy:
             element = path[at - 1] if at and step == "value" else None
             if isinstance(element, tuple) and _variable_of(dict(element), scope):
                 return True
-            scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0][:1], step))) is not None)
+            scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0], step))) is not None)
             if _is_covered(scope):
                 return True
         if _names_secret(path) and any(map(_is_text_or_number, present)):
