@@ -183,6 +183,22 @@ def test_a_patch_in_a_kustomization_follows_its_object(field: str) -> None:
     assert is_reported(merge(texts, deleted, texts | mine))
 
 
+def test_a_namespace_of_local_alone_does_not_become_another() -> None:
+    """Law F: upstream gives an object a namespace; a patch that names another one keeps it, and leads nowhere."""
+    web = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n"
+    texts = {
+        "base/deployment.yaml": web,
+        "base/kustomization.yaml": kustomization(["deployment.yaml"]),
+        "o/kustomization.yaml": kustomization(["../base"], patches=[{"path": "patch.yaml"}]),
+        "o/patch.yaml": f"{web}spec:\n  replicas: 5\n",
+    }
+    upstream = texts | {"base/deployment.yaml": f"{web}  namespace: theirs\n"}
+    local = texts | {"o/patch.yaml": f"{web}  namespace: mine\nspec:\n  replicas: 6\n"}
+    merged = merge(texts, upstream, local)
+    assert texts_of(merged) == upstream | {"o/patch.yaml": local["o/patch.yaml"]}
+    assert is_reported(merged)
+
+
 def test_an_optional_reference_is_not_judged() -> None:
     config = {"c.yaml": text_of(resource("ConfigMap", "c"))}
     pod = {"containers": [{"name": "a", "envFrom": [{"configMapRef": {"name": "c", "optional": True}}]}]}

@@ -413,7 +413,8 @@ class _Judge:
             for old, new in self._renamed.get(name, ())
             if kind in ("", old.kind)
             and group in (None, old.group)
-            and (not namespace or old.namespace in ("", namespace))
+            # An object without a namespace fits any, but who named one does not mean another that it gets.
+            and namespace in ("", old.namespace or new.namespace or namespace)
         }
         # Renamed to different names, nobody knows which one is meant.
         new = identities.pop() if len(identities) == 1 else None
