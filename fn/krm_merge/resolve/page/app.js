@@ -533,7 +533,8 @@ function group() {
 function onKey(event) {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || isOver) return;
-  if (isTyping(at) || (at instanceof Element && at.closest("dialog"))) return;
+  // A dialog that was just closed still has the focus for a moment.
+  if (isTyping(at) || (at instanceof Element && at.closest("dialog[open]"))) return;
   // What follows a slash is typed into the field.
   if (isBusy && event.key.length === 1 && event.key !== "/") typed.push(event.key);
   else if (!press(event.key)) return;
