@@ -228,7 +228,7 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
 
 def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -> Iterator[PackageProblem]:
     """Files that kpt fails to read: it wants YAML in each that is not in a .krmignore."""
-    is_ignored = _ignored_by_kpt(tree)
+    problems: list[PackageProblem] = []
     for path, file in own_files.items():
         if not holds_resources(path) or is_kptfile(path) or path in conflicts or file.mode == "link":
             continue
@@ -236,10 +236,13 @@ def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -
             for _ in read_all(file.data.decode("utf-8")):
                 pass
         except (UnicodeDecodeError, TextError) as error:
-            if not is_ignored(path):
-                problem, line = (error.problem, error.line) if isinstance(error, TextError) else ("not UTF-8", 0)
-                remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
-                yield PackageProblem(path, f"{problem}; kpt refuses the package: {remedy}", line)
+            problem, line = (error.problem, error.line) if isinstance(error, TextError) else ("not UTF-8", 0)
+            remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
+            problems.append(PackageProblem(path, f"{problem}; kpt refuses the package: {remedy}", line))
+    # Hardly any package has one: the others need not know what kpt ignores.
+    if problems:
+        is_ignored = _ignored_by_kpt(tree)
+        yield from (problem for problem in problems if not is_ignored(problem.file))
 
 
 def _ignored_by_kpt(tree: Tree) -> Callable[[str], bool]:

@@ -389,7 +389,8 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
-    verdict = _paired_sequence(merge, path, sides, items, match_sequence(items))
+    matches = match_sequence(items)
+    verdict = _paired_sequence(merge, path, sides, items, matches)
     edits = merge.decisions[mark:]
     if same(local, sides.original):
         if verdict.node is local and edited_list(local, edits).canonical() == upstream.canonical:
@@ -402,7 +403,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if verdict.node is None and any(decision.is_conflict for decision in edits):
         # Law D: upstream's elements would come back to a list that is gone, and not to one that is empty.
         del merge.decisions[mark:]
-        verdict, _ = _paired_elements(merge, path, sides, items, match_sequence(items), stays_empty=True)
+        verdict, _ = _paired_elements(merge, path, sides, items, matches, stays_empty=True)
         if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
             return verdict
     # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
