@@ -175,13 +175,17 @@ print(sorted(set({HEAVY!r}) & set(sys.modules)), [name for name in sys.modules i
     assert imported == "[] []"
 
 
-def test_the_merge_driver_needs_no_models(tmp_path: Path) -> None:
-    """Git starts it for each file that both sides changed."""
+@pytest.mark.parametrize(
+    "command",
+    [["merge-driver", "base/a.yaml", "ours/a.yaml", "theirs/a.yaml", "a.yaml"], ["merge", "base", "theirs", "ours"]],
+)
+def test_a_merge_needs_no_models(command: list[str], tmp_path: Path) -> None:
+    """Git starts the driver for each file that both sides changed."""
     for name in ("base", "ours", "theirs"):
-        (tmp_path / name).write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n")
     code = (
-        "import sys; from krm_merge.__main__ import main; "
-        "sys.argv[1:] = ['merge-driver', 'base', 'ours', 'theirs', 'a.yaml']; "
+        f"import sys; from krm_merge.__main__ import main; sys.argv[1:] = {command!r}; "
         "code = main(); print(code, sorted({'pydantic', 'rich', 'ruamel'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)

@@ -19,7 +19,7 @@ import yaml
 from checkout import ROOT
 from e2e.hosts import SECONDS
 from generated.manifests import chart, release
-from krm_merge.vendored.vendorfile import Vendorfile
+from krm_merge.packages import Vendorfile
 
 GUIDE = (ROOT / "docs" / "guides" / "vendored.md").read_text(encoding="utf-8")
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)

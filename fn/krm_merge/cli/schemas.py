@@ -168,7 +168,7 @@ KINDS = {
             "Vendorfile",
             "where vendored manifests come from",
             "vendorfile.json",
-            "vendored.vendorfile:Vendorfile",
+            "packages.models:Vendorfile",
         ),
         SchemaKind(
             "MergeCampaign",
@@ -194,7 +194,7 @@ KINDS = {
             "pull-request-plan.json",
             "components.plan.records:pull_request_plan",
         ),
-        SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.kptfile_model:Kptfile"),
+        SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.models:Kptfile"),
         SchemaKind(
             "MergeReport",
             "decisions of a merge, as --format json prints them",

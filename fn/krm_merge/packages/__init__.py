@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
     from krm_merge.packages.kptfile import upstream_of as upstream_of
-    from krm_merge.packages.kptfile_model import Kptfile as Kptfile
     from krm_merge.packages.merge.moved import Moves as Moves
     from krm_merge.packages.merge.moved import Relocated as Relocated
     from krm_merge.packages.merge.moved import follow as follow
@@ -68,6 +67,8 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.trees import MergedTree as MergedTree
     from krm_merge.packages.merge.trees import differences as differences
     from krm_merge.packages.merge.trees import merge_trees as merge_trees
+    from krm_merge.packages.models import Kptfile as Kptfile
+    from krm_merge.packages.models import Vendorfile as Vendorfile
     from krm_merge.packages.references.edits import list_files as list_files
     from krm_merge.packages.references.edits import list_new_files as list_new_files
     from krm_merge.packages.references.graph import PackageGraph as PackageGraph
@@ -94,11 +95,11 @@ __getattr__, __dir__ = lazy_interface(
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
         "remove_function same_major upstream_of",
-        "kptfile_model": "Kptfile",
         "merge.moved": "Moves Relocated follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree PackageVersion config_paths path_of read_graph",
         "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
+        "models": "Kptfile Vendorfile",
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
         "references.intact": "MergedVersions SIDES SideName keep_intact",

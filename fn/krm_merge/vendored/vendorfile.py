@@ -9,36 +9,16 @@ import hashlib
 import re
 from dataclasses import dataclass
 from posixpath import join
-from typing import Any, Final, Literal
+from typing import Final
 
-from pydantic import Field
-
-from krm_merge.krm import Resource, StrictModel, check
 from krm_merge.packages import Changes, File, PackageError, Tree, leads_out
 from krm_merge.safe_text import without_credentials
 from krm_merge.text import MappingNode, Object, TextError, from_value, read, to_value, written
 
-
-class Vendorfile(StrictModel):
-    """Where the manifests of a directory come from, so that the next update knows its original."""
-
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
-    kind: Literal["Vendorfile"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    source: str | None = Field(None, description="Where upstream's manifests come from: a URL, a file, a command.")
-    version: str | None = Field(None, description="The version of upstream that was merged last.")
-    digest: str = Field(
-        pattern="^sha256:[0-9a-f]{64}$", description="The SHA-256 digest of upstream's manifests at that version."
-    )
-    original: str = Field(
-        "Vendorfile.original",
-        min_length=1,
-        description="The file in this directory with upstream's manifests at that version, as they came.",
-    )
-
-
 FILE: Final = "Vendorfile"
 """Its path in the directory."""
+
+_ORIGINAL: Final = f"{FILE}.original"
 
 _NOT_OF_A_NAME: Final = re.compile(r"[^a-z0-9.-]+")
 _HEAD: Final = "# Where these manifests come from. `krm-merge merge UPSTREAM DIRECTORY --in-place` updates both.\n"
@@ -91,6 +71,10 @@ def read_record(local: Tree, name: str) -> VendorRecord | None:
         raise PackageError(f"{file}: not UTF-8; save the file as UTF-8") from None
     except TextError as error:
         raise PackageError(f"{file}: {error}") from None
+    # Few directories have one: the others do not pay for these imports.
+    from krm_merge.krm import check
+    from krm_merge.packages import Vendorfile
+
     value = to_value(root)
     if not isinstance(root, MappingNode) or not isinstance(value, dict):
         raise PackageError(f"{file}: a Vendorfile is expected; remove the file, or restore it from git")
@@ -112,7 +96,7 @@ def record_version(
     """
     digest = digest_of(upstream)
     if record is None:
-        original = str(Vendorfile.model_fields["original"].default)
+        original = _ORIGINAL
         text = _new(directory, source, digest, original)
     else:
         original = record.original
@@ -122,6 +106,8 @@ def record_version(
 
 
 def _update(record: VendorRecord, source: ManifestSource, digest: str) -> str:
+    from krm_merge.krm import Resource
+
     resource = Resource.from_tree(record.root)
     if source.name:
         resource.set("source", without_credentials(source.name))

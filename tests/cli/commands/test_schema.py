@@ -17,7 +17,7 @@ from checkout import ROOT
 from e2e.hosts import SECONDS
 from krm_merge.cli.app import app
 from krm_merge.cli.schemas import KINDS
-from krm_merge.packages.kptfile_model import Kptfile
+from krm_merge.packages.models import Kptfile
 
 SCHEMA_LINE = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
 OUR_KIND = re.compile(rf"^kind: ({'|'.join(KINDS)})$", re.MULTILINE)

@@ -1,6 +1,7 @@
-"""The Kptfile as a pydantic model: what kpt accepts in one, the source of its JSON schema.
+"""The files that say what a package is and where it comes from, as pydantic models: the sources of their schemas.
 
-Source: kpt's `api/kptfile/v1`, types and validation of 2026-08. Fields that older versions of kpt refuse are included.
+The Kptfile is what kpt accepts in one. Source: kpt's `api/kptfile/v1`, types and validation of 2026-08. Fields that
+older versions of kpt refuse are included.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
+
+from krm_merge.krm import StrictModel
 
 
 def _checked_text(value: object) -> object:
@@ -186,3 +189,21 @@ class Kptfile(_Fields):
     pipeline: KptfilePipeline | None = Field(None, description="The functions that `kpt fn render` runs.")
     inventory: KptfileInventory | None = Field(None, description="The inventory of `kpt live`.")
     status: dict[str, Any] | None = Field(None, description="What programs found out about the package.")
+
+
+class Vendorfile(StrictModel):
+    """Where the manifests of a directory come from, so that the next update knows its original."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["Vendorfile"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    source: str | None = Field(None, description="Where upstream's manifests come from: a URL, a file, a command.")
+    version: str | None = Field(None, description="The version of upstream that was merged last.")
+    digest: str = Field(
+        pattern="^sha256:[0-9a-f]{64}$", description="The SHA-256 digest of upstream's manifests at that version."
+    )
+    original: str = Field(
+        "Vendorfile.original",
+        min_length=1,
+        description="The file in this directory with upstream's manifests at that version, as they came.",
+    )
