@@ -50,9 +50,9 @@ os.environ["GIT_TEMPLATE_DIR"] = ""
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice as many as there are processors: tests wait for what they started, and the last ones are long."""
+    """Three times as many as there are processors: tests wait for what they started, and the last ones are long."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return processors * 2
+    return processors * 3
 
 
 @functools.cache

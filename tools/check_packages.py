@@ -64,16 +64,21 @@ def try_program(*program: str | Path, package: Path, environment: dict[str, str]
 
 
 def check_archives(folder: Path, package: Path) -> Path:
-    """Builds both archives and installs each, and the checkout, in an environment of its own; returns the wheel."""
+    """Builds both archives; installs the wheel, the other archive and the checkout, each in place of the one before.
+
+    Returns the wheel.
+    """
     run(sys.executable, "-m", "hatchling", "build", "--directory", folder)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     run(PROGRAMS / "twine", "check", "--strict", wheel, source)
     run(PROGRAMS / "check-wheel-contents", wheel)
+    place = folder / "environment"
+    venv.create(place, with_pip=True)
+    install = (place / PROGRAMS.name / "python", "-m", "pip", "install", "--quiet")
+    run(*install, f"{wheel}[cli]")
     for archive in (wheel, source, ROOT):
-        place = folder / f"environment-{archive.suffix[1:] or 'checkout'}"
-        venv.create(place, with_pip=True)
-        python = place / PROGRAMS.name / "python"
-        run(python, "-m", "pip", "install", "--quiet", f"{archive}[cli]")
+        if archive != wheel:
+            run(*install, "--force-reinstall", "--no-deps", archive)
         try_program(place / PROGRAMS.name / "krm-merge", package=package)
     return wheel
 
