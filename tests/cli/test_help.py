@@ -208,6 +208,7 @@ def test_a_command_of_several_cuts_no_description_off(
         (["help", "rule"], "No topic 'rule'. Did you mean 'rules'?"),
         (["help", "xyz"], "No topic 'xyz'; `krm-merge help` lists all."),
         (["frobnicate"], "No such command 'frobnicate'."),
+        (["version"], "No such command 'version'. krm-merge --version prints the version."),
     ],
 )
 def test_the_nearest_name_is_named(arguments: list[str], nearest: str, capsys: pytest.CaptureFixture[str]) -> None:

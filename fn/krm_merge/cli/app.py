@@ -70,7 +70,9 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS:
-            raise click.exceptions.NoSuchCommand(args[0], f"No such command {args[0]!r}.", COMMANDS, ctx)
+            # As with kpt, kubectl and git.
+            hint = " krm-merge --version prints the version." if args[0] == "version" else ""
+            raise click.exceptions.NoSuchCommand(args[0], f"No such command {args[0]!r}.{hint}", COMMANDS, ctx)
         return super().resolve_command(ctx, args)
 
     def make_context(

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from posixpath import join, normpath
 from typing import NamedTuple
@@ -41,14 +41,20 @@ _EVERYTHING = ("+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstrea
 
 
 @contextmanager
-def _package_errors(about: str = "") -> Iterator[None]:
-    """Errors of git as those of a package; messages begin with what they are about."""
+def _package_errors(about: str = "", remedy: str = "") -> Iterator[None]:
+    """Errors of git as those of a package; messages begin with what they are about, and end with the remedy."""
     try:
         yield
     except GitTimeoutError as error:
         raise UnavailableError(str(error)) from None
     except GitError as error:
-        raise PackageError(f"{about}: {error}" if about else str(error)) from None
+        raise PackageError(f"{about}{': ' * bool(about)}{error}{'; ' * bool(remedy)}{remedy}") from None
+
+
+def _reached(repository: str) -> AbstractContextManager[None]:
+    return _package_errors(
+        f"{repository} cannot be reached", "correct git.repo in the Kptfile if this is not its address"
+    )
 
 
 def files_of(store: Store, entries: Iterable[TreeEntry]) -> Tree:
@@ -132,7 +138,7 @@ class GitRepositories:
         folder = _folder(directory)
         names = [f"{folder}/{ref}", ref] if folder else [ref]
         refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
-        with _package_errors(f"{repository} cannot be reached"):
+        with _reached(repository):
             commits, _ = list_refs(repository, refs)
         for name in refs:
             if name in commits:
@@ -144,7 +150,7 @@ class GitRepositories:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""
         if repository not in self._names:
             _check_address(repository)
-            with _package_errors(f"{repository} cannot be reached"):
+            with _reached(repository):
                 refs, _ = list_refs(repository, ["refs/tags/*", "refs/heads/*"])
             tags, branches = (
                 frozenset(_short(name) for name in refs if name.startswith(kind))

@@ -47,6 +47,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n  # o\n  a: 1\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
             "c:\n  a: 1\n  # u\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
         ),
+        # The comment that upstream removed is also in local's copy of the element.
+        (
+            "c:\n- name: a\n  v:\n    # o\n    w: 1\n",
+            "c:\n- name: a\n  v:\n    w: 1\n",
+            "c:\n- name: b\n  v:\n    # o\n    w: 1\n- name: a\n  v:\n    # o\n    w: 1\n",
+            "c:\n- name: b\n  v:\n    # o\n    w: 1\n- name: a\n  v:\n    w: 1\n",
+        ),
         # Blank lines above what upstream added, and its flow collections as they are written.
         ("a: 1\n", "a: 1\n\n# u\nb:\n  c: 1\n", "a: 1\nd: 1\n", "a: 1\nd: 1\n\n# u\nb:\n  c: 1\n"),
         ("a:\n- 1\n", "a:\n- 1\n\n- 2\n", "a:\n- 1\n- 3\n", "a:\n- 1\n- 3\n\n- 2\n"),

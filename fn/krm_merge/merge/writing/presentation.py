@@ -9,7 +9,7 @@ mean what was decided.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from copy import copy
 from functools import cached_property
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from krm_merge.krm import ID_ANNOTATIONS, FieldPath, generate_name_of, identity_
 from krm_merge.merge.decisions.decision import Decide, Decision, is_doubtful
 from krm_merge.merge.decisions.report import shown_paths
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, comments_in, merge_lines_without_conflict
-from krm_merge.merge.writing.comments import with_merged_comments
+from krm_merge.merge.writing.comments import placed_comments, with_merged_comments
 from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import frozen, replace
 from krm_merge.text import (
@@ -294,12 +294,12 @@ class Presentation:
 
     def _again(self, text: str) -> str:
         """The result of merging a text again, where nothing is left to edit."""
-        if text == self._local or not self._is_meant_or_as_good(text):
+        if text == self._local or not self._is_meant_or_as_good(text) or (local := self._root(text)) is None:
             return text
         # It has the same notes, so that what was read here is what it would read.
         again = copy(self)
         # A later merge does not know which comments were discarded with their values.
-        again._versions, again._local = replace(self._versions, kept_upstream=()), text
+        again._versions, again._local = replace(self._versions, local=local, kept_upstream=()), text
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
 
@@ -329,13 +329,22 @@ class Presentation:
     def _by_lines(self) -> str | None:
         """The merge by lines, if it means what was decided, and has no comment that local has there already."""
         text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
-        if text is None or "#" not in text:
+        if text is None or "#" not in self._original + text:
             return text
         before, theirs, ours, now = (
             Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text)
         )
         added_by_both = theirs.keys() & ours.keys() - before.keys()
-        return None if any(now[line] > max(theirs[line], ours[line]) for line in added_by_both) else text
+        if any(now[line] > max(theirs[line], ours[line]) for line in added_by_both):
+            return None
+        gone = (before - theirs) & ours
+        return None if gone and self._are_copied(gone) else text
+
+    def _are_copied(self, comments: Container[str]) -> bool:
+        """Whether local has one of these in an element of a list that the original lacks: lines could take that one."""
+        placed = placed_comments(self._versions.local)
+        paths = [path for comment, path in placed if comment in comments]
+        return any(_is_in_new_element(path, self._versions.local, self._versions.original) for path in paths)
 
     def root_of(self, text: str) -> MappingNode | None:
         """The tree of a text that was looked at, None of others."""
@@ -385,6 +394,26 @@ class Presentation:
             comments_in(side) for side in (self._original, self._upstream, self._local, text)
         )
         return before != theirs or ours != merged
+
+
+def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> bool:
+    """Whether a path leads through an element with a name that the same list of the original has not."""
+    node: Node | None = root
+    before: Node | None = original
+    for step in path:
+        if isinstance(node, MappingNode):
+            node = node.get(str(step))
+            before = before.get(str(step)) if isinstance(before, MappingNode) else None
+        elif isinstance(node, SequenceNode) and isinstance(step, int):
+            node = resolved(node.items[step])
+            name = _name_of(node) if isinstance(node, MappingNode) else None
+            if name is None or not isinstance(before, SequenceNode):
+                return False
+            elements = (resolved(item) for item in before.items)
+            before = next((item for item in elements if isinstance(item, MappingNode) and _name_of(item) == name), None)
+            if before is None:
+                return True
+    return False
 
 
 def _annotations(metadata: Canonical) -> set[Canonical]:

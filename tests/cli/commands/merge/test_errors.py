@@ -55,7 +55,7 @@ class TestKptfile:
             ("commit: {v1}", f"commit: {ABSENT}", ["has no commit " + ABSENT, "upstreamLock in"]),
             ("commit: {v1}", "commit: v1", ["v1 is no commit; correct upstreamLock.git.commit"]),
             ("commit: {v1}", "commit:", ["an empty text is no commit; correct upstreamLock.git.commit"]),
-            ("repo: {repo}", "repo: {tmp}/none", ["{tmp}/none cannot be reached"]),
+            ("repo: {repo}", "repo: {tmp}/none", ["{tmp}/none cannot be reached", "correct git.repo in the Kptfile"]),
             ("repo: {repo}", "repo: {closed}/x.git", ["{closed}/x.git cannot be reached", "onnect"]),
             (
                 "repo: {repo}",
