@@ -44,6 +44,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI els
 yaml.SafeLoader = yaml.CSafeLoader  # type: ignore[misc,assignment]
 yaml.SafeDumper = yaml.CSafeDumper  # type: ignore[misc,assignment]
 
+# A gigabyte of small files: in memory where it has room for them, and programs can be started from it.
+MEMORY = "/dev/shm"
+if os.access(MEMORY, os.W_OK):
+    room = os.statvfs(MEMORY)
+    if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+
 # Repositories of tests need no examples of hooks: fifteen files each, which cost more than all else in them.
 os.environ["GIT_TEMPLATE_DIR"] = ""
 
