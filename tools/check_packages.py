@@ -106,6 +106,8 @@ def main() -> int:
         package = folder / "web"
         package.mkdir()
         cache = {"SHIV_ROOT": str(folder / "unpacked"), "PIP_NO_INDEX": "1"}
+        # Python writes the bytecode that is needed.
+        os.environ["PIP_NO_COMPILE"] = "1"
         # As on a machine where nothing else is installed.
         try_program(sys.executable, "-I", "-S", zipapp, package=package, environment=cache)
         wheel = check_archives(folder / "archives", package)

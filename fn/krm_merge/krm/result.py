@@ -56,7 +56,7 @@ class ResourceRef:
 class Result:
     """One result: how grave, what, where, and by which rule.
 
-    Every function, command and pure room reports with this record. The place is the resource, its file with the index
+    Every layer reports with this record. The place is the resource, its file with the index
     in it, and the path of a field; `current` and `proposed` are the values of that field before and after, as text.
     `rule` is the number of a rule of the docs; the specification has no field for it, so it is written as a tag.
     """

@@ -478,7 +478,7 @@ class _Judge:
 
 
 def _key_for(named: FileReference, new: str) -> str:
-    """What stands in front of a path; a generator takes the key from the name of the file where there is none."""
+    """What is in front of a path; a generator takes the key from the name of the file where there is none."""
     is_new = not named.prefix and named.path[-2:-1] == ("files",) and basename(new) != basename(named.file)
     return f"{basename(named.file)}=" if is_new else named.prefix
 
