@@ -74,7 +74,7 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     holder = config
     if is_config_map:
         data = config.get("data")
-        holder = data if isinstance(data, MappingNode) else MappingNode(None, 0, 0, True)
+        holder = data if isinstance(data, MappingNode) else MappingNode.new(True)
     plain = _plain(holder, is_config_map)
     return plain if plain is not None else _validate(resource_list, holder, is_config_map)
 

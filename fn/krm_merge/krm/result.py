@@ -226,6 +226,6 @@ def _line(name: str, value: Value, pad: str, write: Callable[[str | int], str] =
     if isinstance(value, dict):
         return f"{pad}{_key(name)}:\n{_lines(value, f'{pad}  ')}"
     assert isinstance(value, str | int)
-    if type(value) is str and "\n" in value and needs_block(node := Scalar(None, 0, 0, value, '"')):
+    if type(value) is str and "\n" in value and needs_block(node := Scalar.new(value, '"')):
         return f"{pad}{_key(name)}:{block_text(node, len(pad), STEP, '')}"
     return f"{pad}{_key(name)}: {write(value)}\n"

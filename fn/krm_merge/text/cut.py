@@ -232,6 +232,6 @@ def _in_block_style(root: MappingNode) -> str:
     for entry in root.entries:
         value = entry.value
         if key_text(entry.key) == "items" and isinstance(value, SequenceNode):
-            value = SequenceNode(None, 0, 0, False, value.items)
+            value = SequenceNode.new(False, value.items)
         entries.append(Entry(entry.key, value))
-    return written(MappingNode(None, 0, 0, False, entries))
+    return written(MappingNode.new(False, entries))

@@ -121,7 +121,7 @@ def _is_whole(piece: Piece) -> bool:
 
 def _scalar_of_word(text: str) -> Scalar:
     is_quoted = text[0] in ("'", '"')
-    return Scalar(None, 0, 0, text[1:-1] if is_quoted else text, text[0] if is_quoted else "")
+    return Scalar.new(text[1:-1] if is_quoted else text, text[0] if is_quoted else "")
 
 
 def _document_of_piece(piece: Piece) -> str:

@@ -40,7 +40,7 @@ RESOLVED: list[tuple[str, object]] = [
 
 @pytest.mark.parametrize(("text", "value"), RESOLVED)
 def test_plain_scalars(text: str, value: object) -> None:
-    read_value = to_value(Scalar(None, 0, 0, text))
+    read_value = to_value(Scalar.new(text))
     assert read_value == value
     assert type(read_value) is type(value)
 

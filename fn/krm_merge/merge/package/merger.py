@@ -449,9 +449,9 @@ def _named_like(root: MappingNode) -> MappingNode:
     """An original that holds no more than upstream's name and namespace."""
     metadata = root.entry("metadata")
     if metadata is None or not isinstance(metadata.value, MappingNode):
-        return MappingNode(None, 0, 0, True)
+        return MappingNode.new(True)
     named = [e for e in metadata.value.entries if e.key.canonical in ("name", "namespace")]
-    return MappingNode(None, 0, 0, True, [Entry(metadata.key, MappingNode(None, 0, 0, True, named))])
+    return MappingNode.new(True, [Entry(metadata.key, MappingNode.new(True, named))])
 
 
 def _likely_rename(new: Member) -> Decision:

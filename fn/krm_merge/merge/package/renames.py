@@ -218,7 +218,7 @@ def _content(member: Member) -> Node:
         # Metadata without its names is empty, and would count as something that both have.
         if key not in _IDENTITY and not (isinstance(value, MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
-    return MappingNode(None, 0, 0, True, entries)
+    return MappingNode.new(True, entries)
 
 
 def _are_other_things(first: Iterable[Node], second: Iterable[Node]) -> bool:
@@ -240,4 +240,4 @@ def _has_content(content: Node) -> bool:
 
 def _without(mapping: MappingNode, keys: set[str]) -> MappingNode:
     entries = [Entry(e.key, e.value) for key, e in mapping.fields.items() if key not in keys]
-    return MappingNode(None, 0, 0, True, entries)
+    return MappingNode.new(True, entries)

@@ -228,7 +228,7 @@ def _merged_order(
     labels = [from_value(_label(element)) for element in elements]
 
     def as_labels(numbers: list[int]) -> Node:
-        return SequenceNode(None, 0, 0, not numbers, [labels[at] for at in numbers])
+        return SequenceNode.new(not numbers, [labels[at] for at in numbers])
 
     sides = Sides(*map(as_labels, orders))
     merged = {"upstream": order, "local": by_local}
@@ -494,6 +494,6 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     known = set(map(id, sides.local.items))
     # Nodes identify elements: an element of upstream's must not be in the list and come in once more.
     items = [item if id(item) in known else copy(item) for item in edited.items]
-    merged, again = SequenceNode(None, 0, 0, edited.flow, items), merge.verifying()
+    merged, again = SequenceNode.new(edited.flow, items), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

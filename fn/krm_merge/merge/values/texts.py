@@ -439,7 +439,7 @@ def _append(first: SequenceNode, second: SequenceNode) -> SequenceNode:
     """The elements of one list, then those that only the other has."""
     values = {item.canonical for item in first.items}
     more = [item for item in second.items if item.canonical not in values]
-    return SequenceNode(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
+    return SequenceNode.new(False, [*map(resolved, first.items), *map(resolved, more)])
 
 
 def texts_of(sides: Sides) -> tuple[str, str, str] | None:
@@ -452,7 +452,7 @@ def _text_node(text: str, sides: Sides) -> Node:
     for node in (sides.local, sides.upstream, sides.original):
         if node is not None and node.canonical == text:
             return node
-    return Scalar(None, 0, 0, text, '"')
+    return Scalar.new(text, '"')
 
 
 # ---- whole resources -------------------------------------------------------------------------------------------------

@@ -541,7 +541,7 @@ def _is_same_in_all(fields: Sequence[dict[Canonical, Entry]], key: Canonical) ->
     return original == upstream and original == local
 
 
-_UNCHANGED = Sides(None, None, None), Verdict(Scalar(None, 0, 0, ""), side="local")
+_UNCHANGED = Sides(None, None, None), Verdict(Scalar.new(""), side="local")
 """What is decided on a field that all sides have alike: thousands of these need no sides of their own."""
 
 
@@ -552,7 +552,7 @@ def _value_at(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
 
 def _fields_as_one(side: dict[Canonical, Entry], keys: Sequence[Canonical]) -> MappingNode | None:
     """The alternatives that a side has, as a value; None where it has none."""
-    return MappingNode(None, 0, 0, True, [side[key] for key in keys]) if keys else None
+    return MappingNode.new(True, [side[key] for key in keys]) if keys else None
 
 
 def _only_removes(original: MappingNode | None, side: MappingNode | None) -> bool:
@@ -588,7 +588,7 @@ def _text_node(text: str, sides: Sides, quotes: str = '"') -> Node:
     for node in (sides.local, sides.upstream):
         if node is not None and node.canonical == text:
             return node
-    return Scalar(None, 0, 0, text, quotes)
+    return Scalar.new(text, quotes)
 
 
 def _quotes(node: Node | None) -> str:

@@ -263,9 +263,9 @@ class _Alignment:
 def _bare(node: Node) -> Node:
     """A value without the comments inside it; its scalars look as they do."""
     if isinstance(node, SequenceNode):
-        return SequenceNode(None, 0, 0, node.flow, [_bare(item) for item in node.items])
+        return SequenceNode.new(node.flow, [_bare(item) for item in node.items])
     if isinstance(node, MappingNode):
-        return MappingNode(None, 0, 0, node.flow, [Entry(entry.key, _bare(entry.value)) for entry in node.entries])
+        return MappingNode.new(node.flow, [Entry(entry.key, _bare(entry.value)) for entry in node.entries])
     return node
 
 

@@ -319,10 +319,10 @@ class Editor:
         if not isinstance(node, MappingNode | SequenceNode) or not self.is_touched(node):
             return node
         if isinstance(node, SequenceNode):
-            return SequenceNode(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
+            return SequenceNode.new(node.flow, [self.tree(self.value(item)) for item in self.children(node)])
         fields = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
         entries = [*self.inherited(node).values(), *fields]
-        return MappingNode(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
+        return MappingNode.new(node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
 
     def is_touched(self, node: Node) -> bool:
         """Whether an edit changes anything inside the node."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, overload
+from typing import Any, Self, TypeAlias, overload
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.scalars import FIRST_OF_NUMBERS, TYPED_WORDS, Canonical, python_value, resolve, scalar_text
@@ -87,6 +87,11 @@ class Scalar:
         else:
             self.canonical = resolve(text, style, tag)
 
+    @classmethod
+    def new(cls, text: str, style: str = "") -> Self:
+        """One that no text holds."""
+        return cls(None, 0, 0, text, style)
+
 
 class Entry:
     """One `key: value` of a mapping. `inherited` entries are written in another mapping and added by a merge key."""
@@ -123,6 +128,11 @@ class MappingNode:
         self.anchor = anchor
         self._fields: dict[Canonical, Entry] | None = None
         self._canonical: Canonical | None = None
+
+    @classmethod
+    def new(cls, flow: bool, entries: list[Entry] | None = None) -> Self:
+        """One that no text holds."""
+        return cls(None, 0, 0, flow, entries)
 
     @property
     def children(self) -> list[Entry]:
@@ -195,6 +205,11 @@ class SequenceNode:
         self.tag = tag
         self.anchor = anchor
         self._canonical: Canonical | None = None
+
+    @classmethod
+    def new(cls, flow: bool, items: list[Node] | None = None) -> Self:
+        """One that no text holds."""
+        return cls(None, 0, 0, flow, items)
 
     @property
     def children(self) -> list[Node]:
@@ -391,11 +406,11 @@ def from_value(value: Value) -> Node: ...
 def from_value(value: Value) -> Node:
     """A node for a plain value. It has no source text; its style is chosen when it is written."""
     if isinstance(value, dict):
-        return MappingNode(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
+        return MappingNode.new(not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
     if isinstance(value, list):
-        return SequenceNode(None, 0, 0, not value, [from_value(item) for item in value])
+        return SequenceNode.new(not value, [from_value(item) for item in value])
     if isinstance(value, str):
         # Without quotes a field `<<` would be a merge key, and the texts `1` and `null` a number and a null.
         quoted = value == MERGE_KEY or resolve(value, "", None) != value
-        return Scalar(None, 0, 0, value, '"' if quoted else "")
-    return Scalar(None, 0, 0, scalar_text(value))
+        return Scalar.new(value, '"' if quoted else "")
+    return Scalar.new(scalar_text(value))
