@@ -353,7 +353,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.reading.scalars._ENDS_PLAIN": (*LETTERS, Worst(":"), Worst("#")),
     "text.reading.scalars._FLOAT": (Worst("1"), Worst("1", "1."), Worst("1", "1e"), Worst("1.")),
     "text.reading.scalars._INT": (Worst("1"), Worst("0"), Worst("0", "0o"), Worst("1", "0b"), Worst("a", "0x")),
-    "text.reading.scalars._LOOKS_TYPED": (Worst("1"), Worst("_", "-"), Worst("1:"), Worst("1-", "1")),
+    "text.reading.scalars._LOOKS_TYPED": (Worst("1"), Worst("_", "-"), Worst("1:"), Worst("1-", "1"), Worst(".1", "1")),
     "text.reading.scalars._MUST_ESCAPE": LETTERS,
     "text.reading.scalars._SAFE_IN_BLOCK": LETTERS,
     "text.reading.scalars._SAFE_PLAIN": LETTERS,

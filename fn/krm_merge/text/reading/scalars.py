@@ -34,7 +34,9 @@ _INT = pattern(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*
 _INT64 = range(-(1 << 63), 1 << 64)
 _FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 # Words that a YAML 1.1 reader takes for booleans or merge keys, and what one takes for base-60 numbers or dates.
+# Versions and addresses with two points or more are numbers to none.
 _LOOKS_TYPED = pattern(
+    r"(?![0-9]+(?:\.[0-9]+){2,}\Z)"
     r"(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|=|<<|[-+.]_*|[-+.]?[0-9][0-9_:,.eExXoO+ -]*)\Z"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]"
 )
