@@ -7,10 +7,22 @@ from typing import Any, Final
 import pytest
 
 from generated.objects import SMALL, SpecShape
+from krm_merge.krm import identity_of
 from krm_merge.krm.identity import format_path
-from krm_merge.patch import PatchConflictError, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
+from krm_merge.merge import Member, Schemas
+from krm_merge.patch import (
+    PatchConflictError,
+    PatchError,
+    ReplacedList,
+    SchemaShape,
+    TypeShape,
+    apply,
+    create,
+    create_three_way,
+)
 from krm_merge.patch.patches import PatchType, patches_of
 from krm_merge.schema.builtin import builtin_schema
+from krm_merge.text import MappingNode, read
 
 Data = dict[str, Any]
 SHAPE: Final = SpecShape(SMALL)
@@ -115,6 +127,17 @@ def test_a_list_that_does_not_merge_is_replaced_with_directives_in_its_elements(
     assert apply({"rules": [{"value": "y"}]}, patch, SHAPE) == {"rules": [{"value": "x"}]}
     with pytest.raises(PatchError, match=r"^rules\[0\]\.inner\.\$patch: unknown"):
         apply({}, {"rules": [{"inner": {"$patch": "drop"}}]}, SHAPE)
+
+
+def test_only_replaced_lists_of_maps_that_no_schema_knows_are_noted() -> None:
+    root = read("apiVersion: example.com/v1\nkind: Widget\n")
+    assert isinstance(root, MappingNode)
+    shape = SchemaShape(Schemas(list).of(Member("", identity_of(root), root, "")))
+    live: Data = {"spec": {"parts": [{"id": 1}, {"id": 2}], "sizes": [1, 2]}}
+    replaced: list[ReplacedList] = []
+    patch: Data = {"spec": {"parts": [{"id": 3}], "sizes": [3]}}
+    assert apply(live, patch, shape, replaced=replaced) == patch
+    assert replaced == [ReplacedList(("spec", "parts"), 2, 1)]
 
 
 @pytest.mark.parametrize(
