@@ -48,7 +48,8 @@ def _package_errors(about: str = "", remedy: str = "") -> Iterator[None]:
     except GitTimeoutError as error:
         raise UnavailableError(str(error)) from None
     except GitError as error:
-        raise PackageError(f"{about}{': ' * bool(about)}{error}{'; ' * bool(remedy)}{remedy}") from None
+        problem = f"{about}: {error}" if about else str(error)
+        raise PackageError(f"{problem}; {remedy}" if remedy else problem) from None
 
 
 def _reached(repository: str) -> AbstractContextManager[None]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from posixpath import join
 from typing import Final
 
+from krm_merge.krm import Resource
 from krm_merge.packages import Changes, File, PackageError, Tree, leads_out
 from krm_merge.safe_text import without_credentials
 from krm_merge.text import MappingNode, Object, TextError, from_value, read, to_value, written
@@ -106,8 +107,6 @@ def record_version(
 
 
 def _update(record: VendorRecord, source: ManifestSource, digest: str) -> str:
-    from krm_merge.krm import Resource
-
     resource = Resource.from_tree(record.root)
     if source.name:
         resource.set("source", without_credentials(source.name))
