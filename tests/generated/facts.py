@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import basename
@@ -142,9 +143,9 @@ class _Reader:
         if node.style in ("|", ">"):
             # The line of the indicator may have a comment.
             start = self.text.index("\n", start)
-            self.values.update(f"| {line.strip()}" for line in self.text[start:end].split("\n") if line.strip())
+            self.values.update(_lines(self.text[start:end]))
         elif "\n" in node.value:
-            self.values.update(f"| {line.strip()}" for line in node.value.split("\n") if line.strip())
+            self.values.update(_lines(node.value))
         elif is_image:
             # Repository and version are two values (V10).
             self.values.update(f"{kind} {part}" for part in node.value.rpartition(":") if part.strip(":"))
@@ -171,6 +172,14 @@ class _Reader:
             if match := re.search(r"(?:^|\s)#(.*)", line):
                 counts[match[1].strip()] += 1
         return counts
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text; in one that is JSON a comma at the end says only that another line follows."""
+    is_json = text.lstrip()[:1] in ("{", "[")
+    for line in map(str.strip, text.split("\n")):
+        if line:
+            yield f"| {line.rstrip(',') if is_json else line}"
 
 
 def canonical(node: yaml.Node) -> str:
