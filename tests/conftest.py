@@ -57,9 +57,12 @@ os.environ["GIT_TEMPLATE_DIR"] = ""
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three times as many as there are processors: tests wait for what they started, and the last ones are long."""
+    """Twice as many as there are processors: tests wait for what they started, and the last ones are long.
+
+    More take longer: each finds all tests on its own.
+    """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return processors * 3
+    return processors * 2
 
 
 @functools.cache
