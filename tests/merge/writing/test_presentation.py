@@ -7,6 +7,7 @@ import pytest
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.lines.three_way import comments_in
 from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.merge.writing import presentation
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.packages.files.tree import Changed, File
 from krm_merge.packages.merge.trees import merge_trees
@@ -93,6 +94,15 @@ def present(original: str, upstream: str, local: str) -> str:
 )
 def test_comments_and_layout_of_both(original: str, upstream: str, local: str, expected: str) -> None:
     assert present(original, upstream, local) == expected
+
+
+def test_a_document_in_conflict_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    monkeypatch.setattr(presentation, "_read", texts.append)
+    sides = [{"a.yaml": File(f"{HEAD}data:\n  a: {value}\n".encode())} for value in "123"]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    assert list(done.changes) == ["a.yaml"]
+    assert texts == []
 
 
 PODS = (

@@ -294,12 +294,12 @@ class Presentation:
 
     def _again(self, text: str) -> str:
         """The result of merging a text again, where nothing is left to edit."""
-        if text == self._local or not self._is_meant_or_as_good(text) or (local := self._root(text)) is None:
+        if text == self._local or not self._is_meant_or_as_good(text):
             return text
         # It has the same notes, so that what was read here is what it would read.
         again = copy(self)
         # A later merge does not know which comments were discarded with their values.
-        again._versions, again._local = replace(self._versions, local=local, kept_upstream=()), text
+        again._versions, again._local = replace(self._versions, kept_upstream=()), text
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
 
@@ -342,9 +342,12 @@ class Presentation:
 
     def _are_copied(self, comments: Container[str]) -> bool:
         """Whether local has one of these in an element of a list that the original lacks: lines could take that one."""
-        placed = placed_comments(self._versions.local)
-        paths = [path for comment, path in placed if comment in comments]
-        return any(_is_in_new_element(path, self._versions.local, self._versions.original) for path in paths)
+        # Read here, since hardly any merge asks: where merging again is tried, it is not the tree of `versions`.
+        local = self._root(self._local)
+        if local is None:
+            return False
+        paths = [path for comment, path in placed_comments(local) if comment in comments]
+        return any(_is_in_new_element(path, local, self._versions.original) for path in paths)
 
     def root_of(self, text: str) -> MappingNode | None:
         """The tree of a text that was looked at, None of others."""
