@@ -59,6 +59,16 @@ def present(original: str, upstream: str, local: str) -> str:
         ("a: 1\n", "a: 1\n\n# u\nb:\n  c: 1\n", "a: 1\nd: 1\n", "a: 1\nd: 1\n\n# u\nb:\n  c: 1\n"),
         ("a:\n- 1\n", "a:\n- 1\n\n- 2\n", "a:\n- 1\n- 3\n", "a:\n- 1\n- 3\n\n- 2\n"),
         ("a: 1\n", "a: 1\nb: { c: 1,  d: 'x' }\n", "a: 2\nd: 1\n", "a: 2\nd: 1\nb: { c: 1,  d: 'x' }\n"),
+        (
+            "a: 1\n",
+            "a: 1\nb: { # u\n  c: 1,\n\n  d: [2,\n    3], # v\n}\n",
+            "a: 1\nd: 1\n",
+            "a: 1\nd: 1\nb: { # u\n  c: 1,\n\n  d: [2,\n    3], # v\n}\n",
+        ),
+        # Indented as the place is that they come to: below a key, a dash, and both.
+        ("l:\n- a\n", "l:\n  - a\n  - [b,\n     c] # u\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- [b,\n   c] # u\n"),
+        ("l:\n- a\n", "l:\n  - a\n  - b: [\n      c\n    ]\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- b: [\n    c\n  ]\n"),
+        ("l:\n- a\n", "l:\n- a\n- b:\n    [c,\n     d]\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- b: [c,\n   d]\n"),
         # Above a line that upstream inserted behind it.
         (
             "a: 1\n# o\nc: 1\n",
@@ -112,6 +122,7 @@ PODS = (
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: root\n"
 SETTERS = "pipeline:\n  mutators:\n  - # o\n    image: example.com/setters:v1 # p\n    name: n\n"
 CHANGED = SETTERS.replace("# o\n", "# o\n\n    # u\n").replace("name: n", "name: changed")
+DASH = "patches:\n-\n  path: a\nimages:\n-\n  # o\n  name: web # p\n  newTag: v1\n"
 MERGED = "pipeline:\n  mutators:\n  # o\n  - # u\n    image: example.com/setters:v1 # p\n    name: changed\n"
 
 
@@ -134,6 +145,14 @@ MERGED = "pipeline:\n  mutators:\n  # o\n  - # u\n    image: example.com/setters
             f"{KPTFILE}info:\n  keywords:\n  - # l\n    x: 1\n  - a\n{SETTERS}",
             f"{KPTFILE}info:\n  keywords:\n  - # l\n    x: 1\n{MERGED}",
             id="behind-a-dash",
+        ),
+        pytest.param(
+            "kustomization.yaml",
+            DASH,
+            DASH.replace("path: a", "path: b\n-\n  path: c").replace("-\n  # o", "- # u\n  # o").replace("web", "api"),
+            DASH.replace("path: a", "path: a\n# l\n- x"),
+            "patches:\n# l\n- x\n- path: b\n- path: c\nimages:\n# u\n- # o\n  name: api # p\n  newTag: v1\n",
+            id="above-a-dash",
         ),
     ],
 )

@@ -122,6 +122,14 @@ OTHERS = [
         "# up\na: 1\nb: 7\n",
     ),
     other(
+        "upstream adds a licence above the mark of the only document",
+        "kustomization.yaml",
+        "---\nnamePrefix: a-\nresources:\n- base\n",
+        "# c\n---\nnamePrefix: a-\nresources:\n- base\nnameSuffix: -u\n",
+        "---\nnamePrefix: l-\nresources: # l\n- base\n",
+        "# c\n---\nnamePrefix: l-\nresources: # l\n- base\nnameSuffix: -u\n",
+    ),
+    other(
         "a kustomization without kind: its lists are known",
         "kustomization.yaml",
         "images:\n- name: x\n  newTag: v1\n- name: y\n  newTag: v1\nresources:\n- a.yaml\n",

@@ -217,7 +217,8 @@ def _has_anchors(root: MappingNode) -> bool:
 def _with_separator(separator: str, document: str) -> str:
     """A document behind the separator that local's has, where its own says no more than that."""
     bare = without_separators(document)
-    return bare if bare.startswith("---") else separator + bare
+    # Comments may be above its own.
+    return bare if "\n---" in f"\n{bare}" else separator + bare
 
 
 def _present(

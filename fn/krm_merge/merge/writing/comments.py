@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
@@ -63,6 +64,7 @@ class _CommentMerge:
         self._from_upstream = [place is None for place in _counterparts(self._now, _places(local), by_place=False)]
         self._is_ended = text.endswith("\n")
         self._match_moved(places[1])
+        self._lead_above_dashes()
         self._follow_up()
 
     def _match_moved(self, upstream: Sequence[_Place]) -> None:
@@ -76,6 +78,19 @@ class _CommentMerge:
             own_places = [at for at in left if self._now[at].content.strip() == content]
             if len(places) == len(own_places) == 1:
                 theirs[own_places[0]] = places[0]
+
+    def _lead_above_dashes(self) -> None:
+        """Take comments that the sides have behind a dash for those that the text has above it."""
+        for at, (dash, now) in enumerate(pairwise(self._now)):
+            if not (dash.leads and dash.above):
+                continue
+            own = {*_bare(dash)} - {*_bare(now)}
+            for side in self._sides:
+                leading, place = side[at : at + 2]
+                if leading and place and not own.isdisjoint(_bare(place)):
+                    moved = tuple(line for line in place.above if line.strip() in own)
+                    below = tuple(line for line in place.above if line.strip() and line not in moved)
+                    side[at : at + 2] = leading._replace(above=leading.above + moved), place._replace(above=below)
 
     def _follow_up(self) -> None:
         """Follow comments that upstream has above lines before theirs, such as lines that it inserted behind them."""

@@ -107,8 +107,9 @@ def without_leading_blanks(gap: str) -> str:
 
 
 _OPENING = ("{", "[")
-# Signs of comments, anchors, aliases and tags; for one in quotes the collection is only put together anew.
-_NOT_COPIED = ("#", "&", "*", "!")
+_DASHES = pattern(r"\A *(?:- +)*")
+# Signs of anchors, aliases and tags; for one in quotes the collection is only put together anew.
+_NOT_COPIED = ("&", "*", "!")
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
 
 
@@ -192,8 +193,10 @@ class Emitter:
         node = self.resolved(node)
         if isinstance(node, Scalar):
             text = None if needs_block(node) else self._line_text(node, column) or "null"
-            return None if text is None else _with_newline(text, newline)
-        return self.flow(node) if self.is_flow(node) else None
+        else:
+            assert not isinstance(node, Alias)
+            text = self._flow_at(node, column) if self.is_flow(node) else None
+        return None if text is None else _with_newline(text, newline)
 
     def _line_text(self, node: Scalar, column: int) -> str:
         is_continued = node.source is not None and "\n" in node.source.text[node.start : node.end]
@@ -211,7 +214,7 @@ class Emitter:
         if isinstance(node, Scalar):
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
-        if (text := self._as_written(node)) is not None:
+        if (text := self._as_written(node)) is not None and "\n" not in text:
             return text
         start = end = ""
         if lines is not None and (node.source is None or "\n" in node.source.text[node.start : node.end]):
@@ -222,14 +225,26 @@ class Emitter:
         opening, closing = "{}" if isinstance(node, MappingNode) else "[]"
         return f"{opening}{start}{parts}{end}{closing}" if parts else opening + closing
 
+    def _flow_at(self, node: Collection, column: int) -> str:
+        """A flow collection behind a key or dash at `column`: on the lines of its source, with their comments (L5)."""
+        text = self._as_written(node)
+        if text is None or "\n" not in text:
+            return self.flow(node)
+        source = source_of(node)
+        first, *rest = text.split("\n")
+        indent = _child_column(source, node.start)
+        if any(line.strip() and source_indent(line, 0) < indent for line in rest):
+            return self.flow(node)
+        return "\n".join([first, *(" " * column + line[indent:] if line.strip() else "" for line in rest)])
+
     def _as_written(self, node: Collection) -> str | None:
-        """The text that the source has of a flow collection on one line; None where it would mean something else."""
+        """The text that the source has of a flow collection; None where it would mean something else."""
         if self._is_json or node.source is None or not node.flow:
             return None
-        text = node.source.text[node.start : node.end]
-        if text[:1] not in _OPENING or not text.isprintable() or any(sign in text for sign in _NOT_COPIED):
+        text = node.source.text[node.start : node.end].replace("\r\n", "\n")
+        if text[:1] not in _OPENING or any(sign in text for sign in _NOT_COPIED):
             return None
-        return text if self._is_unedited(node) else None
+        return text if text.replace("\n", "").isprintable() and self._is_unedited(node) else None
 
     def _is_unedited(self, node: Node) -> bool:
         if not isinstance(node, MappingNode | SequenceNode):
@@ -313,7 +328,7 @@ class Emitter:
             return f" {text}{comment}\n" if text else f"{comment}\n"
         assert not isinstance(node, Alias)
         if self.is_flow(node):
-            return f" {self.flow(node)}{comment}\n"
+            return f" {self._flow_at(node, column)}{comment}\n"
         if item:
             # Not the indentation of the document: the first child begins behind the dash and its space.
             inner = column + STEP
@@ -330,6 +345,13 @@ class Emitter:
             return 0
         # No list to go by in the document: as the source has it.
         return STEP if list_column(node) > key.source.column(key.start) else 0
+
+
+def _child_column(source: Source, start: int) -> int:
+    """The column of the key, or else the dash, in front of a value that starts there."""
+    before = source.text[source.line_start(start) : start]
+    end = len(before) - len(_DASHES.sub("", before))
+    return end if end < len(before) or "-" not in before else before.rindex("-")
 
 
 def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
