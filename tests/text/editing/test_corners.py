@@ -94,6 +94,9 @@ def test_block_scalar_where_a_comment_follows() -> None:
     assert Edit("a: |  # c\n  x\n").comment("a", line="# d").text() == "a: |  # d\n  x\n"
     assert Edit("a: |-  # c\n  x\n").comment("a").text() == "a: |-\n  x\n"
     assert Edit("- >\n  x\n").comment(0, line="# d").text() == "- > # d\n  x\n"
+    # Of one line, too, as kpt writes it.
+    assert Edit("a: | # c\n  x\n  y\n").set("a", to="z\n").text() == "a: | # c\n  z\n"
+    assert Edit("a: 1\n").set("a", to="\n").text() == 'a: "\\n"\n'
 
 
 def test_comments_below_are_not_swallowed() -> None:

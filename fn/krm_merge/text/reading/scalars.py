@@ -164,6 +164,6 @@ def _float_text(value: float) -> str:
 
 
 def literal_is_safe(text: str) -> bool:
-    """Whether a string of several lines may be written as a literal block without changing it."""
+    """Whether a string is whole lines, or several, and may be written as a literal block without changing it."""
     # libyaml refuses a tab where it has yet to find out the indentation of a block.
-    return "\n" in text.rstrip("\n") and not _MUST_ESCAPE.search(text) and "\t" not in text[:1] and not text.isspace()
+    return "\n" in text and not _MUST_ESCAPE.search(text) and "\t" not in text[:1] and not text.isspace()
