@@ -65,6 +65,12 @@ def present(original: str, upstream: str, local: str) -> str:
             "a: 1\nd: 1\n",
             "a: 1\nd: 1\nb: { # u\n  c: 1,\n\n  d: [2,\n    3], # v\n}\n",
         ),
+        (
+            "a: [\n  x, # X\n]\nc: 1\n",
+            "a: [\n  x, # X\n  {u: 1, # u\n   v: 2},\n]\nc: 1\n",
+            "c: 1\na: [\n    x, # X\n    y, # l\n]\n",
+            "c: 1\na: [\n    x, # X\n    y, # l\n    {u: 1, # u\n     v: 2},\n]\n",
+        ),
         # Indented as the place is that they come to: below a key, a dash, and both.
         ("l:\n- a\n", "l:\n  - a\n  - [b,\n     c] # u\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- [b,\n   c] # u\n"),
         ("l:\n- a\n", "l:\n  - a\n  - b: [\n      c\n    ]\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- b: [\n    c\n  ]\n"),

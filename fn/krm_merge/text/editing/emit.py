@@ -137,6 +137,16 @@ class FlowLines:
     step: str
 
     @property
+    def newline(self) -> str:
+        """The line break."""
+        return self.start.rstrip(" \t")
+
+    @property
+    def column(self) -> int:
+        """The indentation."""
+        return len(self.start) - len(self.newline)
+
+    @property
     def inner(self) -> FlowLines:
         """The line of a part of the part."""
         return FlowLines(self.start + self.step, self.step)
@@ -214,8 +224,11 @@ class Emitter:
         if isinstance(node, Scalar):
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
-        if (text := self._as_written(node)) is not None and "\n" not in text:
+        text = self._as_written(node)
+        if text is not None and "\n" not in text:
             return text
+        if text is not None and lines is not None and (text := _moved(text, node, lines.column)) is not None:
+            return text.replace("\n", lines.newline)
         start = end = ""
         if lines is not None and (node.source is None or "\n" in node.source.text[node.start : node.end]):
             start, end, lines = lines.inner.start, lines.start, lines.inner
@@ -228,14 +241,7 @@ class Emitter:
     def _flow_at(self, node: Collection, column: int) -> str:
         """A flow collection behind a key or dash at `column`: on the lines of its source, with their comments (L5)."""
         text = self._as_written(node)
-        if text is None or "\n" not in text:
-            return self.flow(node)
-        source = source_of(node)
-        first, *rest = text.split("\n")
-        indent = _child_column(source, node.start)
-        if any(line.strip() and source_indent(line, 0) < indent for line in rest):
-            return self.flow(node)
-        return "\n".join([first, *(" " * column + line[indent:] if line.strip() else "" for line in rest)])
+        return (text and _moved(text, node, column)) or self.flow(node)
 
     def _as_written(self, node: Collection) -> str | None:
         """The text that the source has of a flow collection; None where it would mean something else."""
@@ -345,6 +351,15 @@ class Emitter:
             return 0
         # No list to go by in the document: as the source has it.
         return STEP if list_column(node) > key.source.column(key.start) else 0
+
+
+def _moved(text: str, node: Collection, column: int) -> str | None:
+    """The lines of a flow collection behind a key or dash at another column; None where some begin before theirs."""
+    first, *rest = text.split("\n")
+    indent = _child_column(source_of(node), node.start)
+    if any(line.strip() and source_indent(line, 0) < indent for line in rest):
+        return None
+    return "\n".join([first, *(" " * column + line[indent:] if line.strip() else "" for line in rest)])
 
 
 def _child_column(source: Source, start: int) -> int:
