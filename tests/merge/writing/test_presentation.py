@@ -99,6 +99,13 @@ def present(original: str, upstream: str, local: str) -> str:
         # Line ends are local's; so are kpt's notes.
         ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
         ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),
+        # Behind a dash, with its blanks.
+        (
+            "k: 1\nl:\n-  # o\n",
+            "k: 1\nl:\n-  # o\n  # u\n",
+            "# u\nk: 1\nl:\n-  # o\n",
+            "# u\nk: 1\nl:\n-  # o\n  # u\n",
+        ),
         # In flow collections.
         (
             "a: [x, # o\n  y]\nb: 1\n",

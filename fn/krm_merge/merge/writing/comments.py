@@ -26,13 +26,13 @@ from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, document_tex
 class _Place(NamedTuple):
     """A line without the comment behind it, that comment with the blanks before it, and the lines above.
 
-    Behind a dash alone, a comment is one above the next line, and the dash `leads`.
+    Behind a dash alone, a comment is one above the next line, and `lead` the blanks between the dash and it.
     """
 
     content: str
     behind: str
     above: tuple[str, ...]
-    leads: bool = False
+    lead: str = ""
 
     @property
     def indent(self) -> int:
@@ -82,7 +82,7 @@ class _CommentMerge:
     def _lead_above_dashes(self) -> None:
         """Take comments that the sides have behind a dash for those that the text has above it."""
         for at, (dash, now) in enumerate(pairwise(self._now)):
-            if not (dash.leads and dash.above):
+            if not (dash.lead and dash.above):
                 continue
             own = {*_bare(dash)} - {*_bare(now)}
             for side in self._sides:
@@ -141,8 +141,8 @@ class _CommentMerge:
             elif moved and (comes or theirs is not None):
                 # A new line of upstream's below a comment that local has above a new line of its own.
                 above = tuple(line for line in above if line.strip() not in moved)
-            if at and self._now[at - 1].leads and above and above[0]:
-                lines[-1] += f" {above[0].strip()}"
+            if at and (lead := self._now[at - 1].lead) and above and above[0]:
+                lines[-1] += lead + above[0].strip()
                 above = above[1:]
             lines += (*above, now.content + behind)
         merged = "\n".join(lines)
@@ -159,9 +159,9 @@ def _places(text: str) -> list[_Place]:
             above.append(line)
             continue
         behind = line[len(content) :]
-        leads = bool(behind) and not content.strip(" -")
-        places.append(_Place(content, "" if leads else behind, tuple(above), leads))
-        above = [" " * (len(content) + 1) + behind.strip()] if leads else []
+        lead = behind[: len(behind) - len(behind.lstrip())] if not content.strip(" -") else ""
+        places.append(_Place(content, "" if lead else behind, tuple(above), lead))
+        above = [" " * (len(content) + 1) + behind.strip()] if lead else []
     return [*places, _Place("", "", tuple(above))]
 
 
