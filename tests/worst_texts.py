@@ -338,6 +338,8 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.document._OF_DOCUMENTS": (Worst("--"), Worst("..")),
     "text.document._WORD": (Worst("a"), Worst("a:"), Worst("a", '"'), Worst("a", "'")),
     "text.document._SEPARATORS": (Worst("---\n"), Worst(" ", "---"), Worst("---")),
+    "text.document._SEPARATORS_BELOW_COMMENTS": (Worst("#"), Worst("# \n"), Worst(" \n"), Worst(" "), Worst("---\n")),
+    "text.editing.emit._DASHES": (Worst(" "), Worst("- "), Worst("-"), Worst("-  ")),
     "text.editing.emit._LEADING_BLANK_LINES": (Worst("\n"), Worst(" "), Worst(" \n"), Worst("\r")),
     "text.editing.emit._BETWEEN_LINES": (Worst(" "), Worst("#"), Worst("\n"), Worst(" \n"), Worst("# \n")),
     "text.editing.emit._EDGE": (Worst(" "), Worst(",")),

@@ -42,6 +42,7 @@ _OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 _WORD = pattern(r"""(?:[A-Za-z0-9_/][A-Za-z0-9_./+=~@-]*(?::[A-Za-z0-9_./+=~@-]+)*|"[ !#-\[\]-~]*"|'[ -&(-~]*')\Z""")
 
 _SEPARATORS = pattern(r"(?:---[ \t]*\r?\n)+")
+_SEPARATORS_BELOW_COMMENTS = pattern(r"(?P<comments>(?:[ \t]*(?:#[^\n]*|\r)?\n)*)(?:---[ \t]*\r?\n)+")
 
 
 class Rendered(NamedTuple):
@@ -166,15 +167,24 @@ def document_text(root: MappingNode) -> str:
     return text_of(root)
 
 
-def separator_of(text: str) -> str:
-    """The bare separators that a document begins with: which document comes first is not its own affair."""
-    match = _SEPARATORS.match(text)
-    return match.group() if match else ""
-
-
 def without_separators(document: str) -> str:
-    """The text of a document without the bare separators that it begins with."""
-    return document.removeprefix(separator_of(document))
+    """The text of a document without the bare separators that it begins with: its place in the file is not its own."""
+    match = _SEPARATORS.match(document)
+    return document[match.end() :] if match else document
+
+
+def separated_like(document: str, other: str) -> str:
+    """A document with the bare separators that another version begins with, which say nothing more.
+
+    Comments may be above them; then they are part of the text where the other version has separators at all.
+    """
+    separators = _SEPARATORS_BELOW_COMMENTS.match(other)
+    if separators is None:
+        own = _SEPARATORS_BELOW_COMMENTS.match(document)
+        return document if own is None else own["comments"] + document[own.end() :]
+    bare = without_separators(document)
+    # A separator that is left has a comment or a tag behind it, or comments above it.
+    return document if separators["comments"] or "\n---" in f"\n{bare}" else separators.group() + bare
 
 
 def text_of(root: MappingNode) -> str:

@@ -129,6 +129,24 @@ OTHERS = [
         "---\nnamePrefix: l-\nresources: # l\n- base\n",
         "# c\n---\nnamePrefix: l-\nresources: # l\n- base\nnameSuffix: -u\n",
     ),
+    *(
+        other(
+            f"a licence above the mark of the only document: {what}",
+            "values.yaml",
+            f"{original}a: 1\nb: 2\n",
+            f"{upstream}a: 1\nb: 3\n",
+            f"{local}a: 4\nb: 2\n",
+            f"{merged}a: 4\nb: 3\n",
+        )
+        for what, original, upstream, local, merged in [
+            ("upstream adds both", "", "# u\n---\n", "", "# u\n"),
+            ("upstream changes it", "# o\n---\n", "# u\n---\n", "# o\n---\n", "# u\n---\n"),
+            ("upstream removes it", "# o\n\n---\n", "---\n", "# o\n\n---\n", "---\n"),
+            ("local adds it", "---\n", "---\n", "# l\n---\n", "# l\n---\n"),
+            ("both add one", "---\n", "# u\n---\n", "# l\n---\n", "# l\n# u\n---\n"),
+            ("local has no mark", "---\n", "# u\n---\n", "", "# u\n"),
+        ]
+    ),
     other(
         "a kustomization without kind: its lists are known",
         "kustomization.yaml",

@@ -22,9 +22,8 @@ from krm_merge.text import (
     key_text,
     read,
     resolved,
-    separator_of,
+    separated_like,
     source_of,
-    without_separators,
 )
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -130,12 +129,14 @@ def merged_text(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None = None
 ) -> tuple[str, MappingNode | None]:
     """The text of the merged document, and its tree; None where the edits alone make it. Raises TextError."""
-    fitted = fit or partial(_with_separator, separator_of(resource.source))
+    fitted = fit or partial(separated_like, other=resource.source)
 
     def settled(document: str) -> tuple[str, MappingNode | None]:
         # What merging again would make of it (law D).
         again = Resource.from_tree(_read(document))
-        text, _ = _present(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
+        text, _ = _present(
+            again, replace(outcome, decisions=[]), partial(separated_like, other=document), of_items=True
+        )
         text = fitted(text) if fit is None else _without_ids(fitted(text))
         return text, _read(text)
 
@@ -212,13 +213,6 @@ def _is_settled(decision: Decision) -> bool:
 def _has_anchors(root: MappingNode) -> bool:
     text = source_of(root).text
     return "&" in text and "*" in text
-
-
-def _with_separator(separator: str, document: str) -> str:
-    """A document behind the separator that local's has, where its own says no more than that."""
-    bare = without_separators(document)
-    # Comments may be above its own.
-    return bare if "\n---" in f"\n{bare}" else separator + bare
 
 
 def _present(
