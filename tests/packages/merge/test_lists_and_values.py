@@ -481,6 +481,14 @@ VALUES = [
         says="upstream and local changed the same lines",
     ),
     row(
+        "V6 a text that is JSON no more, and YAML by chance, merges by lines",
+        config_map('  f.json: |\n    {\n      "a": 1\n    }\n'),
+        config_map('  f.json: |\n    {\n      "a": 1\n      see below\n    }\n'),
+        config_map('  f.json: |\n    {\n      "a": 1,\n      "b": 2\n    }\n'),
+        config_map('  f.json: |\n    {\n      "a": 1,\n      "b": 2\n      see below\n    }\n'),
+        "V6",
+    ),
+    row(
         "R1 a field that both sides renamed alike has the original's value as original",
         "jobs:\n  old:\n    on: x\n    steps: [{run: a}, {run: b}, {run: c}]\n",
         "jobs:\n  new:\n    on: x\n    steps: [{run: a}, {run: b, if: up}, {run: c}]\n",

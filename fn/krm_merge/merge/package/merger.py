@@ -28,6 +28,7 @@ from krm_merge.text import (
     Entry,
     MappingNode,
     Node,
+    Scalar,
     SequenceNode,
     TextError,
     document_text,
@@ -137,8 +138,8 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
 def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, list[Decision]] | None:
     """Merges the texts of original, upstream and local as documents, with the comments of both (V6).
 
-    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or a
-    comment would be lost, which lines report.
+    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or
+    only by chance, and where a comment would be lost, which lines report.
     """
     # Most texts are prose or scripts: one without a sign of a mapping need not be read.
     if any(map(IN_MAPPINGS.isdisjoint, texts)):
@@ -146,14 +147,23 @@ def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, li
     # Hardly any merge comes here.
     from krm_merge.krm import Resource
     from krm_merge.merge.writing.carry_out import merged_text
-    from krm_merge.merge.writing.comments import lost_comments
-    from krm_merge.text import read
+    from krm_merge.merge.writing.comments import lost_comments, nodes_in_order
+    from krm_merge.text import read, wrapped_lines
+
+    def is_by_chance(root: MappingNode) -> bool:
+        # JSON that lacks a comma or quotes: to YAML the words of several lines are one string.
+        return root.flow and any(
+            isinstance(node, Scalar) and not node.style and len(wrapped_lines(node)) > 1
+            for node, _ in nodes_in_order(root)
+        )
 
     try:
         roots = [read(text) for text in texts]
     except TextError:
         return None
-    members = [Member("", _NO_RESOURCE, root, "") for root in roots if isinstance(root, MappingNode)]
+    members = [
+        Member("", _NO_RESOURCE, root, "") for root in roots if isinstance(root, MappingNode) and not is_by_chance(root)
+    ]
     if len(members) < len(roots):
         return None
     before, theirs, ours = members

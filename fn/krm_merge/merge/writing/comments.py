@@ -285,7 +285,7 @@ def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:
     starts: list[int] = []
     paths: list[FieldPath] = []
     scalars: list[tuple[int, int]] = []
-    for node, path in _in_order(root):
+    for node, path in nodes_in_order(root):
         if isinstance(node, Scalar) and "#" in node.text:
             scalars.append((source.line_end(node.start) if is_block_scalar(node) else node.start, node.end))
         if path and (not starts or starts[-1] != node.start):
@@ -304,7 +304,7 @@ def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:
         yield source.text[sign.start() : position].rstrip(), paths[on_line] if on_line < len(paths) else ()
 
 
-def _in_order(root: MappingNode) -> Iterator[tuple[Node, FieldPath]]:
+def nodes_in_order(root: MappingNode) -> Iterator[tuple[Node, FieldPath]]:
     """The nodes of a document in the order of its text, keys before their values, each with the path of its field."""
     pending: list[tuple[Node, FieldPath]] = [(root, ())]
     while pending:
