@@ -265,7 +265,7 @@ class Policy:
     def conflict(self, path: FieldPath) -> OnConflict:
         """Which side wins a conflict here."""
         rule = self.rule_on_conflict(path)
-        return self.on_conflict if rule is None or rule.on_conflict is None else rule.on_conflict
+        return (rule.on_conflict if rule is not None else None) or self.on_conflict
 
     def rule_on_conflict(self, path: FieldPath) -> Rule | None:
         """The rule that says who wins a conflict here."""

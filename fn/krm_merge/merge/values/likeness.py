@@ -51,7 +51,7 @@ def blind_to_versions(value: Canonical) -> Canonical:
     inner = value[-1]
     if isinstance(inner, tuple):
         return value[0], tuple(map(blind_to_versions, inner))
-    return (value[0], without_version(inner)) if isinstance(inner, str) and len(value) > 1 else value
+    return (value[0], without_version(inner)) if isinstance(inner, str) else value
 
 
 def are_images(path: FieldPath, texts: Sequence[str]) -> bool:
