@@ -72,6 +72,8 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("no contiguous part, and less than half of it", "a", "axy", "axlmky", "axlmkyxy", ["inserted"]),
     ("at two places", "ab", "aubu", "albl", "alublu", ["inserted", "inserted"]),
     ("both changed one", "abc", "auc", "alc", "auc", ["changed"]),
+    ("both changed one and began alike", "abc", "axuc", "axlc", "axuc", ["changed"]),
+    ("both changed one and ended alike", "abc", "auxc", "alxc", "auxc", ["changed"]),
     ("one removed what the other changed", "abc", "ac", "alc", "ac", ["changed"]),
     ("one removed, the other inserted beside it", "abc", "ac", "abxc", "ac", ["changed"]),
     (
@@ -119,12 +121,13 @@ CHOICES: list[tuple[ChosenSide, str, str]] = [
 ]
 
 
+@pytest.mark.parametrize("original", ["aob", "ab"], ids=["changed", "inserted"])
 @pytest.mark.parametrize(("chosen", "local", "expected"), CHOICES)
-def test_what_a_person_chose(chosen: ChosenSide, local: str, expected: str) -> None:
+def test_what_a_person_chose(original: str, chosen: ChosenSide, local: str, expected: str) -> None:
     """M5: a choice that was made before changes nothing."""
     upstream = "aub"
     sides = {"upstream": upstream, "local": local}
-    runs = merge_sequences("aob", upstream, local, Settling(chosen, chooses_inserted=True))
+    runs = merge_sequences(original, upstream, local, Settling(chosen, chooses_inserted=True))
     assert "".join(sides[run.side][run.start : run.stop] for run in runs) == expected
 
 
@@ -165,6 +168,12 @@ def test_the_winners_lines_are_kept_in_each_place() -> None:
     result = merge_text(original, upstream, local, "local")
     assert result is not None
     assert (result.text, result.changed) == (local, 2)
+
+
+def test_a_line_that_both_added_with_a_difference_is_there_once() -> None:
+    result = merge_text("a: 1\n", "a: 1\nport: 80\n", "a: 1\nport: 81\n", "upstream")
+    assert result is not None
+    assert (result.text, result.alike, result.inserted) == ("a: 1\nport: 80\n", 1, 0)
 
 
 JSON = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'

@@ -192,3 +192,24 @@ def test_a_second_copy_of_a_resource_is_new() -> None:
     once = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n"
     twice = once + b"---\n" + once
     assert merge_packages({"c.yaml": once}, {"c.yaml": twice}, {"c.yaml": once}).files == {"c.yaml": twice}
+
+
+def test_a_second_document_that_only_upstream_has_is_read() -> None:
+    text = "kind: B\nmetadata: {name: b}\n"
+    sides = narrow([document(text, 0)], [document(text, 0), document(text, 1)], [document(text, 0)])
+    assert [len(side) for side in sides] == [1, 2, 1]
+
+
+def test_a_local_name_is_found_by_the_name_that_it_had_upstream_in_any_style() -> None:
+    before, after = (f"kind: B\nmetadata: {{name: b}}\nx: {value}\n" for value in (1, 2))
+    note = '{internal.kpt.dev/upstream-identifier: "|B|default|b"}'
+    renamed = document(f"kind: B\nmetadata: {{name: mine, annotations: {note}}}\nx: 1\n", 0)
+    assert [len(side) for side in narrow([document(before, 0)], [document(after, 0)], [renamed])] == [1, 1, 1]
+
+
+def test_beside_a_removed_resource_what_local_has_under_an_old_name_is_not_read() -> None:
+    before, after = (f"kind: A\nmetadata: {{name: gone}}\nx: {value}\n" for value in (1, 2))
+    same = Document("", b"kind: A\nmetadata: {name: same}\n", unread)
+    local = [Document("", same.data + b"x: 1\n", unread)]
+    sides = narrow([document(before, 0, ""), same], [document(after, 0, ""), same], local)
+    assert [len(side) for side in sides] == [1, 1, 0]

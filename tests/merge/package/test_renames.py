@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from krm_merge import merge_packages
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.decision import Member
 from krm_merge.merge.decisions.policy import Policy
@@ -77,6 +78,9 @@ def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
         pytest.param("f:A/a g:A/a=y", "f:A/a=z g:A/a=y", "f:A/a", {"000", "11-"}, id="one name in two files"),
         pytest.param("f:A/a", "f:A/a=y", "f:A/a g:A/a=z", {"000", "--1"}, id="local has the name in another file, too"),
         pytest.param("f:A/a g:A/a=z", "f:A/a h:A/a=z", "f:A/a g:A/a=z", {"000", "111"}, id="and one of them moved"),
+        pytest.param(
+            "f:A/a", "f:A/b g:A/b=z", "f:A/a g:A/a=z", {"000", "-11"}, id="both patch it, under its two names"
+        ),
     ],
 )
 def test_which_resource_is_which(original: str, upstream: str, local: str, expected: set[str]) -> None:
@@ -126,6 +130,13 @@ def test_a_file_that_still_has_something_else_did_not_move() -> None:
 def test_a_file_that_the_third_side_has_beside_the_new_one_did_not_move() -> None:
     original, after = side("f:A/a"), side("g:A/a")
     assert moved_files(original, after, {"f"}, {"g"}, {"f", "g"}) == {}
+
+
+def test_an_object_of_metadata_alone_moves_to_another_namespace_whatever_else_changed() -> None:
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n  namespace: %s\n  annotations: {%s}\n"
+    sides = [account % side for side in (("a", "x: '1'"), ("b", "y: '2', z: '3'"), ("a", "x: '1', own: l"))]
+    merged = merge_packages(*({"s.yaml": side.encode()} for side in sides))
+    assert merged.files["s.yaml"].decode() == account % ("b", "own: l, y: '2', z: '3'")
 
 
 def test_files_with_other_resources_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,6 +187,11 @@ LISTS = [
     ("a:\n- true # yes\n- 1 # one\n", [1], "a:\n- 1 # one\n"),
     ("a:\n- [p] # p\n- [q] # q\n", [["q"], ["p"]], "a:\n- [q] # q\n- [p] # p\n"),
     ("a:\n- b: 1 # one\n  c: 2 # two\n", [{"b": 1, "c": 3}], "a:\n- b: 1 # one\n  c: 3 # two\n"),
+    (
+        "a:\n- x\n- b: 1 # one\n  c: 2 # two\n",
+        ["new", "x", {"b": 1, "c": 3}],
+        "a:\n- new\n- x\n- b: 1 # one\n  c: 3 # two\n",
+    ),
     ("a:\n- x # gone\n", [], "a: []\n"),
     ("a: # list\n- x\n", "text", "a: text # list\n"),
     ("a: # list\n- x\n", {"b": 1}, "a: # list\n  b: 1\n"),
@@ -223,6 +228,11 @@ KEYED = """\
         (
             [{"port": 80, "protocol": "TCP", "x": 1}, {"port": 53, "protocol": "TCP"}],
             "ports:\n# the web\n- port: 80 # plain\n  protocol: TCP\n  x: 1\n- port: 53\n  protocol: TCP # zones\n",
+        ),
+        (
+            [{"port": 80, "name": "web"}, {"port": 53, "protocol": "UDP"}, {"port": 53, "x": 1}],
+            "ports:\n# the web\n- port: 80 # plain\n  name: web\n"
+            "- port: 53\n  protocol: UDP # names\n- port: 53\n  x: 1\n",
         ),
         # All else is the same: a key was changed in place.
         (

@@ -76,7 +76,9 @@ def test_deep_nesting_in_blocks() -> None:
 
 
 def test_the_deepest_that_is_read() -> None:
-    assert read("[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
+    deepest = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert read(deepest) is not None
+    assert len(list(read_all(f"{deepest}\n---\n{deepest}\n"))) == 2
     with pytest.raises(TextError, match="nested deeper"):
         read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
 
