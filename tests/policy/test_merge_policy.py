@@ -13,9 +13,11 @@ import yaml
 
 from checkout import ROOT
 from e2e.in_process import krm_merge
+from krm_merge.errors import KrmMergeError
 from krm_merge.functions import process
 from krm_merge.packages import File
-from krm_merge.policy import PolicyError, find_policy, parse_policy
+from krm_merge.policy import PolicyError, collect_redactions, edit_policy, find_policy, parse_policy
+from krm_merge.policy.package_policy import RulesError, read_rules
 from krm_merge.text import Object
 
 POLICY = """\
@@ -243,6 +245,87 @@ def test_a_choice_has_a_value_where_it_is_one_and_never_that_of_a_secret(
     policy: Object = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [choice]}
     with pytest.raises(PolicyError, match=problem) if problem else nullcontext():
         assert len(parse_policy(policy, "p.yaml").resolutions.all) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: [", "not valid YAML"),
+        ("", "a mapping with rules, listKeys or redact is expected"),
+        ("- rules\n", "a mapping with rules, listKeys or redact is expected"),
+        ("rule: []\n", "rule is an unknown field; known are rules, listKeys and redact"),
+        ("rules: [{onConflict: me}]\n", "rules[0].onConflict is 'me'"),
+    ],
+)
+def test_a_file_of_rules_that_cannot_be_used_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(RulesError, match=re.escape(problem)):
+        read_rules(text)
+
+
+def test_a_file_of_rules_may_be_a_whole_functionconfig() -> None:
+    rules = read_rules("kind: MergePackage\nspec: {}\nrules: [{kind: A, onConflict: local}]\n", "r.yaml").rules
+    assert [(rule.kind, rule.on_conflict) for rule in rules] == [("A", "local")]
+
+
+def test_versions_hide_together_and_one_that_cannot_be_read_hides_nothing() -> None:
+    policy, wrong = File((POLICY + HIDES).encode()), File(POLICY.replace("local   # ours", "me").encode())
+    redactions = collect_redactions({"p.yaml": policy}, {"p.yaml": wrong}, {"p.yaml": policy})
+    assert [redaction.kind for redaction in redactions] == ["ConfigMap"]
+
+
+def test_a_choice_for_packages_of_a_campaign_is_refused_in_a_package() -> None:
+    choice: Object = {
+        "path": "data.a",
+        "nature": "value",
+        "fingerprint": "0" * 64,
+        "choice": "local",
+        "packages": ["a"],
+    }
+    policy: Object = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [choice]}
+    with pytest.raises(PolicyError, match=r"resolutions\[0\].packages is for the policy.yaml of a campaign"):
+        parse_policy(policy, "p.yaml")
+
+
+def choice(path: str, side: str) -> Object:
+    return {"path": path, "nature": "value", "fingerprint": "0" * 64, "choice": side}
+
+
+def test_new_choices_and_rules_take_the_place_of_those_that_they_replace() -> None:
+    file = edit_policy(
+        None, "p.yaml", [choice("data.a", "local"), choice("data.b", "local")], [{"kind": "A", "onConflict": "local"}]
+    )
+    file = edit_policy(file, "p.yaml", [choice("data.a", "upstream")], [{"kind": "B", "onConflict": "local"}])
+    file = edit_policy(file, "p.yaml", [], [{"kind": "A", "onConflict": "upstream"}], [choice("data.b", "local")])
+    assert file.data.decode() == POLICY.partition("\n")[2].replace(
+        "onConflict: local   # ours\n",
+        """\
+rules:
+- kind: A
+  onConflict: upstream
+- kind: B
+  onConflict: local
+resolutions:
+- path: data.a
+  nature: value
+  fingerprint: "%s"
+  choice: upstream
+""",
+    ) % ("0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("a: [", "p.yaml: line 2, column 1: not valid YAML"), ("kind: A\n", "p.yaml is there and holds no MergePolicy")],
+)
+def test_a_file_without_a_policy_takes_no_choices(text: str, problem: str) -> None:
+    with pytest.raises(KrmMergeError, match=problem):
+        edit_policy(File(text.encode()), "p.yaml", [choice("data.a", "local")], [])
+
+
+def test_more_choices_than_the_limit_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1")
+    with pytest.raises(KrmMergeError, match=r"p\.yaml: rules: 2 "):
+        edit_policy(None, "p.yaml", [], [{"kind": kind, "onConflict": "local"} for kind in "AB"])
 
 
 def test_two_policies_are_refused(sides: Path) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pickle
 import random
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 from generated.texts import triple
+from krm_merge.errors import KrmMergeError
 from krm_merge.krm import Resource, Results
 from krm_merge.merge import ResourceOutcome, carry_out
-from krm_merge.packages import File
+from krm_merge.packages import File, PackageError
 from krm_merge.policy import parse_policy
 from krm_merge.report import records_of
 from krm_merge.text import Object
-from krm_merge.usecases import MergeChoices, MergeSides, merge_sides
+from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, merge_packages, merge_sides
 
 
 @pytest.mark.parametrize("side", ["upstream", "local"])
@@ -61,3 +63,99 @@ def written(outcome: ResourceOutcome) -> str:
     if outcome.fate == "merged":
         carry_out(resource, outcome, Results())
     return resource.text()
+
+
+PACKAGE = {"a.txt": b"a\n"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"on_conflict": "me"}, "on_conflict is 'me'; expected one of upstream, local, fail"),
+        ({"function_identity": "me"}, "function_identity is 'me'; expected one of document, smart"),
+        ({"rules": [{"onConflict": "me"}]}, r"rules\[0\].onConflict is 'me'"),
+        ({"upstream": {"../a": b""}}, "upstream: '../a' is not the path of a file in a package"),
+        ({"local": {"a": "text"}}, "local: a: bytes are expected, not str"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(options: dict[str, Any], problem: str) -> None:
+    sides = {"original": PACKAGE, "upstream": PACKAGE, "local": PACKAGE}
+    with pytest.raises(KrmMergeError, match=problem):
+        merge_packages(**{**sides, **options})
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {}\n"
+POLICY = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: p\nonConflict: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "policy", "value"),
+    [
+        ({}, "", "u"),
+        ({"on_conflict": "local"}, "", "l"),
+        ({}, "local", "l"),
+        ({"on_conflict": "local"}, "upstream", "l"),
+        ({"on_conflict": "fail"}, "", "l"),
+        ({"rules": [{"kind": "ConfigMap", "onConflict": "local"}]}, "", "l"),
+        (
+            {"policy": {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "onConflict": "local"}},
+            "upstream",
+            "l",
+        ),
+    ],
+)
+def test_who_wins_a_conflict(options: dict[str, Any], policy: str, value: str) -> None:
+    original, upstream, local = ({"c.yaml": CONFIG_MAP.format(side).encode()} for side in "oul")
+    if policy:
+        local["p.yaml"] = POLICY.format(policy).encode()
+    merged = merge_packages(original, upstream, local, **options)
+    assert merged.files["c.yaml"].decode() == CONFIG_MAP.format(value)
+    assert merged.has_conflicts
+    assert dict(merged.changes) == ({} if value == "l" else {"c.yaml": merged.files["c.yaml"]})
+    assert [record.status for record in merged.records] == ["open" if "fail" in options.values() else "settled"]
+
+
+def test_a_package_without_conflicts_has_none_and_names_deleted_files() -> None:
+    merged = merge_packages(PACKAGE | {"b.txt": b"b\n"}, PACKAGE, PACKAGE | {"b.txt": b"b\n"})
+    assert (dict(merged.files), dict(merged.changes), merged.has_conflicts) == (PACKAGE, {"b.txt": None}, False)
+
+
+@pytest.mark.parametrize(("values", "is_silent"), [("ool", True), ("oul", False)])
+def test_a_file_is_merged_for_git(tmp_path: Path, values: str, is_silent: bool) -> None:
+    places = [tmp_path / name for name in ("base", "ours", "theirs")]
+    for place, value in zip(places, (values[0], values[2], values[1]), strict=True):
+        place.write_text(CONFIG_MAP.format(value))
+    merge = merge_for_git(places, "", MergeChoices.of(None, "smart", None, otherwise="markers"))
+    merge.write()
+    assert merge.is_silent is is_silent
+    assert ("<<<<<<< ours\n  a: l\n=======\n  a: u\n" in places[1].read_text()) is not is_silent
+    assert merge.outcome.marked == (not is_silent)
+
+
+def test_a_file_that_is_not_there_is_no_side_of_a_merge_for_git(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("base", "ours", "theirs")]
+    for place, text in zip(places, (CONFIG_MAP.format("o"), CONFIG_MAP.format("o"), ""), strict=True):
+        place.write_text(text)
+    merge_for_git(places, "", MergeChoices.of(None, "smart", None, otherwise="markers")).write()
+    assert places[1].read_text() == ""
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"rule: []\n"])
+def test_a_file_of_rules_that_cannot_be_read_is_named(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "r.yaml").write_bytes(text)
+    with pytest.raises(PackageError, match=r"r\.yaml: "):
+        MergeChoices.of(None, "smart", tmp_path / "r.yaml")
+
+
+def test_a_rule_that_matches_nothing_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text(
+        "rules: [{kind: ConfigMap, onConflict: local}, {kind: Other, onConflict: local}]\n"
+    )
+    choices = MergeChoices.of(None, "smart", tmp_path / "r.yaml")
+    original, upstream, local = ({"c.yaml": File(CONFIG_MAP.format(side).encode())} for side in "oul")
+    outcome = merge_sides(MergeSides(original, upstream, local), choices)
+    choices.report_unused(outcome)
+    warnings = [result.message for result in outcome.results if result.severity == "warning"]
+    assert [
+        message.partition(": ")[2] for message in warnings if "r.yaml" in message and "matches nothing" in message
+    ] == ["rules[1] matches nothing in the package; check its kind, name and path"]
