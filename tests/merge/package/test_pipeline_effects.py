@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import pytest
 
 from krm_merge import merge_packages
+from krm_merge.merge.package.pipeline_effects import carried_change
+from krm_merge.schema.builtin import builtin_schema
+
+Side: TypeAlias = tuple[str, int] | None
 
 KPTFILE = """\
 apiVersion: kpt.dev/v1
@@ -28,3 +34,85 @@ def test_what_local_removed_and_upstream_changed_is_a_conflict(kptfile: str) -> 
     assert [(record.rule, record.message) for record in merged.records] == [
         ("F5", "local removed it, upstream changed it; it remains removed")
     ]
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+{metadata}spec:
+  replicas: {replicas}
+"""
+LABELS = "  labels:\n    team: a\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "merged", "conflicts"),
+    [
+        # What the function wrote is nobody's edit.
+        (("", 1), ("", 2), (LABELS, 1), (LABELS, 2), []),
+        (("", 1), None, (LABELS, 1), None, []),
+        (("", 1), None, (LABELS, 5), (LABELS, 5), ["F5"]),
+        # Upstream changed it, too: the next render writes it again.
+        (("", 1), ("  labels:\n    team: b\n", 1), (LABELS, 1), ("  labels:\n    team: b\n", 1), []),
+        # Another value is an edit of local's.
+        (
+            ("", 1),
+            ("  labels:\n    team: b\n", 1),
+            ("  labels:\n    team: c\n", 1),
+            ("  labels:\n    team: b\n", 1),
+            ["V4"],
+        ),
+        # Local was not rendered since.
+        (("", 1), ("", 2), ("", 1), ("", 2), []),
+        (("", 1), ("", 2), ("  labels:\n    own: l\n", 1), ("  labels:\n    own: l\n", 2), []),
+    ],
+)
+def test_what_functions_wrote_is_nobodys_edit(
+    original: Side, upstream: Side, local: Side, merged: Side, conflicts: list[str]
+) -> None:
+    def files(side: Side) -> dict[str, bytes]:
+        text = "" if side is None else DEPLOYMENT.format(metadata=side[0], replicas=side[1])
+        return {"Kptfile": KPTFILE.encode(), **({"web.yaml": text.encode()} if side else {})}
+
+    done = merge_packages(files(original), files(upstream), files(local))
+    assert done.files == files(merged)
+    assert [record.rule for record in done.records if record.status != "automatic"] == conflicts
+
+
+def containers(*names: str, **images: str) -> Any:
+    return {"spec": {"template": {"spec": {"containers": [{"name": n, "image": images.get(n, "i")} for n in names]}}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "after", "expected"),
+    [
+        ({"a": 1, "own": 1}, {"a": 1}, {"a": 2}, {"a": 2, "own": 1}),
+        ({"a": 3}, {"a": 1}, {"a": 2}, {"a": 3}),
+        ({"a": 1}, {"a": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 2}),
+        ({"a": 1, "b": 3}, {"a": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 3}),
+        ({"a": 1, "b": 1}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1}),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1, "b": 2}),
+        ({}, {"a": {"x": 1}}, {"a": {"x": 2}}, {}),
+        ({}, {}, {"a": {}}, {"a": {}}),
+        ({"a": "text"}, {"a": {"x": 1}}, {"a": {"x": 2}}, {"a": "text"}),
+        # 1 and true are equal in Python alone.
+        ({"a": 1}, {"a": 1}, {"a": True}, {"a": True}),
+        ({"a": [1, 2]}, {"a": [1]}, {"a": [1, True]}, {"a": [1, 2, True]}),
+        ({"a": [{"x": 1}, 2]}, {"a": [{"x": 1}]}, {"a": [{"x": 2}]}, {"a": [{"x": 1}, 2]}),
+        (
+            containers("a", "b", b="own"),
+            containers("a", "b"),
+            containers("new", "a", "b", a="j"),
+            containers("new", "a", "b", a="j", b="own"),
+        ),
+        (containers("b", "a"), containers("a", "b"), containers("a", "b", "c"), containers("b", "c", "a")),
+    ],
+)
+def test_a_change_is_carried_where_a_value_has_no_other_itself(
+    value: Any, before: Any, after: Any, expected: Any
+) -> None:
+    schema = builtin_schema("apps", "v1", "Deployment")
+    assert schema is not None
+    assert carried_change(value, before, after, schema) == expected
