@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
+import subprocess
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -60,6 +63,42 @@ def test_what_is_given_up_or_cut_is_still_common(first: str, second: str) -> Non
         patch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
         patch.setattr(diff, "SPLIT_ABOVE", 2)
         check(first, second, matching_blocks(first, second))
+
+
+def changes_by_git(folder: Path, pairs: list[tuple[str, str]]) -> list[list[tuple[int, int, int, int]]]:
+    """Where the changes that git's merge sees begin in both, and how long they are there; for all pairs at once."""
+    for at, sides in enumerate(pairs):
+        for name, side in zip("ab", sides, strict=True):
+            (folder / name).mkdir(exist_ok=True)
+            (folder / name / f"{at:04}").write_text("".join(f"{element}\n" for element in side))
+    command = ["git", "diff", "--no-index", "-U0", "--no-indent-heuristic", "--diff-algorithm=myers", "a", "b"]
+    diff_of_all = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+    changes: list[list[tuple[int, int, int, int]]] = [[] for _ in pairs]
+    for line in diff_of_all.splitlines():
+        if line.startswith("diff --git"):
+            at = int(line.rpartition("/")[2])
+        elif match := re.match(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", line):
+            start, size, other, other_size = (1 if group is None else int(group) for group in match.groups())
+            # git numbers lines from 1, and names the line before where there is none.
+            changes[at].append((start - (size > 0), size, other - (other_size > 0), other_size))
+    return changes
+
+
+def test_of_equally_short_differences_it_is_that_of_git(tmp_path: Path) -> None:
+    random = Random(2)
+    pairs = []
+    for _ in range(400):
+        first = random.choices("abcdef"[: random.randint(2, 6)], k=random.randint(1, 14))
+        second = first[:]
+        for _ in range(random.randint(1, 4)):
+            at = random.randint(0, len(second))
+            second[at : at + random.randint(0, 2)] = random.choices("abcdef", k=random.randint(0, 2))
+        pairs.append(("".join(first), "".join(second)))
+    for (first, second), expected in zip(pairs, changes_by_git(tmp_path, pairs), strict=True):
+        blocks = [(0, 0, 0), *matching_blocks(first, second), (len(first), len(second), 0)]
+        edges = [((a + size, b + size), (c, d)) for (a, b, size), (c, d, _) in itertools.pairwise(blocks)]
+        changes = [(a, c - a, b, d - b) for (a, b), (c, d) in edges if (a, b) != (c, d)]
+        assert changes == expected, (first, second)
 
 
 @pytest.mark.parametrize(
