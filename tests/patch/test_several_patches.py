@@ -11,6 +11,7 @@ from krm_merge.patch import AnyShape, PatchError
 from krm_merge.patch.patches import (
     Modes,
     ParsedPatch,
+    PatchType,
     format_problem,
     overwritten_fields,
     patches_of,
@@ -147,3 +148,16 @@ def test_a_message_on_a_secret_quotes_nothing_of_it(operation: Any, words: str) 
 )
 def test_whether_a_patch_has_values_that_messages_must_not_show(patch: Any, is_secret: bool) -> None:
     assert parsed(patch)[0].is_secret is is_secret
+
+
+@pytest.mark.parametrize(("type_", "removes"), [("strategic", True), ("merge", False)])
+def test_a_strategic_patch_may_remove_the_whole_object(type_: PatchType, removes: bool) -> None:
+    assert ParsedPatch(type_, {"$patch": "delete"}).removes is removes
+    assert not ParsedPatch(type_, {"$patch": "replace"}).removes
+
+
+def test_kubectl_removes_no_whole_object() -> None:
+    of_kubectl = Modes(list_order="kubernetes")
+    with pytest.raises(PatchError, match="no deletion in kubectl; use listOrder: document"):
+        ParsedPatch("strategic", {"$patch": "delete"}).apply({"a": 1}, AnyShape(), of_kubectl)
+    assert ParsedPatch("strategic", {"a": 2}).apply({"a": 1}, AnyShape(), of_kubectl) == {"a": 2}
