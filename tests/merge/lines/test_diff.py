@@ -88,12 +88,12 @@ def test_of_equally_short_differences_it_is_that_of_git(tmp_path: Path) -> None:
     random = Random(2)
     pairs = []
     for _ in range(400):
-        first = random.choices("abcdef"[: random.randint(2, 6)], k=random.randint(1, 14))
-        second = first[:]
+        before = random.choices("abcdef"[: random.randint(2, 6)], k=random.randint(1, 14))
+        after = before[:]
         for _ in range(random.randint(1, 4)):
-            at = random.randint(0, len(second))
-            second[at : at + random.randint(0, 2)] = random.choices("abcdef", k=random.randint(0, 2))
-        pairs.append(("".join(first), "".join(second)))
+            at = random.randint(0, len(after))
+            after[at : at + random.randint(0, 2)] = random.choices("abcdef", k=random.randint(0, 2))
+        pairs.append(("".join(before), "".join(after)))
     for (first, second), expected in zip(pairs, changes_by_git(tmp_path, pairs), strict=True):
         blocks = [(0, 0, 0), *matching_blocks(first, second), (len(first), len(second), 0)]
         edges = [((a + size, b + size), (c, d)) for (a, b, size), (c, d, _) in itertools.pairwise(blocks)]
