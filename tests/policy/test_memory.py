@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
-from krm_merge.policy import recall, remember
+from krm_merge.policy import memory_path, recall, recall_around, remember
 from krm_merge.resolve.session import Session
 from krm_merge.startup import replace
 from resolve.packages import session_of
@@ -42,3 +43,22 @@ def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path)
     # Of another resource nobody knows whether the values are the same.
     other = Session(replace(widget("x").task, earlier=choices))
     assert [record.path for record in other.open] == [f"spec.env[{number}].value" for number in range(3)]
+
+
+def test_a_repository_remembers_choices_in_its_own_folder(tmp_path: Path) -> None:
+    assert memory_path(tmp_path) is None
+    assert recall_around(tmp_path).all == ()
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "package").mkdir()
+    file = memory_path(tmp_path / "package")
+    assert file == tmp_path / ".git" / "krm-merge" / "choices.yaml"
+    assert recall_around(tmp_path / "package").all == ()
+    session = widget("w")
+    session.choose([record.id for record in session.open], "local")
+    remember(file, session.save().choices)
+    assert memory_path(tmp_path / "package") == file
+    assert [choice.choice for choice in recall_around(tmp_path / "package").all] == ["local"] * 3
+    # Nothing is written where nothing was chosen.
+    remember(tmp_path / "none.yaml", [])
+    assert not (tmp_path / "none.yaml").exists()
+    assert recall(None).all == ()

@@ -6,10 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from krm_merge.krm import format_path
+from krm_merge.krm import FieldPath, format_path
 from krm_merge.packages import Directory, File, PackageVersion, Tree
+from krm_merge.policy import NO_POLICY
 from krm_merge.safe_text import REDACTED
-from krm_merge.usecases import FieldOrigin, field_origins, line_history
+from krm_merge.usecases import (
+    FieldOrigin,
+    MergeChoices,
+    MergeSides,
+    field_origins,
+    line_history,
+    local_commit,
+    merge_sides,
+)
+from krm_merge.usecases.provenance import LineCommit
 from packages.repositories import DEPLOYMENT, Repository
 
 UPSTREAM = DEPLOYMENT + "        args: [-a, -b]\n"
@@ -133,3 +143,51 @@ def test_a_package_without_git_and_upstream_is_local(tmp_path: Path) -> None:
         "by": "",
         "commit": None,
     }
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\ndata:\n  a: {}\n  list: [x]\n"
+
+
+def commit_of(path: FieldPath, original: str, local: str, days: list[int | None]) -> int | None:
+    """The day of the commit that made what local has there; `days` are those of its lines."""
+    # Upstream changed the last document.
+    upstream = "a: upstream-".join(original.rsplit("a: ", 1))
+    sides = [{"c.yaml": File(side.encode())} for side in (original, upstream, local)]
+    (decided,) = merge_sides(MergeSides(sides[0], sides[1], sides[2]), MergeChoices.of("local", "smart", None)).decided
+    commits = [None if day is None else LineCommit(str(day), "", day, "") for day in days]
+    commit = local_commit(decided, path, sides[2], NO_POLICY, lambda _: commits)
+    return None if commit is None else commit.time
+
+
+ONE, TWO = CONFIG_MAP.format("c", 1), CONFIG_MAP.format("c", 2)
+OTHER = CONFIG_MAP.format("other", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "local", "days", "expected"),
+    [
+        (("data", "a"), ONE, TWO, [1, 1, 1, 1, 1, 6, 1], 6),
+        # All of what differs, and its newest commit.
+        (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 6, 7], 7),
+        (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 8, 7], 8),
+        (("data", "a"), ONE, TWO, [1, 1, 1, 1, 1, None, 1], None),
+        (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 8, None], None),
+        # Of a second document, its own lines.
+        (("data", "a"), f"{OTHER}---\n{ONE}", f"{OTHER}---\n{TWO}", [1] * 13 + [6, 1], 6),
+        # Local removed it.
+        (("data", "a"), ONE, TWO.replace("  a: 2\n", ""), [1, 1, 1, 1, 1, 1], None),
+    ],
+)
+def test_the_commit_that_made_a_local_value(
+    path: FieldPath, original: str, local: str, days: list[int | None], expected: int | None
+) -> None:
+    assert commit_of(path, original, local, days) == expected
+
+
+@pytest.mark.parametrize(("days", "expected"), [([1, 6, 3], 6), ([9, 6, 7], 7), ([1, None, 1], None)])
+def test_the_commit_that_made_the_lines_of_a_file(days: list[int | None], expected: int | None) -> None:
+    sides = [{"README": File(text)} for text in (b"a\nb\nb\n", b"a\nu\nu\n", b"a\nl\nm\n")]
+    (decided,) = merge_sides(MergeSides(sides[0], sides[1], sides[2]), MergeChoices.of("local", "smart", None)).decided
+    commits = [None if day is None else LineCommit(str(day), "", day, "") for day in days]
+    commit = local_commit(decided, (), sides[2], NO_POLICY, lambda _: commits)
+    assert (None if commit is None else commit.time) == expected
