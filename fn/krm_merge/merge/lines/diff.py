@@ -65,12 +65,12 @@ class _Difference:
             a, b = a - 1, b - 1
         if a > start and b > start:
             self._compare_shared(start, a, start, b)
-        else:
-            self._mark(start, a, start, b)
-        if a > start or b > start:
             # The first before the second, as git does: each finds the groups of the other where they are by then.
             _slide(first, self._removed, self._added)
             _slide(second, self._added, self._removed)
+        else:
+            # What both begin with was taken first: one group alone is as far down as it comes.
+            self._mark(start, a, start, b)
         return self._found()
 
     def _mark(self, a: int, a_end: int, b: int, b_end: int) -> None:
