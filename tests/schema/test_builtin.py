@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
-from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind
+from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind, WithListKeys
 from krm_merge.schema.builtin import BuiltinSchema, ObjectListSchema, any_object_schema, builtin_schema, with_pods
 from krm_merge.text import MappingNode, read
 
@@ -333,3 +333,69 @@ def test_loading_is_measured() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     print(run.stdout)
+
+
+def test_a_pod_in_a_custom_resource_is_one_in_all_that_a_schema_says() -> None:
+    root = read("kind: Rollout\nspec: {template: {spec: {containers: [{name: a}]}}, strategy: {type: a}}\n")
+    schema = with_pods(any_object_schema(), [None, root])
+    pod = ("spec", "template", "spec")
+    deployment = builtin_schema("apps", "v1", "Deployment")
+    assert deployment is not None
+    for at in (
+        (*pod, "volumes", 0),
+        (*pod, "volumes"),
+        (*pod, "nodeSelector"),
+        (*pod, "securityContext", "seccompProfile"),
+    ):
+        assert schema.alternatives(at) == deployment.alternatives(at)
+        assert schema.discriminator(at) == deployment.discriminator(at)
+        assert schema.is_map(at) == deployment.is_map(at)
+    assert schema.alternatives((*pod, "volumes", 0))
+    # Patches know nothing of shapes.
+    assert schema.patch_strategy((*pod, "containers")) == ()
+    assert schema.patch_merge_key((*pod, "containers")) is None
+    assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
+    assert not schema.stays_local(pod)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: A\nspec: {containers: []}\n",
+        "kind: A\nspec: {containers: [web]}\n",
+        "kind: A\nspec: {containers: [{size: 1}]}\n",
+        "kind: A\nspec: {containers: {name: a}}\n",
+    ],
+)
+def test_what_only_has_the_name_of_containers_is_no_pod(text: str) -> None:
+    schema = with_pods(any_object_schema(), [read(text)])
+    assert schema.list_kind(("spec", "containers")) == ORDERED
+    assert schema is any_object_schema()
+
+
+def test_built_in_types_say_themselves_where_their_pods_are() -> None:
+    deployment = builtin_schema("apps", "v1", "Deployment")
+    assert deployment is not None
+    assert with_pods(deployment, [read("spec: {other: {containers: [{name: a}]}}\n")]) is deployment
+
+
+def test_keys_that_a_user_names_are_those_of_a_list_in_all_that_a_schema_says() -> None:
+    deployment = builtin_schema("apps", "v1", "Deployment")
+    assert deployment is not None
+    strategy: FieldPath = ("spec", "strategy")
+    schema = WithListKeys(deployment, ((("spec", "list"), KeyedList(("a", "b"))),), local=(strategy,))
+    for at in (("spec", "list"), ("spec", 0, "list")):
+        assert schema.list_kind(at) == KeyedList(("a", "b"))
+        assert schema.merge_keys(at) == ("a", "b")
+        assert schema.patch_strategy(at) == ("merge",)
+        assert schema.patch_merge_key(at) == "a,b"
+    containers: FieldPath = ("spec", "template", "spec", "containers")
+    assert schema.list_kind(containers) == NAME
+    assert schema.patch_strategy(containers) == ("merge",)
+    assert schema.patch_merge_key(containers) == "name"
+    assert schema.discriminator(strategy) == deployment.discriminator(strategy)
+    assert schema.alternatives((*containers[:-1], "volumes", 0))
+    assert schema.is_map(("spec", "selector")) == deployment.is_map(("spec", "selector"))
+    assert schema.stays_local(strategy)
+    assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
+    assert not schema.stays_local(containers)
