@@ -48,6 +48,8 @@ def overwritten(document: Any, *values: Any) -> list[tuple[Any, ...]]:
         # An empty parent is there for others to fill.
         ([[{"op": "add", "path": "/x", "value": {}}], {"x": {"b": 2}}], []),
         ([[{"op": "add", "path": "/x", "value": {"b": 1}}], {"x": {"b": 2}}], [(("x", "b"), 0, 1, 1)]),
+        ([{"x": {"b": None}}, {"x": {"b": 2}}], [(("x", "b"), 0, 1, None)]),
+        ([[{"op": "add", "path": "/x", "value": {"c": 1}}], {"x": {"b": 2}}], [(("x", "b"), 0, 1, None)]),
         # What a patch adds again at each run is nobody else's.
         ([[{"op": "add", "path": "/l/-", "value": 1}], [{"op": "add", "path": "/l/-", "value": 2}]], []),
         # The same elements in another order: they moved.
@@ -70,6 +72,7 @@ def test_a_path_names_elements_by_their_keys() -> None:
     assert path("l", 0, keys=("name", "port")) == ("l", (("name", "a"), ("port", "80")))
     assert path("l", 1, keys=("name", "port")) == ("l", 1)
     assert path("m", 0) == ("m", 0)
+    assert path("l", 2) == ("l", 2)
 
 
 def test_values_in_results() -> None:

@@ -311,7 +311,7 @@ class Policy:
     def delete(self, path: FieldPath) -> OnDelete:
         """Which side wins where one side deleted what the other changed (F5)."""
         rule = self.rule_on_delete(path)
-        return "local" if rule is None or rule.on_delete is None else rule.on_delete
+        return (rule.on_delete if rule is not None else None) or "local"
 
     def rule_on_delete(self, path: FieldPath) -> Rule | None:
         """The rule that says whose decision is kept where one side deleted what the other changed."""
