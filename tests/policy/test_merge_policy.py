@@ -15,8 +15,18 @@ from checkout import ROOT
 from e2e.in_process import krm_merge
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import process
+from krm_merge.merge import OnConflict
 from krm_merge.packages import File
-from krm_merge.policy import PolicyError, collect_redactions, edit_policy, find_policy, parse_policy
+from krm_merge.policy import (
+    PackagePolicy,
+    PolicyError,
+    collect_redactions,
+    combine,
+    edit_policy,
+    find_policy,
+    parse_policy,
+    stale_messages,
+)
 from krm_merge.policy.package_policy import RulesError, read_rules
 from krm_merge.text import Object
 
@@ -409,3 +419,27 @@ def test_the_example_of_the_page_is_a_policy_by_model_and_schema() -> None:
     assert (policy.on_conflict, len(policy.rules), policy.resolutions.all[0].choice) == ("upstream", 1, "local")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**example, "resolutions": [{"choice": "both"}]}, schema)
+
+
+@pytest.mark.parametrize(
+    ("option", "package", "stops", "expected"),
+    [
+        (None, None, False, ("upstream", False)),
+        (None, None, True, ("fail", True)),
+        (None, "local", True, ("local", False)),
+        ("upstream", "local", True, ("upstream", False)),
+        ("fail", None, True, ("fail", False)),
+    ],
+)
+def test_a_merge_stops_where_neither_the_run_nor_the_package_says_who_wins(
+    option: OnConflict | None, package: OnConflict | None, stops: bool, expected: tuple[str, bool]
+) -> None:
+    policy = combine(option, (), PackagePolicy(package), stops=stops)
+    assert (policy.on_conflict, policy.stops) == expected
+
+
+@pytest.mark.parametrize(("count", "messages"), [(0, 0), (1, 1), (3, 3), (4, 1)])
+def test_up_to_three_stale_choices_are_named_each(count: int, messages: int) -> None:
+    choices = [choice(f"data.{name}", "local") for name in "abcd"[:count]]
+    policy = parse_policy({"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [*choices]}, "p")
+    assert len(stale_messages(policy, [])) == messages
