@@ -51,6 +51,11 @@ def in_any_order(document: Any) -> Any:
         # Lists with keys.
         (
             {"items": [{"name": "a", "value": "1"}]},
+            {"items": [{"name": "a", "other": "2"}, {"$patch": "delete", "name": "a"}]},
+            {"items": [{"name": "a", "other": "2"}, {"$patch": "delete", "name": "a"}]},
+        ),
+        (
+            {"items": [{"name": "a", "value": "1"}]},
             {"items": [{"name": "b", "value": "2"}]},
             {"items": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}]},
         ),

@@ -242,7 +242,8 @@ class _Combine:
         before = [item for item in first if not has_directive(item)]
         plain, special = list(before), [item for item in first if has_directive(item)]
         places: dict[Hashable, int] = {key.of(item): at for at, item in enumerate(plain)}
-        for item in second:
+        # As when it is applied: what a patch deletes goes before what it adds.
+        for item in sorted(second, key=has_directive, reverse=True):
             assert isinstance(item, dict)
             identity_of_item = key.of(item)
             at = places.get(identity_of_item)
