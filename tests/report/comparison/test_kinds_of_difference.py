@@ -310,6 +310,20 @@ CASES: dict[str, Case] = {
         [("upstream-change-missed", "")],
         phrase="upstream changed it; kpt keeps the old value",
     ),
+    "values that kpt writes otherwise": Case(
+        Package(
+            {"v.yaml": "a: 1\nl: []\n"},
+            {"v.yaml": "a: 1\nl: [ x ]\n"},
+            {"v.yaml": "a: 2\nl: []\n"},
+            {"v.yaml": "a: 2\nl: [x]\n"},
+        ),
+        [("layout", "")],
+    ),
+    "a comment that kpt does not fetch": Case(
+        Package({"v.yaml": "a: 1\n"}, {"v.yaml": "a: 2\n"}, {}, {"v.yaml": "a: 2\n"}, ours={"v.yaml": "# u\na: 2\n"}),
+        [("comments-lost", "")],
+        phrase="kpt loses 1 comment when it fetches upstream: # u",
+    ),
     "a file without meaning for kpt": Case(
         Package({"run.sh": File(b"x", "executable")}, {"run.sh": File(b"y", "executable")}, {}, {"run.sh": File(b"y")}),
         [("changed-alone", "")],

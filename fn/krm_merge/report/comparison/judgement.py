@@ -282,11 +282,12 @@ def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, st
     original, upstream, local, kpt, merged = counts
     expected = local if upstream == original else upstream if local == original else max(local, upstream)
     if is_ours:
-        return (
-            ("comments-lost", "kpt loses {}")
-            if kpt < expected
-            else ("comments-differ", "kpt drops {} as upstream does")
-        )
+        if kpt < expected:
+            return "comments-lost", "kpt loses {}"
+        if not (original or upstream or local):
+            # What is compared as upstream is what kpt fetches.
+            return "comments-lost", "kpt loses {} when it fetches upstream"
+        return "comments-differ", "kpt drops {} as upstream does"
     return (
         ("comments-missed", "only kpt has {}") if merged < expected else ("comments-differ", "kpt writes {} too many")
     )
