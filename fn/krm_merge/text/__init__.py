@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from krm_merge.text.document import document_of as document_of
     from krm_merge.text.document import document_text as document_text
     from krm_merge.text.document import rendered
-    from krm_merge.text.document import separated_like as separated_like
     from krm_merge.text.document import text_of as text_of
+    from krm_merge.text.document import with_separators_of as with_separators_of
     from krm_merge.text.document import without_separators as without_separators
     from krm_merge.text.document import written as written
     from krm_merge.text.document import yaml_of as yaml_of
@@ -123,8 +123,8 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "cut": "Cut Slice cut_items has_open_end",
-        "document": "Rendered document_of document_text rendered separated_like text_of without_separators written "
-        "yaml_of",
+        "document": "Rendered document_of document_text rendered text_of with_separators_of without_separators "
+        "written yaml_of",
         "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs text_likeness",
         "editing.editor": "Editor",
         "editing.render": "longest_rising",

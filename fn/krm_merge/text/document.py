@@ -173,7 +173,7 @@ def without_separators(document: str) -> str:
     return document[match.end() :] if match else document
 
 
-def separated_like(document: str, other: str) -> str:
+def with_separators_of(document: str, other: str) -> str:
     """A document with the bare separators that another version begins with, which say nothing more.
 
     Comments may be above them; then they are part of the text where the other version has separators at all.

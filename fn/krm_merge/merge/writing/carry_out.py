@@ -22,8 +22,8 @@ from krm_merge.text import (
     key_text,
     read,
     resolved,
-    separated_like,
     source_of,
+    with_separators_of,
 )
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -129,13 +129,13 @@ def merged_text(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None = None
 ) -> tuple[str, MappingNode | None]:
     """The text of the merged document, and its tree; None where the edits alone make it. Raises TextError."""
-    fitted = fit or partial(separated_like, other=resource.source)
+    fitted = fit or partial(with_separators_of, other=resource.source)
 
     def settled(document: str) -> tuple[str, MappingNode | None]:
         # What merging again would make of it (law D).
         again = Resource.from_tree(_read(document))
         text, _ = _present(
-            again, replace(outcome, decisions=[]), partial(separated_like, other=document), of_items=True
+            again, replace(outcome, decisions=[]), partial(with_separators_of, other=document), of_items=True
         )
         text = fitted(text) if fit is None else _without_ids(fitted(text))
         return text, _read(text)

@@ -109,8 +109,10 @@ class _Comparing:
                 continue
             files = {name: version.files.get(record.file) for name, version in self._outcomes.versions.items()}
             contents = {name: None if file is None else file.data for name, file in files.items()}
+            if contents["kpt"] == contents["krm-merge"]:
+                continue
             kpt, ours = (self._outcomes.versions[name].values(record.file) for name in ("kpt", "krm-merge"))
-            if contents["kpt"] == contents["krm-merge"] or (kpt and kpt == ours):
+            if kpt and kpt == ours:
                 # What differs in comments and layout alone is no decision.
                 continue
             finding, message = judge(JudgedPlace.of(contents))

@@ -227,7 +227,7 @@ class Emitter:
         text = self._as_written(node)
         if text is not None and "\n" not in text:
             return text
-        if text is not None and lines is not None and (text := _moved(text, node, lines.column)) is not None:
+        if text is not None and lines is not None and (text := _lines_at(text, node, lines.column)) is not None:
             return text.replace("\n", lines.newline)
         start = end = ""
         if lines is not None and (node.source is None or "\n" in node.source.text[node.start : node.end]):
@@ -241,7 +241,7 @@ class Emitter:
     def _flow_at(self, node: Collection, column: int) -> str:
         """A flow collection behind a key or dash at `column`: on the lines of its source, with their comments (L5)."""
         text = self._as_written(node)
-        return (text and _moved(text, node, column)) or self.flow(node)
+        return (text and _lines_at(text, node, column)) or self.flow(node)
 
     def _as_written(self, node: Collection) -> str | None:
         """The text that the source has of a flow collection; None where it would mean something else."""
@@ -353,7 +353,7 @@ class Emitter:
         return STEP if list_column(node) > key.source.column(key.start) else 0
 
 
-def _moved(text: str, node: Collection, column: int) -> str | None:
+def _lines_at(text: str, node: Collection, column: int) -> str | None:
     """The lines of a flow collection behind a key or dash at another column; None where some begin before theirs."""
     first, *rest = text.split("\n")
     indent = _child_column(source_of(node), node.start)
