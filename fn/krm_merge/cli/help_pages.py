@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_merge import __version__
 from krm_merge.errors import KrmMergeError
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).parent.parent
 _CHECKOUT = _PACKAGE.parent.parent
 PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md", "components.md")
-_RULE = re.compile(r"[A-Z]|(?:[A-Z]|CR)[0-9]{1,2}")
-_ROW = re.compile(r"^\| (?P<number>[A-Z]+[0-9]+) \| (?P<says>.*) \|$", re.MULTILINE)
-_FENCE = re.compile(r"^(```|~~~)")
-_HEADING = re.compile(r"^(#+) (.*)$")
-_COMMENT = re.compile(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
+_RULE = pattern(r"[A-Z]|(?:[A-Z]|CR)[0-9]{1,2}")
+_ROW = pattern(r"^\| (?P<number>[A-Z]+[0-9]+) \| (?P<says>.*) \|$", re.MULTILINE)
+_FENCE = pattern(r"^(```|~~~)")
+_HEADING = pattern(r"^(#+) (.*)$")
+_COMMENT = pattern(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @frozen
@@ -184,10 +182,12 @@ _NARROWEST, _WIDEST = 40, 100
 
 def overview(width: int | None = None) -> str:
     """The screen, wrapped at `width` columns; by default at the width of the terminal, or 80."""
+    import shutil
+
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
     topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
-        *textwrap.wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", columns),
+        *_wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", 0, columns),
         *_wrap("Usage: krm-merge COMMAND [OPTIONS]  (COMMAND --help lists the options)", 7, columns),
         *_wrap("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
     ]
@@ -205,4 +205,6 @@ def _table(rows: Mapping[str, str], columns: int) -> Iterator[str]:
 
 
 def _wrap(text: str, indent: int, columns: int) -> list[str]:
+    import textwrap
+
     return textwrap.wrap(text, columns, subsequent_indent=" " * indent, break_on_hyphens=False)

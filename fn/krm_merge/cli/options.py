@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +12,7 @@ import click
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import PackageError, packages_below
 from krm_merge.report import FORMS
+from krm_merge.startup import frozen
 
 if TYPE_CHECKING:
     from krm_merge.usecases import OnConflictOrMarkers
@@ -22,8 +22,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def options_as(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Hands a command those of its options that are fields of a dataclass as one value, named `options`."""
-    names = [field.name for field in fields(kind)]
+    """Hands a command those of its options that are fields of a value class as one value, named `options`."""
+    names: tuple[str, ...] = kind.__match_args__
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -180,7 +180,7 @@ class NamesLast(click.Command):
         return super().parse_args(ctx, args)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergeOptions:
     """Options of both `merge` and `update`: how conflicts are settled, and how the outcome is shown."""
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -417,6 +416,7 @@ def _show_page(address: str, no_browser: bool) -> Iterator[None]:
         return
     # Hardly any command opens a page.
     import webbrowser
+    from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="krm-merge-") as folder:
         file = Path(folder, "open.html")

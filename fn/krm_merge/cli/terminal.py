@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from krm_merge.krm import KPTFILE, Severity, format_path
 from krm_merge.merge import PackageDecisions
 from krm_merge.packages import Tree
 from krm_merge.safe_text import line, quantity
+from krm_merge.startup import pattern
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +25,7 @@ _WIDEST = 120
 """Columns: longer lines are hard to read, however wide the terminal is."""
 
 _NARROWEST = 30
-_SEPARATOR = re.compile(r"[./,:=-]")
+_SEPARATOR = pattern(r"[./,:=-]")
 
 
 def width_of(stream: TextIO) -> int | None:

@@ -19,7 +19,7 @@ from typing import IO
 from krm_merge.git import program
 from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, GitTimeoutError, complaint
 from krm_merge.posix import temporary_directory
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 
 _ASKED_AT_ONCE = 32 * 1024
 """How many bytes of names are sent before answers are read: the capacity of a pipe, so that neither side blocks."""
@@ -134,9 +134,9 @@ def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
     return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
 
 
-_PERSON = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
+_PERSON = pattern(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
 _NO_RENAMES = ("-c", "merge.renames=false")
-_SIGNATURE = re.compile(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
+_SIGNATURE = pattern(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
 
 
 @frozen
@@ -177,7 +177,7 @@ _RESULT = "refs/krm-merge/result"
 _LATEST = ":1"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewCommit:
     """A commit to be made on top of the one before: its message, and what becomes of files, by path.
 
@@ -459,7 +459,7 @@ _EVERYTHING = (
     "+refs/merge-requests/*/head:refs/remote/pull/*",
 )
 _LINES = 3
-_REFUSED = re.compile(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
+_REFUSED = pattern(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
 
 
 def refusal(stderr: bytes) -> str:

@@ -6,7 +6,6 @@ As tags of packages often are, versions may be shorter than semantic ones: `v1.2
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
@@ -181,6 +180,8 @@ def _major(ref: str) -> int | None:
 
 def nearest(ref: str, names: Iterable[str]) -> str:
     """The tag or branch that is written most like a ref; '' where none is."""
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(ref, sorted(names), n=1)), "")
 
 
