@@ -27,6 +27,7 @@ from krm_merge.merge.values.pairing import (
     is_narrowed_replacement,
     match_sequence,
     match_set,
+    part_renamed,
     replaced_by_both,
 )
 from krm_merge.merge.values.pipeline import NotIdentified, differ_in_version_only, match_functions, read_functions
@@ -64,13 +65,13 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     matches = None
     if kind == SET:
         if (matches := match_set(items)) is not None:
-            return _paired_elements(merge, path, sides, items, matches)[0]
+            return _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
     elif kind == OBJECTS:
         matches = match_objects(items)
     elif isinstance(kind, KeyedList):
         matches = match_by_key(items, kind)
     if matches is not None:
-        return _elements(merge, path, sides, items, matches)
+        return _elements(merge, path, sides, items, part_renamed(matches))
     settled = sides.settled()
     # What only upstream changed is paired, too: local's layout stays where they do not differ.
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
@@ -389,7 +390,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
-    matches = match_sequence(items)
+    matches = part_renamed(match_sequence(items))
     verdict = _paired_sequence(merge, path, sides, items, matches)
     edits = merge.decisions[mark:]
     if same(local, sides.original):
@@ -408,7 +409,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
             return verdict
     # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
-    verdict = _paired_sequence(merge, path, sides, items, match_sequence(items, equal_only=True))
+    verdict = _paired_sequence(merge, path, sides, items, part_renamed(match_sequence(items, equal_only=True)))
     if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]

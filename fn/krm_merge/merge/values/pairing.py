@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, without_version
+from krm_merge.startup import replace
 from krm_merge.text import MOST_COMPARED, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
 
 # The order matters: of several that identify all elements, the first one counts.
@@ -241,6 +242,32 @@ def added_at_one_place(matches: Sequence[Match]) -> bool:
         return False
     theirs, ours = ({before for before, _ in _additions(matches, side).values()} for side in ("upstream", "local"))
     return bool(theirs & ours)
+
+
+def part_renamed(matches: list[Match]) -> list[Match]:
+    """Pairs an element with what both sides put in its place, where one side has an element like the old one elsewhere.
+
+    That one is an addition: the other side never had it, and did not remove it (law H).
+    """
+    gone = [m for m in matches if m.original is not None and (m.upstream is None) != (m.local is None)]
+    new = [m for m in matches if m.original is None and m.upstream is not None and m.local is not None] if gone else []
+    if not new:
+        return matches
+    on_sides = [{at: match for match in matches if (at := match.places[side]) is not None} for side in range(3)]
+
+    def place(match: Match, side: int) -> tuple[Match | None, Match | None]:
+        """The elements before and behind one."""
+        at = match.places[side]
+        assert at is not None
+        return on_sides[side].get(at - 1), on_sides[side].get(at + 1)
+
+    at_one_place = {place(match, 1): match for match in new if place(match, 1) == place(match, 2)}
+    parted: dict[Match, Match] = {}
+    for match in gone:
+        if (renamed := at_one_place.get(place(match, 0))) is not None:
+            parted[match] = replace(match, original=None)
+            parted[renamed] = replace(renamed, original=match.original, is_addition=False)
+    return [parted.get(match, match) for match in matches]
 
 
 def is_narrowed_replacement(matches: Sequence[Match]) -> bool:
