@@ -160,6 +160,27 @@ MERGES = [
         *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/other:1", "a/i:1@sha256:00", "a/other:1")],
         "V4",
     ),
+    *(
+        row(
+            f"V10 a digest comes to {where}" if not conflicts else f"V10 a digest does not come to {where}",
+            *[config_map(f"  image: {name}@sha256:{digest}\n") for name, digest in zip(names, digests, strict=True)],
+            *conflicts,
+        )
+        for where, names, digests, conflicts in (
+            ("a mirror with a folder", ("a.io/b/i", "m.io/proxy/b/i", "a.io/b/i", "m.io/proxy/b/i"), "0011", ()),
+            ("a mirror without folders", ("a.io/b/i", "m.io/i", "a.io/b/i", "m.io/i"), "0011", ()),
+            ("a path of somebody else", ("a.io/b/i", "m.io/c/i", "a.io/b/i", "m.io/c/i"), "0010", ("V4",)),
+        )
+    ),
+    row(
+        "V10 a digest in a field of its own does not come to a path of somebody else",
+        *[
+            config_map(f"  image: {{repository: {name}, digest: 'sha256:{digest}'}}\n")
+            for name, digest in (("a.io/b/i", "0"), ("m.io/c/i", "0"), ("a.io/b/i", "1"), ("m.io/c/i", "0"))
+        ],
+        *["V4", "V4"],
+        says="one side changed the image, the other its version",
+    ),
     row(
         "V10 a tag and a digest in two fields",
         *[

@@ -19,15 +19,10 @@ from packages.merge.cases import (
     pod,
     row,
     service,
+    widget,
 )
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
-
-
-def widget(*elements: str) -> str:
-    """An object of which no schema is known, with a list."""
-    lines = "".join(f"  - {element}\n" for element in elements)
-    return f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n{lines}"
 
 
 def job(version: str, arguments: str = "") -> str:
@@ -57,43 +52,6 @@ WEAK_KEYS = [
     for key in ("name", "host", "path", "id", "key", "target")
 ]
 LISTS = [
-    row(
-        "L1 what both sides renamed, and local has elsewhere by the old name, is one and an addition (law H)",
-        *[
-            pod(
-                container(
-                    more="    env:\n" + "".join(f"    - {{name: {name}, value: {value}}}\n" for name, value in side)
-                )
-            )
-            for side in (
-                ("Aa", "Bb", "Cc"),
-                ("Au", "Nb", "Cc"),
-                ("Aa", "No", "Cc", "Bb"),
-                ("Au", "No", "Cc", "Bb"),
-            )
-        ],
-    ),
-    row(
-        "L2 what both sides replaced in a set, and local has elsewhere, stays",
-        *[
-            kustomization("resources:\n" + "".join(f"- {name}\n" for name in side))
-            for side in ("abc", "anc", "bancd", "bancd")
-        ],
-    ),
-    row(
-        "L2 what both sides replaced in a set, and local has beside it, is removed",
-        *[
-            kustomization("resources:\n" + "".join(f"- {name}\n" for name in side))
-            for side in ("abc", "anc", "anbc", "anc")
-        ],
-    ),
-    row(
-        "L3 what both sides renamed, and upstream has elsewhere by the old name, is one and an addition (law H)",
-        widget("{name: a, v: 1}", "{name: b, v: 2}", "{name: c, v: 3}"),
-        widget("{name: a, v: 1}", "{name: n, v: 2}", "{name: c, v: 3}", "{name: b, v: 2}"),
-        widget("{name: a, v: 1}", "{name: n, v: 2}", "{name: c, v: own}"),
-        widget("{name: a, v: 1}", "{name: n, v: 2}", "{name: c, v: own}", "{name: b, v: 2}"),
-    ),
     row(
         "L1 each side changes another element of a keyed list",
         pod(container(), container(name="d")),

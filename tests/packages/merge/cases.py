@@ -115,6 +115,12 @@ def container(image: str = "web:v1", name: str = "c", more: str = "") -> str:
     return f"  - name: {name}\n    image: {image}\n{more}"
 
 
+def widget(*elements: str) -> str:
+    """An object of which no schema is known, with a list."""
+    lines = "".join(f"  - {element}\n" for element in elements)
+    return f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n{lines}"
+
+
 A, B = config_map("  x: y\n"), config_map("  x: y\n", "b")
 
 

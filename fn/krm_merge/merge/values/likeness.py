@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.schema import KeyedList, element_key
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import Canonical, Entry, MappingNode, Node, Scalar, SequenceNode, key_text, resolved, text_likeness
 
 # In a reference only one of these follows another; longer texts are prose.
@@ -89,7 +89,10 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
         if before not in (theirs, ours) and theirs != ours:
             return None
         merged += theirs if ours == before else ours
-    is_one = all(_is_copy(parts[0][0], repository) for repository, _ in parts[1:]) and " " not in merged
+    is_one = (
+        all(_is_copy(parts[0][0], repository, has_digest="@" in merged) for repository, _ in parts[1:])
+        and " " not in merged
+    )
     return merged if is_one or merged in (upstream, local) else None
 
 
@@ -107,7 +110,8 @@ def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Cano
     moved, bumped = ([side != values[0] for side in values[1:]] for values in (repositories, versions))
     if sorted([moved, bumped]) != [[False, True], [True, False]] or not all(repositories):
         return set(), ""
-    if all(_is_copy(repositories[0], side) for side in repositories[1:]):
+    has_digest = any(side.get("digest") for side in sides)
+    if all(_is_copy(repositories[0], side, has_digest=has_digest) for side in repositories[1:]):
         return set(), ""
     return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
 
@@ -136,12 +140,18 @@ def _repository(side: Mapping[Canonical, str]) -> str:
     return f"{side['registry']}/{name}" if name and side.get("registry") else name
 
 
-def _is_copy(original: str, repository: str) -> bool:
-    """Whether an image has the versions of another one: it has the same name, and is no fork in the same registry."""
-    is_named_alike = original.rpartition("/")[2] == repository.rpartition("/")[2]
-    registry = _registry(original)
-    is_fork = registry != "" and registry == _registry(repository)
-    return original == repository or (is_named_alike and not is_fork)
+def _is_copy(original: str, repository: str, *, has_digest: bool) -> bool:
+    """Whether an image has the versions of another one: it has the same name, and is no fork in the same registry.
+
+    A digest is that of one build: of another path nobody knows whether it has that, unless a mirror only adds to it.
+    """
+    if original == repository:
+        return True
+    registry, other = _registry(original), _registry(repository)
+    if (registry and registry == other) or original.rpartition("/")[2] != repository.rpartition("/")[2]:
+        return False
+    path, other_path = f"/{original[len(registry) :].strip('/')}", f"/{repository[len(other) :].strip('/')}"
+    return not has_digest or path.endswith(other_path) or other_path.endswith(path)
 
 
 def _registry(repository: str) -> str:
@@ -185,7 +195,7 @@ def renamed_by_both(
 class Traits:
     """The traits by which a value is compared, computed once for all comparisons."""
 
-    __slots__ = ("_leaves", "_paths", "_size", "node")
+    __slots__ = ("_leaves", "_paths", "_size", "_words", "node")
 
     def __init__(self, node: Node, usual: Set[Leaf] = frozenset()) -> None:
         """Looks through the whole value; leaves that are `usual` do not count."""
@@ -194,12 +204,21 @@ class Traits:
         self._leaves: dict[Leaf, int] = {}
         self._paths: dict[tuple[Canonical, ...], int] = {}
         self._size = 0
+        self._words: frozenset[str] | None = None
         for leaf in _lines_of(self.node) or leaves_of(self.node):
             if leaf in usual:
                 continue
             self._leaves[leaf] = self._leaves.get(leaf, 0) + 1
             self._paths[leaf[0]] = self._paths.get(leaf[0], 0) + 1
             self._size += 1
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of all texts in the value."""
+        if self._words is None:
+            texts = (value for _, value in leaves_of(self.node) if isinstance(value, str))
+            self._words = frozenset(word for text in texts for word in text.split())
+        return self._words
 
     def likeness(self, other: Traits) -> float:
         """From 0 to 1, see there."""
@@ -295,6 +314,32 @@ class Match:
     def places(self) -> tuple[int | None, int | None, int | None]:
         """The positions in original, upstream and local."""
         return self.original, self.upstream, self.local
+
+
+def part_renamed(matches: list[Match]) -> list[Match]:
+    """Pairs an element with what both sides put in its place, where one side has an element like the old one elsewhere.
+
+    That one is an addition: the other side never had it, and did not remove it (law H).
+    """
+    gone = [m for m in matches if m.original is not None and (m.upstream is None) != (m.local is None)]
+    new = [m for m in matches if m.original is None and m.upstream is not None and m.local is not None] if gone else []
+    if not new:
+        return matches
+    on_sides = [{at: match for match in matches if (at := match.places[side]) is not None} for side in range(3)]
+
+    def place(match: Match, side: int) -> tuple[Match | None, Match | None]:
+        """The elements before and behind one."""
+        at = match.places[side]
+        assert at is not None
+        return on_sides[side].get(at - 1), on_sides[side].get(at + 1)
+
+    at_one_place = {place(match, 1): match for match in new if place(match, 1) == place(match, 2)}
+    parted: dict[Match, Match] = {}
+    for match in gone:
+        if (renamed := at_one_place.get(place(match, 0))) is not None:
+            parted[match] = replace(match, original=None)
+            parted[renamed] = replace(renamed, original=match.original, is_addition=False)
+    return [parted.get(match, match) for match in matches]
 
 
 def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match] | None:

@@ -21,13 +21,12 @@ from krm_merge.merge.decisions.decision import (
     same,
 )
 from krm_merge.merge.decisions.policy import Resolution
-from krm_merge.merge.values.likeness import Match, have_same_fields, match_by_key, match_objects
+from krm_merge.merge.values.likeness import Match, have_same_fields, match_by_key, match_objects, part_renamed
 from krm_merge.merge.values.pairing import (
     added_at_one_place,
     is_narrowed_replacement,
     match_sequence,
     match_set,
-    part_renamed,
     replaced_by_both,
 )
 from krm_merge.merge.values.pipeline import NotIdentified, differ_in_version_only, match_functions, read_functions

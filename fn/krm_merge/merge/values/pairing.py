@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, without_version
-from krm_merge.startup import replace
-from krm_merge.text import MOST_COMPARED, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
+from krm_merge.text import MOST_COMPARED, THRESHOLD, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
 
 # The order matters: of several that identify all elements, the first one counts.
 WEAK_KEYS = (
@@ -29,6 +28,9 @@ Stretch: TypeAlias = tuple[list[int], list[int]]
 MOST_COMPARED_IN_LIST = 50_000
 """Pairs of elements that are compared in all stretches of a list, the first ones first."""
 
+
+_LEAST_LIKENESS = 1e-6
+"""Less than any two likenesses differ by."""
 
 FEWEST_NUMBERED = 5
 """Elements of which one field has a different value in each, so that this is no chance but a rule of the list."""
@@ -242,32 +244,6 @@ def added_at_one_place(matches: Sequence[Match]) -> bool:
         return False
     theirs, ours = ({before for before, _ in _additions(matches, side).values()} for side in ("upstream", "local"))
     return bool(theirs & ours)
-
-
-def part_renamed(matches: list[Match]) -> list[Match]:
-    """Pairs an element with what both sides put in its place, where one side has an element like the old one elsewhere.
-
-    That one is an addition: the other side never had it, and did not remove it (law H).
-    """
-    gone = [m for m in matches if m.original is not None and (m.upstream is None) != (m.local is None)]
-    new = [m for m in matches if m.original is None and m.upstream is not None and m.local is not None] if gone else []
-    if not new:
-        return matches
-    on_sides = [{at: match for match in matches if (at := match.places[side]) is not None} for side in range(3)]
-
-    def place(match: Match, side: int) -> tuple[Match | None, Match | None]:
-        """The elements before and behind one."""
-        at = match.places[side]
-        assert at is not None
-        return on_sides[side].get(at - 1), on_sides[side].get(at + 1)
-
-    at_one_place = {place(match, 1): match for match in new if place(match, 1) == place(match, 2)}
-    parted: dict[Match, Match] = {}
-    for match in gone:
-        if (renamed := at_one_place.get(place(match, 0))) is not None:
-            parted[match] = replace(match, original=None)
-            parted[renamed] = replace(renamed, original=match.original, is_addition=False)
-    return [parted.get(match, match) for match in matches]
 
 
 def is_narrowed_replacement(matches: Sequence[Match]) -> bool:
@@ -503,8 +479,21 @@ def _pair_alike(
     traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
     of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
     scores = [[likeness(our_traits, other) for other in of_theirs] for our_traits in of_ours]
+    if compared > 1:
+        _part_by_words(scores, of_ours, of_theirs)
     pairs.update((ours[i], theirs[j]) for i, j in best_pairs(scores))
     return left - compared
+
+
+def _part_by_words(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Traits]) -> None:
+    """Makes those of equally alike elements more alike that share more words: a changed script is one unequal value."""
+    columns = [Counter(column) for column in zip(*scores, strict=True)]
+    for row, of_ours in zip(scores, ours, strict=True):
+        in_row = Counter(row)
+        for at, score in enumerate(row):
+            if THRESHOLD <= score < 1 and max(in_row[score], columns[at][score]) > 1:
+                shared, every = of_ours.words & theirs[at].words, of_ours.words | theirs[at].words
+                row[at] += _LEAST_LIKENESS * len(shared) / max(1, len(every))
 
 
 def _added_by_both(

@@ -272,16 +272,18 @@ def merge_added_text(upstream: str, local: str, winner: Winner, form: Form) -> M
     return merged if _keeps_form((upstream, upstream, local), merged.text, form) else None
 
 
-def merge_wrapped(sides: Sequence[Node]) -> Node | None:
-    """Merges a string that all sides write on several lines, folded or quoted, where no lines of it overlap."""
-    written: list[list[str]] = []
-    for node in sides:
+def merge_wrapped(sides: Sides) -> Verdict | None:
+    """V6 for a string that all sides write on several lines, folded or quoted, where no lines of it overlap."""
+    written: list[str] = []
+    for node in sides.nodes:
         lines = wrapped_lines(node) if isinstance(node, Scalar) else []
         if len(lines) < 2:
             return None
-        written.append(lines)
-    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), Settling("local"))
-    return None if merged.conflicts else read_wrapped(merged.text.split("\n"))
+        written.append("\n".join(lines))
+    merged = merge_lines(written[0], written[1], written[2], Settling("local"))
+    node = None if merged.conflicts else read_wrapped(merged.text.split("\n"))
+    # Law D compares nodes.
+    return None if node is None else Verdict(sides.local if same(node, sides.local) else node, "V6", "both")
 
 
 def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide, form: Form = OF_VALUE) -> str | None:

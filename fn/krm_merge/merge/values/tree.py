@@ -140,7 +140,9 @@ class TreeMerge:
 
     def whole(self, path: FieldPath, sides: Sides, why: str = "") -> Verdict:
         """Decides on a value that is not merged inside (L3)."""
-        return self._chosen(path, sides) or sides.settled() or self.conflict(path, sides, "L3", why)
+        # A wrapped text may be unlike another as one value, and no line of theirs overlaps.
+        settled = self._chosen(path, sides) or sides.settled() or merge_wrapped(sides)
+        return settled or self.conflict(path, sides, "L3", why)
 
     def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
@@ -163,11 +165,7 @@ class TreeMerge:
         return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
     def _by_parts(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
-        if (verdict := self._by_image(path, sides, texts) or self._by_lines(path, sides, texts)) is not None:
-            return verdict
-        # V6 for a string that is written on several lines, which are one line of its value.
-        node = merge_wrapped(sides.present)
-        return None if node is None else Verdict(node, "V6", "both")
+        return self._by_image(path, sides, texts) or self._by_lines(path, sides, texts) or merge_wrapped(sides)
 
     def _by_image(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
         # V10: the repository and the version are two values.
