@@ -178,6 +178,19 @@ def test_a_line_that_both_added_with_a_difference_is_there_once() -> None:
 
 JSON = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'
 BOTH = '{\n  "a": 7,\n  "b": 2,\n  "c": 8\n}\n'
+SCRIPT = "echo a\noc apply -f /config\necho b"
+
+
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_lines_that_both_added_beside_a_changed_one_are_not_there_twice(winner: Winner) -> None:
+    """The last line of the addition is more like the changed line than what upstream made of that."""
+    added = "if [ -d /config/api ]; then\n  oc apply -f /config/api\n"
+    upstream = SCRIPT.replace("/config\n", f"/config/gateway\n{added}fi\n")
+    local = SCRIPT.replace("/config\n", f"/config\n{added}  oc get all\nfi\n")
+    merged = merge_lines(SCRIPT, upstream, local, Settling(winner))
+    assert (merged.text, merged.conflicts) == ({"upstream": upstream, "local": local}[winner], 1)
+
+
 GUARDED = [
     # Both wrapped it in an object of their own: two opening brackets, one closing.
     ("[\n1\n]", '{\n"u":\n[\n1\n]\n}', '{\n"l":\n[\n1\n]\n}', None),

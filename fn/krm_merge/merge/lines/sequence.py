@@ -244,10 +244,25 @@ class _Merge:
     def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
             yield run
-        elif self._settling.splits:
-            yield from self._split(before, theirs, ours)
-        else:
+            return
+        runs = list(self._split(before, theirs, ours)) if self._settling.splits else []
+        if not runs or self._doubles(runs, before, theirs, ours):
             yield from self._clash("changed" if before[1] > before[0] else "inserted", theirs, ours)
+        else:
+            yield from runs
+
+    def _doubles(self, runs: Sequence[MergedRun], before: Span, theirs: Span, ours: Span) -> bool:
+        """Whether a line that both sides added would be there twice, in silence: lines were paired with wrong ones."""
+        if self._settling.loose or any(run.clash for run in runs):
+            return False
+        added = {*self._upstream[slice(*theirs)]}.intersection(self._local[slice(*ours)])
+        added.difference_update(self._original[slice(*before)])
+        if not any(line.strip() for line in added):
+            return False
+        sides = {"upstream": self._upstream, "local": self._local}
+        merged = Counter(line for run in runs for line in sides[run.side][run.start : run.stop])
+        held = [Counter(self._upstream[slice(*theirs)]), Counter(self._local[slice(*ours)])]
+        return any(line.strip() and merged[line] > max(count[line] for count in held) for line in added)
 
     def _of_one_side(self, before: Span, theirs: Span, ours: Span) -> MergedRun | None:
         """The run of the one side that changed these lines, or that made all of the other's changes and more."""
