@@ -41,6 +41,8 @@ INGRESS = (
     "            name: web\n            port:\n              number: 80\n"
 )
 LIST = "apiVersion: v1\nkind: List\nitems:\n"
+JOB = "jobs:\n  old:\n    on: x\n    steps:\n    - run: a\n    - run: b\n    - run: c\n"
+RENAMED = JOB.replace("old:", "new:") + "  old:\n    needs: [new]\n    if: always()\n"
 WEAK_KEYS = [
     row(
         f"L3 elements are known by {key}, if each has one of its own",
@@ -491,6 +493,26 @@ VALUES = [
         "jobs:\n  new:\n    on: x\n    steps: [{run: a}, {run: c}, {run: own}]\n",
         "F5",
         says="local removed it, upstream changed it; it remains removed",
+    ),
+    *(
+        row(
+            f"R1 what {side} changed in a job whose name the other side gave to another job",
+            JOB,
+            *[JOB.replace("run: b", "run: new"), RENAMED][:: 1 if side == "upstream" else -1],
+            RENAMED.replace("run: b", "run: new"),
+            says="merged with upstream's by lines, which hold what both sides changed",
+        )
+        for side in ("upstream", "local")
+    ),
+    row(
+        "R1 what both changed in a job whose name local gave to another job",
+        JOB,
+        JOB.replace("run: b", "run: up"),
+        RENAMED.replace("run: b", "run: own"),
+        RENAMED.partition("  old:")[0].replace("run: b", "run: own")
+        + JOB.replace("jobs:\n", "").replace("run: b", "run: up"),
+        "V4",
+        says="local has the former old as new, and something else as old: upstream changed it, local changed it",
     ),
     row(
         "R5 a file with a YAML directive is YAML",

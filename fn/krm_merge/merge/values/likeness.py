@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias, TypeVar
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.schema import KeyedList, element_key
 from krm_merge.startup import frozen, pattern, replace
-from krm_merge.text import Canonical, Entry, MappingNode, Node, Scalar, SequenceNode, key_text, resolved, text_likeness
+from krm_merge.text import (
+    THRESHOLD,
+    Canonical,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    canonical_text,
+    key_text,
+    resolved,
+    text_likeness,
+)
 
 # In a reference only one of these follows another; longer texts are prose.
 _VERSION = pattern(
@@ -96,7 +108,24 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
     return merged if is_one or merged in (upstream, local) else None
 
 
-def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
+def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: bool) -> tuple[Collection[Canonical], str]:
+    """The fields that are one value in original, upstream and local, and why they are (V10, R1).
+
+    Fields whose keys `are_names` of somebody's choice may be renamed.
+    """
+    if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
+        contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
+        if contested:
+            return contested, why
+    original, upstream, local = fields
+    for name, side, other in (("upstream", upstream, local), ("local", local, upstream)) if are_names else ():
+        if (renamed := _reused_name(side, original, other)) is not None:
+            old, new = map(canonical_text, renamed)
+            return renamed[:1], f"{name} has the former {old} as {new}, and something else as {old}"
+    return (), ""
+
+
+def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
     """V10: the fields of an image that are one value, and why they are.
 
     They are where one side changed its repository and the other its version, unless the repository is only that of a
@@ -116,12 +145,7 @@ def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Cano
     return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
 
 
-def names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
-    """Whether fields may be parts of an image."""
-    return any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields)
-
-
-def scalars_of_image(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
+def _scalars_of_image(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
     """The fields of an image that are scalars."""
     values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
     return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
@@ -190,6 +214,27 @@ def renamed_by_both(
     if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
         return original
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
+
+
+def _reused_name(
+    side: dict[Canonical, Entry], original: dict[Canonical, Entry], other: dict[Canonical, Entry]
+) -> tuple[Canonical, Canonical] | None:
+    """The old and the new name of a field that a side renamed, and whose old name it uses for something else.
+
+    None where the other side left the field as it was: its changes would belong to the field of the new name.
+    """
+    new = [key for key in side if key not in original and key not in other]
+    for key in original if new else ():
+        if key not in side or key not in other:
+            continue
+        before, now, changed = (resolved(fields[key].value) for fields in (original, side, other))
+        if not isinstance(before, MappingNode) or before.canonical in (now.canonical, changed.canonical):
+            continue
+        if likeness(before, now) < THRESHOLD:
+            alike = [name for name in new if likeness(before, resolved(side[name].value)) >= THRESHOLD]
+            if len(alike) == 1:
+                return key, alike[0]
+    return None
 
 
 class Traits:

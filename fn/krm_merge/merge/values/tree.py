@@ -25,9 +25,7 @@ from krm_merge.merge.values.likeness import (
     are_images,
     contested_fields,
     merge_images,
-    names_images,
     renamed_by_both,
-    scalars_of_image,
 )
 from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
@@ -306,8 +304,8 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
-        images = [scalars_of_image(side) for side in fields] if names_images(fields) else None
-        contested, why = contested_fields(images) if images else ((), "")
+        are_names = not self.policy.kind or self.schema.is_map(path)
+        contested, why = contested_fields(fields, are_names=are_names)
         settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):  # What neither of them has, both removed.
             if key in verdicts:
