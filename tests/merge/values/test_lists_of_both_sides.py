@@ -154,6 +154,13 @@ def test_both_sides_gave_one_number_to_two_things(numbered: int, code: int, warn
 
 PAIRED = [
     row(
+        "R1 what upstream added to a mapping that local renamed is no other mapping (law D)",
+        {"a.json": '{\n  "old": {\n    "a": 1,\n    "b": 2\n  }\n}\n'},
+        {"a.json": '{\n  "old": {\n    "up": 1,\n    "b": 2\n  }\n}\n'},
+        {"a.json": '{\n  "new": {\n    "a": 1,\n    "b": 2\n  }\n}\n'},
+        {"a.json": '{\n  "new": {\n    "a": 1,\n    "b": 2\n  },\n  "old": {\n    "up": 1\n  }\n}\n'},
+    ),
+    row(
         "L1 what both sides renamed, and local has elsewhere by the old name, is one and an addition (law H)",
         *[
             pod(

@@ -230,7 +230,8 @@ def _reused_name(
         before, now, changed = (resolved(fields[key].value) for fields in (original, side, other))
         if not isinstance(before, MappingNode) or before.canonical in (now.canonical, changed.canonical):
             continue
-        if likeness(before, now) < THRESHOLD:
+        # Law D: what only the other side added is left after a merge of a removal, and nothing else.
+        if likeness(before, now) < THRESHOLD and not set(leaves_of(now)) <= set(leaves_of(changed)):
             alike = [name for name in new if likeness(before, resolved(side[name].value)) >= THRESHOLD]
             if len(alike) == 1:
                 return key, alike[0]

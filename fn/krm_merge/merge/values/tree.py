@@ -304,8 +304,8 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
-        are_names = not self.policy.kind or self.schema.is_map(path)
-        contested, why = contested_fields(fields, are_names=are_names)
+        # In a resource, fields have names of the schema; files such as values have their own.
+        contested, why = contested_fields(fields, are_names=self.file != "" or self.schema.is_map(path))
         settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):  # What neither of them has, both removed.
             if key in verdicts:
