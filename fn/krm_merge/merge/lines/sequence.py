@@ -255,14 +255,13 @@ class _Merge:
         """Whether a line that both sides added would be there twice, in silence: lines were paired with wrong ones."""
         if self._settling.loose or any(run.clash for run in runs):
             return False
-        added = {*self._upstream[slice(*theirs)]}.intersection(self._local[slice(*ours)])
-        added.difference_update(self._original[slice(*before)])
-        if not any(line.strip() for line in added):
+        upstream, local = Counter(self._upstream[slice(*theirs)]), Counter(self._local[slice(*ours)])
+        added = {line for line in upstream.keys() & local.keys() if line.strip()} - {*self._original[slice(*before)]}
+        if not added:
             return False
         sides = {"upstream": self._upstream, "local": self._local}
         merged = Counter(line for run in runs for line in sides[run.side][run.start : run.stop])
-        held = [Counter(self._upstream[slice(*theirs)]), Counter(self._local[slice(*ours)])]
-        return any(line.strip() and merged[line] > max(count[line] for count in held) for line in added)
+        return any(merged[line] > max(upstream[line], local[line]) for line in added)
 
     def _of_one_side(self, before: Span, theirs: Span, ours: Span) -> MergedRun | None:
         """The run of the one side that changed these lines, or that made all of the other's changes and more."""
