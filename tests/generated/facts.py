@@ -34,6 +34,8 @@ class Facts:
     """What a file holds. Scalars, keys and lines of block scalars are counted, and comments by themselves."""
 
     values: Counter[str]
+    shared: frozenset[str]
+    """The values that an alias repeats: each is written in one place and counted in several."""
     comments: Counter[str]
     identities: tuple[Identity, ...]
     members: frozenset[tuple[Identity, tuple[str, ...], str]]
@@ -57,7 +59,7 @@ def facts(path: str, text: str) -> Facts | None:
 
 
 def _text_facts(text: str) -> Facts:
-    return Facts(Counter(text.splitlines()), Counter(), (), frozenset(), {}, frozenset(), frozenset(), ())
+    return Facts(Counter(text.splitlines()), frozenset(), Counter(), (), frozenset(), {}, frozenset(), frozenset(), ())
 
 
 @lru_cache(maxsize=4096)
@@ -73,6 +75,7 @@ def _yaml_facts(text: str, strict: bool) -> Facts | None:
         return None
     return Facts(
         reader.values,
+        frozenset(reader.shared),
         reader.found_comments(),
         tuple(reader.identities),
         frozenset(reader.members),
@@ -87,6 +90,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.values: Counter[str] = Counter()
+        self.shared: set[str] = set()
         self.identities: list[Identity] = []
         self.members: set[tuple[Identity, tuple[str, ...], str]] = set()
         self.leaves: dict[Place, str] = {}
@@ -94,6 +98,7 @@ class _Reader:
         self.empty: set[Place] = set()
         self.faults: list[str] = []
         self._spans: list[tuple[int, int]] = []
+        self._scalars: set[yaml.ScalarNode] = set()
         self._identity: Identity = ("", "", "", "")
 
     def document(self, root: yaml.Node | None) -> None:
@@ -140,17 +145,22 @@ class _Reader:
     def _scalar(self, node: yaml.ScalarNode, is_image: bool) -> None:
         start, end = node.start_mark.index, node.end_mark.index
         kind = node.tag.rpartition(":")[2]
+        values: list[str] = []
         if node.style in ("|", ">"):
             # The line of the indicator may have a comment.
             start = self.text.index("\n", start)
-            self.values.update(_lines(self.text[start:end]))
+            values += _lines(self.text[start:end])
         elif "\n" in node.value:
-            self.values.update(_lines(node.value))
+            values += _lines(node.value)
         elif is_image:
             # Repository and version are two values (V10).
-            self.values.update(f"{kind} {part}" for part in node.value.rpartition(":") if part.strip(":"))
+            values += [f"{kind} {part}" for part in node.value.rpartition(":") if part.strip(":")]
         elif kind != "null":
-            self.values[f"{kind} {node.value}"] += 1
+            values.append(f"{kind} {node.value}")
+        self.values.update(values)
+        if node in self._scalars:
+            self.shared.update(values)
+        self._scalars.add(node)
         self._spans.append((start, end))
 
     def _leaves(self, node: yaml.Node, path: tuple[str, ...]) -> None:

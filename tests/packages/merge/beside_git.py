@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -207,7 +208,12 @@ def _read(path: str, sides: Triple) -> Sides | None:
 
 
 def _wanders(value: str, sides: Triple) -> bool:
-    """Whether a side took a value away in one place and has it in another: there it may stand on its own."""
+    """Whether a side took a value away in one place and has it in another: there it may stand on its own.
+
+    An alias has it in another place, too: who changes its anchor changes both, and who removes it only one.
+    """
+    if any(read and value in read.shared for side in sides for read in starmap(facts, side.items())):
+        return True
     before, *changed = (_places(value, side) for side in sides)
     return any(before - side and side - before for side in changed)
 
