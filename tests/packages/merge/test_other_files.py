@@ -46,6 +46,15 @@ OTHERS = [
         "a: 5\nb: 7\n",
     ),
     other(
+        "R4 a text that took the place of a map is kept or not, never with half of the map behind it",
+        "values.yaml",
+        "image:\n  repository: registry.example.com/web\n  tag: v1\n",
+        "image:\n  repository: mirror.example.com/web\n  tag: v1\n",
+        "ima\n",
+        "image:\n  repository: mirror.example.com/web\n  tag: v1\n",
+        "R4",
+    ),
+    other(
         "a step that upstream removed is gone where both changed the indentation of all",
         ".travis.yml",
         "script: \n- make\n- make e2e\n- export X=1 \n- make load\n- make test\n",

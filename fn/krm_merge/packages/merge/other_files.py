@@ -35,7 +35,7 @@ from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_re
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
 from krm_merge.startup import pattern, replace
-from krm_merge.text import BOM, MappingNode, TextError, read, split_documents, usual_line_end
+from krm_merge.text import BOM, MappingNode, TextError, read, read_all, split_documents, usual_line_end
 
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
@@ -312,7 +312,8 @@ def merge_other_file(
         outcome = "local's is kept" if upstream is None else "it remains removed"
         return _decide(path, sides, local, "F5", policy.explanation((), who, outcome), "both", severity)
     text = _text(original, upstream, local, policy)
-    if text is None:
+    # R4: where a list took the place of a map, lines of both are no file that anybody can read.
+    if text is None or (text.merged.conflicts and _loses_yaml(path, sides, text.data)):
         what, outcome = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
         file = upstream if policy.conflict(()) == "upstream" else local
         explanation = policy.explanation(
@@ -334,6 +335,20 @@ def merge_other_file(
     message = f"{path}: merged with upstream's by lines"
     by_lines = Result("info", message, file=path, rule="R4", tags={"side": "upstream"})
     return conflict._replace(results=[by_lines, *conflict.results])
+
+
+def _loses_yaml(path: str, sides: FileVersions, data: bytes) -> bool:
+    """Whether all versions of a file are YAML and what was made of them is not."""
+    versions = [side.data for side in sides if side is not None]
+    return is_yaml(path) and not _is_readable(data) and all(map(_is_readable, versions))
+
+
+def _is_readable(data: bytes) -> bool:
+    try:
+        list(read_all(data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return False
+    return True
 
 
 def _decide(
