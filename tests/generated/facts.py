@@ -43,6 +43,8 @@ class Facts:
     leaves: dict[Place, str]
     """Values by paths that lead through mappings alone; a list is one value."""
     scalars: frozenset[tuple[Place, str]]
+    elements: frozenset[tuple[Place, str]]
+    """The mappings in lists, by paths without numbers."""
     empty: frozenset[Place]
     """Where nulls, empty mappings and empty lists stand."""
     faults: tuple[str, ...]
@@ -59,7 +61,18 @@ def facts(path: str, text: str) -> Facts | None:
 
 
 def _text_facts(text: str) -> Facts:
-    return Facts(Counter(text.splitlines()), frozenset(), Counter(), (), frozenset(), {}, frozenset(), frozenset(), ())
+    return Facts(
+        Counter(text.splitlines()),
+        frozenset(),
+        Counter(),
+        (),
+        frozenset(),
+        {},
+        frozenset(),
+        frozenset(),
+        frozenset(),
+        (),
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -81,6 +94,7 @@ def _yaml_facts(text: str, strict: bool) -> Facts | None:
         frozenset(reader.members),
         reader.leaves,
         frozenset(reader.scalars),
+        frozenset(reader.elements),
         frozenset(reader.empty),
         tuple(reader.faults),
     )
@@ -95,6 +109,7 @@ class _Reader:
         self.members: set[tuple[Identity, tuple[str, ...], str]] = set()
         self.leaves: dict[Place, str] = {}
         self.scalars: set[tuple[Place, str]] = set()
+        self.elements: set[tuple[Place, str]] = set()
         self.empty: set[Place] = set()
         self.faults: list[str] = []
         self._spans: list[tuple[int, int]] = []
@@ -139,6 +154,8 @@ class _Reader:
             if path and path[-1] in FUNCTIONS and any("image" not in _names(item) for item in node.value):
                 self.faults.append(f"{'.'.join(path)}: a function without image")
             self.members |= {(self._identity, path, key) for key in keys}
+            place = self._identity, tuple(key for key in path if not key.isdigit())
+            self.elements |= {(place, canonical(item)) for item in node.value if isinstance(item, yaml.MappingNode)}
             for at, item in enumerate(node.value):
                 self._walk(item, (*path, _element_key(path, item) or str(at)))
 

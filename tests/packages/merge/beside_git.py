@@ -210,9 +210,13 @@ def _read(path: str, sides: Triple) -> Sides | None:
 def _wanders(value: str, sides: Triple) -> bool:
     """Whether a side took a value away in one place and has it in another: there it may stand on its own.
 
-    An alias has it in another place, too: who changes its anchor changes both, and who removes it only one.
+    An alias has it in another place, too: who changes its anchor changes both, and who removes it only one. An element
+    that both sides added is there once, whatever a side removed for it.
     """
     if any(read and value in read.shared for side in sides for read in starmap(facts, side.items())):
+        return True
+    old, new, own = ({(at, *element) for at, text in side.items() for element in _elements(at, text)} for side in sides)
+    if any(value in element for _, _, element in (new & own) - old):
         return True
     before, *changed = (_places(value, side) for side in sides)
     return any(before - side and side - before for side in changed)
@@ -227,6 +231,10 @@ def _places(value: str, texts: Texts) -> frozenset[tuple[str, Place]]:
         for (identity, at), written in read.scalars
         if _holds(written, value)
     )
+
+
+def _elements(path: str, text: str) -> frozenset[tuple[Place, str]]:
+    return read.elements if (read := facts(path, text)) else frozenset()
 
 
 def _holds(written: str, value: str) -> bool:

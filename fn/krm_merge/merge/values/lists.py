@@ -398,10 +398,6 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
         return Verdict(upstream)
-    reason = "elements that are there several times, or moved, cannot be told apart"
-    if _count_apart(items):
-        del merge.decisions[mark:]
-        return merge.conflict(path, sides, "L3", reason)
     if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
         return verdict
     if verdict.node is None and any(decision.is_conflict for decision in edits):
@@ -416,17 +412,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
-    return merge.conflict(path, sides, "L3", reason)
-
-
-def _count_apart(items: list[list[Node]]) -> bool:
-    """Whether one side has more equal elements than the original, of which the other side has fewer."""
-    before, theirs, ours = (Counter(item.canonical for item in nodes) for nodes in items)
-    return any(
-        (theirs[value] - count) * (ours[value] - count) < 0
-        for value, count in before.items()
-        if max(theirs[value], ours[value]) > 1
-    )
+    return merge.conflict(path, sides, "L3", "elements that are there several times, or moved, cannot be told apart")
 
 
 def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
@@ -510,4 +496,8 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     items = [item if id(item) in known else copy(item) for item in edited.items]
     merged, again = SequenceNode.new(edited.flow, items), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
-    return verdict.node is merged and not any(decision.edits for decision in again.decisions)
+    if verdict.node is not merged or any(decision.edits for decision in again.decisions):
+        return False
+    # Of equal elements, the next merge may see as a conflict what this one took for others: lines would settle it (H).
+    equal = len({item.canonical for item in items}) < len(items)
+    return not equal or any(d.is_conflict for d in decisions) or not any(d.is_conflict for d in again.decisions)
