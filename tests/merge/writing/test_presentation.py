@@ -195,6 +195,12 @@ def test_comments_come_where_a_side_has_aliases_in_other_places() -> None:
             "a: 2\nb: 2\nc: 1\nd: 1\n",
             id="written out",
         ),
+        pytest.param(
+            "a: &x 1\nb: *x\nc: 1\nd: 1\ne: *x\n",
+            "a: &x 2\nb: *x\nc: 1\nd: 1\n",
+            "a: &x 2\nb: *x\nc: 1\nd: 1\ne: *x\n",
+            id="in a new field",
+        ),
     ],
 )
 def test_an_alias_that_a_side_added_follows_its_anchor(upstream: str, local: str, expected: str) -> None:

@@ -55,6 +55,14 @@ OTHERS = [
         "R4",
     ),
     other(
+        "V5 a template that upstream put into JSON is as upstream wrote it",
+        "values.json",
+        '{\n  "a": 1,\n  "b": 2\n}\n',
+        '{\n  "a": 1,\n  "b": {{ .y }}\n}\n',
+        '{\n  "a": 5,\n  "b": 2\n}\n',
+        '{\n  "a": 5,\n  "b": {{ .y }}\n}\n',
+    ),
+    other(
         "a step that upstream removed is gone where both changed the indentation of all",
         ".travis.yml",
         "script: \n- make\n- make e2e\n- export X=1 \n- make load\n- make test\n",

@@ -90,7 +90,11 @@ def with_aliases(
     root = None if text is None else read(text)
     if not isinstance(root, MappingNode) or root.canonical == merged.canonical:
         return None
-    return None if any(decision.edits or decision.is_conflict for decision in decide(root)) else text
+    again = decide(root)
+    if not any(decision.edits or decision.is_conflict for decision in again):
+        return text
+    # Both sides have the alias then, with values of their own: lines settle it, as the next merge will find (law D).
+    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
 
 
 def decision_by_lines(local: MappingNode, text: str) -> Decision:

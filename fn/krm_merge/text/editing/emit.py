@@ -41,6 +41,7 @@ from krm_merge.text.reading.nodes import (
     SequenceNode,
     Source,
     is_merge_key,
+    is_template,
     value_of,
 )
 from krm_merge.text.reading.scalar_text import block_text, flow_text, in_quotes_of, json_text, line_text, needs_block
@@ -245,7 +246,8 @@ class Emitter:
 
     def _as_written(self, node: Collection) -> str | None:
         """The text that the source has of a flow collection; None where it would mean something else."""
-        if self._is_json or node.source is None or not node.flow:
+        # V5: in JSON a template has no other spelling than its own.
+        if node.source is None or not node.flow or (self._is_json and not is_template(node)):
             return None
         text = node.source.text[node.start : node.end].replace("\r\n", "\n")
         if text[:1] not in _OPENING or any(sign in text for sign in _NOT_COPIED):
