@@ -296,6 +296,12 @@ class _Merge:
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
         by_upstream = edits_of(self._original, self._upstream, before, theirs)
         by_local = edits_of(self._original, self._local, before, ours)
+        # Nobody can tell how the inserted lines are to be indented.
+        if not self._settling.loose and (
+            self._inserts_where_indented(by_local, by_upstream, self._upstream)
+            or self._inserts_where_indented(by_upstream, by_local, self._local)
+        ):
+            return
         groups = groups_of(by_upstream, by_local, loose=self._settling.loose)
         for group in groups:
             same = group.start - at
@@ -305,6 +311,15 @@ class _Merge:
             yield from self._of_group((group.start, group.stop), (u, u_stop), (l, l_stop))
             at, u, l = group.stop, u_stop, l_stop  # noqa: E741
         yield MergedRun("local", l, ours[1])
+
+    def _inserts_where_indented(self, edits: list[LineEdit], others: list[LineEdit], lines: Sequence[str]) -> bool:
+        """Whether a side inserted lines beside some that the other, with `lines`, indented anew."""
+        indented = {
+            edit.start
+            for edit in others
+            if edit.is_exchange and _is_indented_anew(self._original[edit.start], lines[edit.other_start])
+        }
+        return any(edit.start == edit.stop and not indented.isdisjoint((edit.start - 1, edit.start)) for edit in edits)
 
     def _of_group(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -364,6 +379,11 @@ class _Merge:
         return l[max(0, len(l) - len(u)) :] == u
 
 
+def _is_indented_anew(before: str, after: str) -> bool:
+    inner = before.lstrip()
+    return bool(inner) and inner == after.lstrip() and len(before) != len(after)
+
+
 def _common(first: Sequence[str], second: Sequence[str]) -> int:
     """How many lines both begin with."""
     size = min(len(first), len(second))
@@ -417,8 +437,17 @@ def _is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str])
 
 
 def _is_replaced(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
-    """Whether the end has other lines where the middle only removed some: these may be the same (law S)."""
-    return len(middle) < len(start) and bool(Counter(end) - Counter(middle))
+    """Whether the end may have other versions of lines that the middle removed (law S).
+
+    Where the middle only removed lines these are all others of the end, else those that are alike.
+    """
+    added = Counter(end) - Counter(middle)
+    if len(middle) < len(start):
+        return bool(added)
+    removed = Counter(start) - Counter(middle) - Counter(end)
+    if len(removed) * len(added) > MOST_COMPARED:
+        return False
+    return any(line_likeness(line, other) >= THRESHOLD for line in removed for other in added - Counter(start))
 
 
 def _lacking(first: Sequence[str], second: Sequence[str]) -> int:

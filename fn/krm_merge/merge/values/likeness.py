@@ -379,7 +379,10 @@ def part_renamed(matches: list[Match]) -> list[Match]:
         assert at is not None
         return on_sides[side].get(at - 1), on_sides[side].get(at + 1)
 
-    at_one_place = {place(match, 1): match for match in new if place(match, 1) == place(match, 2)}
+    # Between two others: at the end of a list, what both added took nobody's place.
+    at_one_place = {
+        place(match, 1): match for match in new if place(match, 1) == place(match, 2) and None not in place(match, 1)
+    }
     parted: dict[Match, Match] = {}
     for match in gone:
         if (renamed := at_one_place.get(place(match, 0))) is not None:
