@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, merge_sequences
-from krm_merge.merge.lines.three_way import AS_GIT, merge_lines
+from krm_merge.merge.lines.three_way import AS_GIT, OF_FILE, merge_lines
 from krm_merge.merge.values.texts import merge_text
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -216,3 +216,10 @@ def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
     assert marked is not None
     assert conflict.conflicts
     assert marked == conflict
+
+
+def test_lines_that_git_would_make_a_key_twice_of_leave_the_whole_text_in_conflict() -> None:
+    log, rest = "  log:\n    x: 1\n", ["- value:\n", "  a: 1\n", "  z: 3\n"]
+    original, upstream, local = "".join(rest), log.join(rest[:2]) + rest[2], rest[0] + log.join(rest[1:])
+    assert merge_lines(original, upstream, local, AS_GIT, OF_FILE).conflicts == 0
+    assert merge_text(original, upstream, local, "local", OF_FILE, marks=True) is None

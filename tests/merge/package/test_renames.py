@@ -132,6 +132,18 @@ def test_a_file_that_the_third_side_has_beside_the_new_one_did_not_move() -> Non
     assert moved_files(original, after, {"f"}, {"g"}, {"f", "g"}) == {}
 
 
+def test_what_both_added_to_a_file_in_two_groups_of_an_api_is_one_resource() -> None:
+    theirs = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {podSelector: {}}\n"
+    ours = theirs.replace("networking.k8s.io/v1", "extensions/v1beta1")
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}\n"
+    knative = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {template: {}}\n"
+    sides = {"a.yaml": theirs, "b.yaml": knative}, {"a.yaml": ours, "b.yaml": service}
+    upstream, local = ({path: text.encode() for path, text in side.items()} for side in sides)
+    files = merge_packages({}, upstream, local).files
+    assert b"---" not in files["a.yaml"]
+    assert files["b.yaml"].decode() == f"{service}---\n{knative}"
+
+
 def test_an_object_of_metadata_alone_moves_to_another_namespace_whatever_else_changed() -> None:
     account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: s\n  namespace: %s\n  annotations: {%s}\n"
     sides = [account % side for side in (("a", "x: '1'"), ("b", "y: '2', z: '3'"), ("a", "x: '1', own: l"))]

@@ -125,6 +125,13 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"000", "--1"},
             id="what both made of it, not what is as much alike",
         ),
+        pytest.param(
+            "[{g: a, verbs: [a, b, c]}]",
+            "[{g: a, verbs: [b]}]",
+            "[{g: a, verbs: [b]}, {g: m, verbs: [a, b, c]}]",
+            {"000", "--1"},
+            id="what both made of it, not what is more alike",
+        ),
         pytest.param("[old]", "[up]", "[]", {"0--", "-0-"}, id="alone in its gap, where the other removed it"),
         pytest.param(
             "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"

@@ -84,37 +84,51 @@ def follow_renames(
             assert row is not None
             assert other is not None
             rows[old], rows[new] = [a if a is not None else b for a, b in zip(row, other, strict=True)], None
-    return _with_new_references([(row[0], row[1], row[2]) for row in rows if row is not None]), likely
+    return _with_joined_additions([(row[0], row[1], row[2]) for row in rows if row is not None]), likely
 
 
-def _with_new_references(triples: list[Triple]) -> list[Triple]:
-    """Joins what both sides added to one file under the two names of a resource that one side renamed.
+def _with_joined_additions(triples: list[Triple]) -> list[Triple]:
+    """Joins what both sides added to one file as one resource under two names.
 
-    A patch that one side added has the new name once its reference has followed (law I); so a second merge finds it
-    (law D).
+    These are the names of a resource that one side renamed: a patch that one side added has the new one once its
+    reference has followed (law I), so a second merge finds it (law D). Or one kind has two API groups, and they are
+    alike: an API that moved to another group.
     """
+    added = {at: local for at, (*others, local) in enumerate(triples) if others == [None, None] and local is not None}
+    if not added:
+        return triples
     renamed = {
         (_label(original), _label(member))
         for original, *sides in triples
         for member in sides
         if original is not None and member is not None and _label(member) != _label(original)
     }
-    if not renamed:
-        return triples
-    new_names = {
-        (local.place, _label(local)): at
-        for at, (*upstream_sides, local) in enumerate(triples)
-        if upstream_sides == [None, None] and local
-    }
+    by_label = {(local.place, _label(local)): at for at, local in added.items()}
+    by_kind = {_kind_and_name(local): at for at, local in added.items()}
     joined = list(triples)
     for at, (original, upstream, local) in enumerate(triples):
-        if original is None and upstream is not None and local is None:
-            names = (name for pair in renamed if (label := _label(upstream)) in pair for name in pair if name != label)
-            other = next((new_names.pop(key) for name in names if (key := (upstream.place, name)) in new_names), None)
-            if other is not None:
-                joined[at] = (None, upstream, triples[other][2])
-                joined[other] = (None, None, None)
+        if original is not None or upstream is None or local is not None:
+            continue
+        names = (name for pair in renamed if (label := _label(upstream)) in pair for name in pair if name != label)
+        partners = [by_label.get((upstream.place, name)) for name in names]
+        of_kind = by_kind.get(_kind_and_name(upstream))
+        if of_kind in added and _are_alike(upstream, added[of_kind]):
+            partners.append(of_kind)
+        partner = next((number for number in partners if number in added), None)
+        if partner is not None:
+            joined[at] = (None, upstream, added.pop(partner))
+            joined[partner] = (None, None, None)
     return [triple for triple in joined if any(triple)]
+
+
+def _kind_and_name(member: Member) -> tuple[str, str, str, str]:
+    identity = member.identity
+    return member.place, identity.kind, identity.namespace, identity.name or member.generate_name
+
+
+def _are_alike(first: Member, second: Member) -> bool:
+    contents = _content(first), _content(second)
+    return likeness(*contents) >= THRESHOLD and not _are_other_things(contents[:1], contents[1:])
 
 
 def _scores(

@@ -219,9 +219,10 @@ def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pai
     alike: tuple[dict[int, int], dict[int, int]] = {}, {}
     for side, of_side, found in zip(sides, pairs, alike, strict=True):
         left = MOST_COMPARED_IN_LIST
-        for stretch in of_side.stretches():
-            if any(side.numbers[at] in common for at in stretch[1]):
-                left = _pair_alike(found, before.elements, side.elements, stretch, left)
+        for unpaired, others in of_side.stretches():
+            # Another element may be more alike: what a side added looks like a copy of what both changed.
+            if made := [at for at in others if side.numbers[at] in common]:
+                left = _pair_alike(found, before.elements, side.elements, (unpaired, made), left)
     for at in alike[0].keys() & alike[1].keys():
         number, other_number = (side.numbers[found[at]] for side, found in zip(sides, alike, strict=True))
         if number == other_number and number in common:

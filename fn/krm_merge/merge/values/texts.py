@@ -259,10 +259,11 @@ def merge_text(
     if marks:
         settling = Settling(winner, chooses_inserted=True)
         marked = merge_lines(original, upstream, local, settling, form)
-        if marked.conflicts or (merged is not None and not merged.conflicts):
-            return marked
-        # A conflict that is there for law D alone leaves markers, too.
-        return merge_lines(original, upstream, local, replace(settling, splits=False), form)
+        is_settled = merged is not None and not merged.conflicts and _keeps_form(sides, merged.text, form)
+        if not marked.conflicts and not is_settled:
+            # A conflict that is there for law D or the form alone leaves markers, too.
+            marked = merge_lines(original, upstream, local, replace(settling, splits=False), form)
+        return marked if marked.conflicts or _keeps_form(sides, marked.text, form) else None
     return merged if merged is not None and _keeps_form(sides, merged.text, form) else None
 
 
