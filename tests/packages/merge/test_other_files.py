@@ -90,6 +90,15 @@ OTHERS = [
         "F5",
     ),
     other(
+        "L3 of an element that is there twice, one stays where each side removed another one",
+        "values.yaml",
+        "args: [a, x, b, x, c]\n",
+        "args: [a, x, b, c]\n",
+        "args: [a, b, x, c]\n",
+        "args: [a, x, b, c]\n",
+        "L3",
+    ),
+    other(
         "a step that upstream removed is gone where both changed the indentation of all",
         ".travis.yml",
         "script: \n- make\n- make e2e\n- export X=1 \n- make load\n- make test\n",

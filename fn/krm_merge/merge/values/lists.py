@@ -48,6 +48,7 @@ from krm_merge.text import (
 if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
 
+NOT_TOLD_APART = "elements that are there several times, or moved, cannot be told apart"
 MOST_NESTED = 8
 """Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
 
@@ -398,6 +399,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
         return Verdict(upstream)
+    if _loses_equal(items, matches):
+        del merge.decisions[mark:]
+        return merge.conflict(path, sides, "L3", NOT_TOLD_APART)
     if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
         return verdict
     if verdict.node is None and any(decision.is_conflict for decision in edits):
@@ -412,7 +416,19 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
-    return merge.conflict(path, sides, "L3", "elements that are there several times, or moved, cannot be told apart")
+    return merge.conflict(path, sides, "L3", NOT_TOLD_APART)
+
+
+def _loses_equal(items: list[list[Node]], matches: list[Match]) -> bool:
+    """Whether each side removed other ones of several equal elements, so that none is left."""
+    counts = Counter(item.canonical for item in items[0])
+    equal = {value for value, count in counts.items() if count > 1}
+    left = {
+        items[0][match.original].canonical
+        for match in matches
+        if match.original is not None and match.upstream is not None and match.local is not None
+    }
+    return any(all(value in {item.canonical for item in side} for side in items) for value in equal - left)
 
 
 def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
