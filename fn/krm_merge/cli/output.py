@@ -268,9 +268,8 @@ def summary(local: Tree, changes: Changes, results: Results) -> str:
 
 def changes_as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
     """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
-    files = Files.of(local, changes)
-    paths = {"added": files.added, "changed": files.changed, "deleted": files.deleted}
-    return json.dumps({**more, "files": paths, "results": [result.to_value() for result in results]}, indent=2)
+    files = Files.of(local, changes).to_value()
+    return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)
 
 
 def show_diff(local: Tree, changes: Changes) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from posixpath import join
+from typing import Any
 
 from krm_merge.krm import FieldPath, Identity, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import (
@@ -77,7 +78,7 @@ def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[Side
                 sides = _sides(decision, outcome)
                 return {name: to_value(node) for name, node in sides.items() if node is not None}
     for of_file in decided.files:
-        data = _sides_of_file(of_file)
+        data = _values(of_file)
         return {name: _file_value(content) for name, content in data.items() if content is not None}
     return {}
 
@@ -145,7 +146,7 @@ class _Reader:
         )
 
     def _file_record(self, decision: FileDecision, file: str) -> DecisionRecord:
-        data = _sides_of_file(decision)
+        data: dict[SideName, bytes | None] = _values(decision)
         hidden = self._policy.redactions
         secret = any(content is not None and is_secret_file(content, hidden) for content in data.values())
         contents: dict[SideName, Content] = {
@@ -217,16 +218,11 @@ def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node 
             name: members[name].root if name in members else None for name in ("original", "upstream", "local")
         }
         return sides | {"result": None if survivor is None else survivor.root}
-    stays = decision.severity == "error"
-    return {
-        "original": decision.original,
-        "upstream": decision.upstream,
-        "local": decision.local,
-        "result": decision.local if stays else decision.merged,
-    }
+    return _values(decision)
 
 
-def _sides_of_file(decision: FileDecision) -> dict[SideName, bytes | None]:
+def _values(decision: Decision | FileDecision) -> dict[SideName, Any]:
+    """What each side and the result have: nodes, or of a file its bytes."""
     return {
         "original": decision.original,
         "upstream": decision.upstream,

@@ -101,6 +101,15 @@ class Files:
         changed = sorted(path for path, file in changes.items() if file is not None and path in local)
         return cls(added, changed, sorted(path for path, file in changes.items() if file is None))
 
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return len(self.added) + len(self.changed) + len(self.deleted)
+
+    def to_value(self) -> dict[str, Value]:
+        """As it is in documents."""
+        return {"added": [*self.added], "changed": [*self.changed], "deleted": [*self.deleted]}
+
 
 NO_FILES: Final = Files()
 
@@ -144,6 +153,12 @@ class MergeReport:
         """The records of this status, in their order."""
         return [record for record in self.records if record.status == status]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many records there are of each status, and how many files."""
+        statuses: tuple[Status, ...] = ("open", "settled", "automatic")
+        return {status: len(self.with_status(status)) for status in statuses} | {"files": self.files.count}
+
     def notices(self) -> list[Mapping[str, Value]]:
         """The warnings and errors that no record is about."""
         messages: dict[str, list[str]] = {}
@@ -167,14 +182,8 @@ class MergeReport:
         value["sides"] = {name: side.to_value() for name, side in self.sides.items()}
         if self.packages:
             value["packages"] = [dict(package) for package in self.packages]
-        value["counts"] = {
-            "open": len(self.with_status("open")),
-            "settled": len(self.with_status("settled")),
-            "automatic": len(self.with_status("automatic")),
-            "files": len(self.files.added) + len(self.files.changed) + len(self.files.deleted),
-        }
-        files = self.files
-        value["files"] = {"added": [*files.added], "changed": [*files.changed], "deleted": [*files.deleted]}
+        value["counts"] = {**self.counts}
+        value["files"] = self.files.to_value()
         value["records"] = [record.to_value() for record in self.records]
         value["results"] = [dict(result) for result in self.results]
         return value

@@ -91,7 +91,7 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
     else:
         for line in changed_lines(report.records):
             click.echo(click.style(line.text, fg=COLORS[line.style], bold=line.style == "heading"))
-    if exit_code and (report.records or report.files.added or report.files.changed or report.files.deleted):
+    if exit_code and (report.records or report.files.count):
         sys.exit(1)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import join
 from typing import TypeAlias
 
-from krm_merge.krm import FieldPath, Identity, format_path, parse_path
+from krm_merge.krm import FieldPath, Identity, format_path
 from krm_merge.merge import Member, PackageDecisions, Policy, ResourceOutcome, node_at, same
 from krm_merge.report.comparison.difference import (
     GRAVITY,
@@ -21,7 +21,7 @@ from krm_merge.report.comparison.difference import (
     ProgramName,
     VersionName,
 )
-from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judge
+from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judge, steps_of
 from krm_merge.report.comparison.lines import ComparedVersions, causes_of_changes, meaning
 from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.reading import records_of, shown_value
@@ -123,10 +123,10 @@ class _Comparing:
         differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
         for difference in differences:
             if difference.finding not in OF_BYTES:
-                differing[difference.file, str(difference.resource)].append(_parse(difference.path))
+                differing[difference.file, str(difference.resource)].append(steps_of(difference.path))
         for subject, conflicts in self._conflicts.items():
             for record in conflicts:
-                path = _parse(record.path)
+                path = steps_of(record.path)
                 if any(_is_within(path, other) or _is_within(other, path) for other in differing[subject]):
                     continue
                 values = {name: record.values[side] for name, side in _KEPT_TEXTS.items() if side in record.values}
@@ -147,7 +147,7 @@ class _Comparing:
             if record.rule == "R1":
                 yield self._difference_of_place(record, outcome)
                 continue
-            path = _parse(record.path)
+            path = steps_of(record.path)
             listed = next((at for at, step in enumerate(path[:-1]) if isinstance(step, int)), None)
             # Positions do not lead to the same element in all versions: below one, lists are compared as a whole.
             path = path if listed is None else path[:listed]
@@ -176,7 +176,7 @@ class _Comparing:
     ) -> Difference:
         if record.nature == "order":
             orders = {
-                name: _labels(node, _parse(record.path)) for name, node in roots_at_path.items() if node is not None
+                name: _labels(node, steps_of(record.path)) for name, node in roots_at_path.items() if node is not None
             }
             return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
         values = {name: shown_value(to_value(node)) for name, node in roots_at_path.items() if node is not None}
@@ -243,9 +243,9 @@ class _Comparing:
         *,
         path: FieldPath | None = None,
     ) -> Difference:
-        path = _parse(record.path) if path is None else path
+        path = steps_of(record.path) if path is None else path
         conflicts = self._conflicts.get(_subject(record), [])
-        conflict = next((conflict for conflict in conflicts if _is_about(path, _parse(conflict.path))), None)
+        conflict = next((conflict for conflict in conflicts if _is_about(path, steps_of(conflict.path))), None)
         return Difference(
             finding,
             record.file,
@@ -274,11 +274,6 @@ def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
         element if element is not None and _has(lists[name], element) else None for name in VERSIONS[:3]
     )
     return {"original": original, "upstream": upstream, "local": local, "kpt": kpt, "krm-merge": merged}
-
-
-def _parse(path: str) -> FieldPath:
-    """The path of a record; () for a resource or file as a whole."""
-    return parse_path(path) if path else ()
 
 
 def _has(listed: Node | None, element: Node) -> bool:

@@ -22,6 +22,7 @@ from krm_merge.report.record import (
     sides_schema,
 )
 from krm_merge.report.words import differing_part
+from krm_merge.safe_text import quantity
 from krm_merge.text import Value
 
 KIND: Final = "ComparisonReport"
@@ -125,8 +126,7 @@ class Comparison:
         value["sides"] = {name: side.to_value() for name, side in self.sides.items()}
         if self.refusal:
             value["refusal"] = self.refusal
-        files = self.files
-        value["files"] = {"added": [*files.added], "changed": [*files.changed], "deleted": [*files.deleted]}
+        value["files"] = self.files.to_value()
         value["same"] = self.is_same
         value["lines"] = {
             program: {str(cause): counts[cause] for cause in counts} for program, counts in self.lines.items()
@@ -183,6 +183,7 @@ _HARMLESS: Final[Mapping[FindingName, str]] = {
     "layout": "layout",
     "notes": "kpt's own notes",
 }
+_OTHERWISE: Final = frozenset(("decided-otherwise", "comments-missed", "unexplained"))
 _BECAUSE: Final[Mapping[Cause, str]] = {
     "upstream": "as upstream has them",
     "both": "where both sides changed them",
@@ -226,17 +227,12 @@ def summary(comparison: Comparison) -> list[str]:
         )
     if count := counts["unexplained"]:
         sentences.append(_format_count("1 difference is unexplained", "{} differences are unexplained", count))
+    names = [name for finding, name in _HARMLESS.items() if counts[finding]]
     if comparison.is_same:
         sentences.insert(0, SAME)
-    elif (names := [name for finding, name in _HARMLESS.items() if counts[finding]]) and not (
-        lost or _is_otherwise(counts)
-    ):
+    elif names and not lost and counts.keys().isdisjoint(_OTHERWISE):
         sentences.insert(0, f"kpt and krm-merge differ only in {_join_names(names)}")
     return [*sentences, *_of_lines(comparison)]
-
-
-def _is_otherwise(counts: Mapping[FindingName, int]) -> bool:
-    return any(counts[finding] for finding in ("decided-otherwise", "comments-missed", "unexplained"))
 
 
 def _of_lines(comparison: Comparison) -> Iterator[str]:
@@ -246,8 +242,7 @@ def _of_lines(comparison: Comparison) -> Iterator[str]:
     for program in PROGRAMS:
         counts = comparison.lines.get(program, {})
         causes = [f"{counts[cause]:,} {reason}" for cause, reason in _BECAUSE.items() if counts.get(cause)]
-        total = sum(counts.values())
-        lines = _format_count("1 line", "{} lines", total)
+        lines = quantity(sum(counts.values()), "line")
         yield f"{program} changes {lines} of the package" + (f": {_join_names(causes)}" if causes else "")
 
 

@@ -12,8 +12,15 @@ from typing import NamedTuple
 from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import Policy, shorten
 from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName, VersionName
-from krm_merge.report.comparison.lines import ComparedDocument, ComparedVersions, pairs, unexplained_lines
+from krm_merge.report.comparison.lines import (
+    ComparedDocument,
+    ComparedVersions,
+    counterpart,
+    pairs,
+    unexplained_lines,
+)
 from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
+from krm_merge.safe_text import quantity
 from krm_merge.schema import Secrecy
 from krm_merge.text import BOM_BYTES, MappingNode, key_text
 
@@ -135,18 +142,15 @@ def differences_in_bytes(
         difference = [of_file for of_file in differences if of_file.file == path]
         yield from _of_mode(path, versions)
         first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
-        if first is None or second is None or _is_alone(first, second):
+        has_resource = any(document.root is not None for document in (*(first or ()), *(second or ())))
+        # Or only one outcome has the file, and no resource is in it.
+        if first is None or second is None or not (has_resource or (first and second)):
             contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
             if not difference and contents.get("kpt") != contents.get("krm-merge"):
                 finding, message = judge(JudgedPlace.of(contents))
                 yield Difference(finding, path, None, "", message)
         else:
             yield from _File(versions, policy, path, differences).differences(first, second)
-
-
-def _is_alone(first: Sequence[ComparedDocument], second: Sequence[ComparedDocument]) -> bool:
-    """Whether only one outcome has the file, and no resource is in it."""
-    return not (first and second) and all(document.root is None for document in (*first, *second))
 
 
 def _of_mode(path: str, versions: ComparedVersions) -> Iterator[Difference]:
@@ -199,7 +203,7 @@ class _File:
     ) -> Iterator[Difference]:
         spots_of_document = spots(first, second, in_kptfile=basename(self._path) == KPTFILE)
         difference = [
-            _parse(paths.path) for paths in self._known if paths.finding not in OF_BYTES and _is_about(paths, ours)
+            steps_of(paths.path) for paths in self._known if paths.finding not in OF_BYTES and _is_about(paths, ours)
         ]
         for spot in spots_of_document:
             if spot.kind == "order" and not any(_are_related(spot.path, path) for path in difference):
@@ -230,7 +234,7 @@ class _File:
         roots = [other.root for other in others if other is not None and other.root is not None]
         hidden = Secrecy(roots, self._policy.redactions).hides((), roots)
         for (finding, words), comments in grouped.items():
-            count = words.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
+            count = words.format(quantity(len(comments), "comment"))
             yield self._difference(finding, root, count if hidden else f"{count}: {_list_texts(comments)}")
 
     def _of_comments_alone(self, document: ComparedDocument, *, is_ours: bool) -> Difference:
@@ -255,15 +259,7 @@ class _File:
 
     def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
         """The document of another version."""
-        others = self._versions[name].documents(self._path) or []
-        return next(
-            (
-                candidate
-                for candidate in others
-                if candidate.identity == document.identity and candidate.root is not None
-            ),
-            None,
-        )
+        return counterpart(document, self._versions[name].documents(self._path) or [])
 
     def _difference(
         self,
@@ -314,7 +310,8 @@ def _is_about(difference: Difference, document: ComparedDocument) -> bool:
 
 
 @cache
-def _parse(path: str) -> FieldPath:
+def steps_of(path: str) -> FieldPath:
+    """The path of a record or difference; () for a resource or file as a whole."""
     return parse_path(path) if path else ()
 
 

@@ -157,7 +157,7 @@ def causes_of_changes(
         assert document is not None
         if old is not None and new is not None and old.text == new.text:
             continue
-        theirs = [_like(document, side) for side in sides]
+        theirs = [counterpart(document, side) for side in sides]
         if document.root is None:
             # Comments alone: the same text is the same document.
             texts = [document.text in [document.text for document in side] for side in sides]
@@ -200,7 +200,7 @@ _Key: TypeAlias = tuple[str, FieldPath, Hashable]
 def _root(path: str, document: ComparedDocument, version: ComparedVersion) -> MappingNode | None:
     if document.identity is not None:
         return version.resource(path, document.identity)
-    like = _like(document, version.documents(path) or [])
+    like = counterpart(document, version.documents(path) or [])
     return None if like is None else like.root
 
 
@@ -305,7 +305,8 @@ def _starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def _like(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:
+def counterpart(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:
+    """The same resource among the documents of another version."""
     return next((other for other in others if other.identity == document.identity and other.root is not None), None)
 
 

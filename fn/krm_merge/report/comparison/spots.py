@@ -188,18 +188,17 @@ class _Text:
     def comments(self) -> Iterator[tuple[str, int | None, int | None, Range]]:
         """Each comment with the number of the scalar before it and after it; after one on the same line is None."""
         for number, (head, tail) in enumerate(zip(self.heads, self.tails, strict=True)):
-            for match in _COMMENT.finditer(self.text[slice(*head)]):
-                place = head[0] + match.start(), head[0] + match.end()
-                yield match[0].rstrip(), number - 1, number, place
+            yield from ((comment, number - 1, number, place) for comment, place in self._comments_in(head))
             if header := self.scalar(self.leaves[number])[1]:
                 start = self.text.index(header, self.leaves[number].start)
                 yield header, number, None, (start, start + len(header))
-            for match in _COMMENT.finditer(self.text[slice(*tail)]):
-                place = tail[0] + match.start(), tail[0] + match.end()
-                yield match[0].rstrip(), number, None, place
-        for match in _COMMENT.finditer(self.text[slice(*self.foot)]):
-            place = self.foot[0] + match.start(), self.foot[0] + match.end()
-            yield match[0].rstrip(), len(self.leaves) - 1, len(self.leaves), place
+            yield from ((comment, number, None, place) for comment, place in self._comments_in(tail))
+        last = len(self.leaves) - 1
+        yield from ((comment, last, last + 1, place) for comment, place in self._comments_in(self.foot))
+
+    def _comments_in(self, stretch: Range) -> Iterator[tuple[str, Range]]:
+        for match in _COMMENT.finditer(self.text[slice(*stretch)]):
+            yield match[0].rstrip(), (stretch[0] + match.start(), stretch[0] + match.end())
 
 
 class _Comparing:

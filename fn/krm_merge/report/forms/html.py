@@ -46,7 +46,7 @@ def html(content: object) -> Html:
     """Content as HTML; characters that nobody sees, or that change the direction of writing, are shown by number."""
     if isinstance(content, Html):
         return content
-    return Html(escape(_INVISIBLE.sub(_by_number, str(content))))
+    return Html(escape(_INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", str(content))))
 
 
 def tag(name: str, *content: object, **attributes: str | bool) -> Html:
@@ -64,10 +64,6 @@ def concat(*content: object) -> Html:
     return Html("".join(map(html, content)))
 
 
-def _by_number(match: re.Match[str]) -> str:
-    return f"\\u{ord(match.group()):04x}"
-
-
 _MOST_CARDS = 1_500
 """Conflicts that have a card; the others are lines."""
 
@@ -83,7 +79,7 @@ _MOST_CHARACTERS = 4_500_000
 
 def render(report: MergeReport) -> str:
     """The page."""
-    main = tag("main", *Limited(_MOST_CHARACTERS).of(_sections(report)), id="main")
+    main = tag("main", *_limit(_sections(report)), id="main")
     return page(f"{report.package or 'Merge'}: {_summary(report)}", _header(report), main)
 
 
@@ -108,26 +104,28 @@ def _style() -> str:
 
 
 def _summary(report: MergeReport) -> str:
-    opened, settled = len(report.with_status("open")), len(report.with_status("settled"))
+    opened, settled = report.counts["open"], report.counts["settled"]
     return f"{opened} open, {settled} settled" if opened or settled else "no conflicts"
+
+
+_TILES = {
+    "open": "conflicts open",
+    "settled": "conflicts settled",
+    "automatic": "taken automatically",
+    "files": "files change",
+}
 
 
 def _header(report: MergeReport) -> Html:
     sides = [tag("span", tag("b", name), " ", str(side)) for name, side in report.sides.items()]
-    counts = (
-        ("open", "conflicts open", len(report.with_status("open"))),
-        ("settled", "conflicts settled", len(report.with_status("settled"))),
-        ("automatic", "taken automatically", len(report.with_status("automatic"))),
-        ("files", "files change", len(report.files.added) + len(report.files.changed) + len(report.files.deleted)),
-    )
     tiles = [
-        tag("li", tag("b", f"{count:,}"), " ", label, class_=f"tile {name}{'' if count else ' none'}")
-        for name, label, count in counts
+        tag("li", tag("b", f"{count:,}"), " ", _TILES[name], class_=f"tile {name}{'' if count else ' none'}")
+        for name, count in report.counts.items()
     ]
     return tag(
         "header",
         tag("h1", report.package or "Merge"),
-        tag("p", *_between(sides, " "), class_="refs"),
+        tag("p", Html(" ".join(sides)), class_="refs"),
         tag("ul", *tiles, class_="tiles"),
     )
 
@@ -167,18 +165,15 @@ def _sections(report: MergeReport) -> Iterator[Html]:
 def card(record: DecisionRecord, context: Context | None, rules: Container[str] = ()) -> Html:
     """A record with the values of its sides beside each other; `rules` are explained on the page."""
     address = f"#rule-{record.rule}" if record.rule in rules else address_of(record.docs)
-    about = [_file_link(record), tag("a", record.rule, href=address, title="The rule")]
-    title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
+    where = [str(record.resource)] if record.resource is not None else []
+    place = tag("span", " · ".join([*where, *([record.file] if record.path else [])]), class_="where")
+    rule = tag("a", record.rule, href=address, title="The rule")
+    title = tag("h3", tag("code", record.path or record.file), " ", place, " ", rule)
     message = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
     changes = changed_values(record)
     columns = (_side(record, side, changes.get(side)) for side in (VERSIONS[1:] if changes else VERSIONS))
     sides = tag("div", *columns, class_="sides")
     return tag("article", title, message, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
-
-
-def _file_link(record: DecisionRecord) -> Html:
-    where = [str(record.resource)] if record.resource is not None else []
-    return tag("span", " · ".join([*where, *([record.file] if record.path else [])]), class_="where")
 
 
 def _side(record: DecisionRecord, side: SideName, changes: Sequence[ChangedLine] | None) -> Html:
@@ -266,35 +261,16 @@ def _short(record: DecisionRecord, side: SideName) -> str:
 # ---- size ------------------------------------------------------------------------------------------------------------
 
 
-class Limited:
-    """Parts as far as there is room for them."""
-
-    def __init__(self, room: int) -> None:
-        """Has room for so many bytes."""
-        self._room = room
-
-    def of(self, parts: Iterable[Html]) -> Iterator[Html]:
-        """The parts, and a notice instead of those that are left out."""
-        left_out = 0
-        for part in parts:
-            self._room -= len(part.encode())
-            if self._room > 0:
-                yield part
-            else:
-                left_out += 1
-        if left_out:
-            yield tag(
-                "p",
-                "There is more than this page has room for; the report as .json has all of it.",
-                class_="notice warning",
-            )
-
-
-def _between(parts: Iterable[Html], separator: str) -> Iterator[object]:
-    for number, part in enumerate(parts):
-        if number:
-            yield separator
-        yield part
+def _limit(parts: Iterable[Html]) -> Iterator[Html]:
+    """The parts as far as the page has room for them, and a notice instead of those that are left out."""
+    room = _MOST_CHARACTERS
+    for part in parts:
+        room -= len(part.encode())
+        if room > 0:
+            yield part
+    if room <= 0:
+        notice = "There is more than this page has room for; the report as .json has all of it."
+        yield tag("p", notice, class_="notice warning")
 
 
 _LONGEST_VALUE = 4_000
@@ -303,7 +279,7 @@ _LONGEST_VALUE = 4_000
 def render_comparison(comparison: Comparison) -> str:
     """The page."""
     title = f"{comparison.package}: kpt beside krm-merge"
-    main = tag("main", *Limited(_MOST_CHARACTERS).of(_differences_by_file(comparison)), id="main")
+    main = tag("main", *_limit(_differences_by_file(comparison)), id="main")
     return page(title, _comparison_header(comparison), main)
 
 

@@ -41,17 +41,12 @@ def render(report: MergeReport) -> str:
 
 
 def _head(report: MergeReport) -> str:
-    opened, settled, automatic = (
-        len(report.with_status("open")),
-        len(report.with_status("settled")),
-        len(report.with_status("automatic")),
-    )
-    files = len(report.files.added) + len(report.files.changed) + len(report.files.deleted)
+    counts = " | ".join(f"{count:,}" for count in report.counts.values())
     sides = [f"{name} {plain(str(side))}" for name, side in report.sides.items()]
     head = f"## {plain(report.package or 'Merge')}\n\n"
     head += f"{', '.join(sides)}\n\n" if sides else ""
     head += "| conflicts open | conflicts settled | taken automatically | files |\n|---:|---:|---:|---:|\n"
-    return f"{head}| {opened:,} | {settled:,} | {automatic:,} | {files:,} |\n"
+    return f"{head}| {counts} |\n"
 
 
 def _parts(report: MergeReport) -> Iterator[tuple[str, int]]:
@@ -92,8 +87,7 @@ def _value(record: DecisionRecord, side: SideName) -> str:
         return f"secret {record.alike[side]}" if side in record.alike else "*nothing*"
     if side not in record.values:
         return "*nothing*" if side != "result" or record.status != "open" else "*open*"
-    text = " ".join(yaml_text(record.values[side]).split())
-    return code(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") or '`""`'
+    return _cell(" ".join(yaml_text(record.values[side]).split()))
 
 
 def plain(text: str, longest: int = 200) -> str:
@@ -135,12 +129,10 @@ def render_comparison(comparison: Comparison) -> str:
 def _difference_row(difference: Difference) -> str:
     place = " ".join(part for part in (code(difference.path), plain(str(difference.resource or ""))) if part)
     message = f"{HEADINGS[difference.finding]}: {plain(difference.message, _LONGEST_MESSAGE)}{reported_by(difference)}"
-    values = [
-        f"{', '.join(names)} {_difference_value(text)}" for names, text in versions_by_value(difference, flow_text)
-    ]
+    values = [f"{', '.join(names)} {_cell(text)}" for names, text in versions_by_value(difference, flow_text)]
     content = "*secret*" if difference.is_redacted else "<br>".join(values)
     return f"| {place or plain(difference.file)} | {message} | {content} |\n"
 
 
-def _difference_value(text: str) -> str:
+def _cell(text: str) -> str:
     return code(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") or '`""`'
