@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from posixpath import basename, dirname, normpath
 
 from krm_merge.krm import KPTFILE, FieldPath, Resource, check, flaw_of, format_path, identity_of, parse_path
 from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
+    File,
     PackageGraph,
     PackageVersion,
     Tree,
@@ -289,20 +290,13 @@ def _policy_problems(own_files: Tree) -> Iterator[PackageProblem]:
 def _own_files(tree: Tree) -> Tree:
     """The files outside of packages inside, and of hidden directories: those hold environments and caches."""
     inside = {dirname(path) for path in tree if is_kptfile(path)} - {""}
-    return {path: tree[path] for path in tree if not _is_hidden(path) and not _is_in(path, inside)}
-
-
-def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split("/")[:-1])
-
-
-def _is_in(path: str, folders: set[str]) -> bool:
-    folder = dirname(path)
-    while folder:
-        if folder in folders:
-            return True
-        folder = dirname(folder)
-    return False
+    own_files: dict[str, File] = {}
+    for path, file in tree.items():
+        parts = path.split("/")[:-1]
+        folders = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+        if inside.isdisjoint(folders) and not any(part.startswith(".") for part in parts):
+            own_files[path] = file
+    return own_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,14 +340,10 @@ def _missing_names(functions: list[PipelineFunction]) -> Iterator[tuple[int, str
         if function.name or not function.program or not isinstance(function.node, MappingNode):
             continue
         program = basename(function.program.split()[0])
-        name = next(each for each in _number_names(program) if each not in names)
+        numbered = (f"{program}-{number}" for number in count(2))
+        name = next(each for each in chain([program], numbered) if each not in names)
         names.add(name)
         yield position, name
-
-
-def _number_names(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in count(2))
 
 
 def _insert_name(editor: Editor, function: MappingNode, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -220,21 +220,13 @@ def refuse_missing(place: Path) -> None:
 
 def packages_of(paths: Iterable[Path]) -> list[Path]:
     """The packages below each directory, and the package that holds each file. Raises PackageError."""
-    return list(dict.fromkeys(package for path in paths for package in _packages_of(path)))
-
-
-def _packages_of(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield from _holder(path)
-    elif path.exists():
-        yield from packages_below(path)
-    else:
-        raise PackageError(f"{path}: there is no such file or directory")
-
-
-def _holder(file: Path) -> Iterator[Path]:
-    """The nearest directory above a file that has a Kptfile, if any."""
-    for folder in file.parents:
-        if (folder / KPTFILE).is_file():
-            yield folder
-            return
+    packages: list[Path] = []
+    for path in paths:
+        if path.is_file():
+            # The nearest directory above it that has a Kptfile, if any.
+            packages += [folder for folder in path.parents if (folder / KPTFILE).is_file()][:1]
+        elif path.exists():
+            packages += packages_below(path)
+        else:
+            raise PackageError(f"{path}: there is no such file or directory")
+    return list(dict.fromkeys(packages))

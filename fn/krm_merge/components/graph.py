@@ -344,7 +344,9 @@ def build_graph(
         if nudge.validated
     }
     graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
-    findings += map(_circle, graph.circles)
+    for circle in graph.circles:
+        message = f"these Components depend on each other in a circle: {' -> '.join(map(str, [*circle, circle[0]]))}"
+        findings.append(finding("error", "CR3", message, circle[0]))
     # An edge that both its ends declare has a finding for each.
     different = {(component_of(result), result.rule, result.message): result for result in findings}
     return graph, [different[key] for key in sorted(different)]
@@ -393,9 +395,3 @@ def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None
         )
         return finding("warning", "CR4", message, edge.dependant)
     return None
-
-
-def _circle(circle: Sequence[ComponentKey]) -> Result:
-    """The finding about a circle, with its whole path (CR3)."""
-    text = " -> ".join(map(str, [*circle, circle[0]]))
-    return finding("error", "CR3", f"these Components depend on each other in a circle: {text}", circle[0])

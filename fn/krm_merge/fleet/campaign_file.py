@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -42,25 +42,21 @@ _BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x
 _AUTHOR = re.compile(r"[^<>\n]*[^<>\s] <[^<>\s]+>")
 
 
-def _checked_share(text: str) -> str:
-    if _SHARE.fullmatch(text) is None:
-        raise ValueError("a share like 10% is expected")
-    return text
+def _like(match: Callable[[str], object], problem: str) -> AfterValidator:
+    """Refuses texts that an expression does not match."""
+
+    def check(text: str) -> str:
+        if match(text) is None:
+            raise ValueError(problem)
+        return text
+
+    return AfterValidator(check)
 
 
-def _checked_branch(text: str) -> str:
-    if _BRANCH.fullmatch(text) is None:
-        raise ValueError("git knows no branch of such a name")
-    return text
-
-
-def _checked_author(text: str) -> str:
-    if _AUTHOR.fullmatch(text) is None:
-        raise ValueError("a name and an address are expected, like: Name <mail@example.com>")
-    return text
-
-
-Share = Annotated[str, AfterValidator(_checked_share), Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
+_IsShare = _like(_SHARE.fullmatch, "a share like 10% is expected")
+_IsBranch = _like(_BRANCH.fullmatch, "git knows no branch of such a name")
+_IsAuthor = _like(_AUTHOR.fullmatch, "a name and an address are expected, like: Name <mail@example.com>")
+Share = Annotated[str, _IsShare, Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -124,8 +120,8 @@ class WaveModel(StrictModel):
 class PublishModel(StrictModel):
     """How results are published."""
 
-    branch: Annotated[str, AfterValidator(_checked_branch)] = Field(description="The branch that is pushed.")
-    author: Annotated[str, AfterValidator(_checked_author)] = Field(
+    branch: Annotated[str, _IsBranch] = Field(description="The branch that is pushed.")
+    author: Annotated[str, _IsAuthor] = Field(
         "krm-merge <krm-merge@users.noreply.github.com>",
         description="The author of the commits, like `Name <mail@example.com>`.",
         json_schema_extra={"pattern": f"^{_AUTHOR.pattern}$"},

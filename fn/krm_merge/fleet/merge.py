@@ -60,7 +60,7 @@ def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetCo
             # Of several, the one for this very resource comes first. What comes after a choice does not matter.
             touching.append(_choice(min(chosen, key=lambda resolution: resolution.identity is None)))
             continue
-        touching += [_answers_of(rule) for rule in policy.rules if _selects(rule, conflict)]
+        touching += [(rule.on_conflict, rule.on_delete) for rule in policy.rules if _selects(rule, conflict)]
         touching.append((campaign.on_conflict, policy.on_conflict))
     return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""
 
@@ -77,10 +77,6 @@ def _selects(rule: Rule, conflict: TargetConflict) -> bool:
 
 def _choice(resolution: Resolution) -> tuple[object, ...]:
     return (resolution.fingerprint, str(resolution.identity), resolution.choice, repr(resolution.value))
-
-
-def _answers_of(rule: Rule) -> tuple[object, ...]:
-    return (rule.on_conflict, rule.on_delete)
 
 
 def _identity(conflict: TargetConflict) -> Identity:

@@ -136,7 +136,8 @@ def _sections(overview: Overview) -> Iterator[Html]:
         if len(overview.groups) > _MOST_GROUPS:
             yield tag("p", f"{len(overview.groups) - _MOST_GROUPS:,} more: krm-merge fleet conflicts", class_="notice")
     yield tag("h2", "Targets")
-    for state, entries in _by_state(overview).items():
+    for state in overview.counts():
+        entries = [entry for entry in overview.entries.values() if entry.shown_state == state]
         for at in range(0, len(entries), _LINES_IN_ONE):
             part = entries[at : at + _LINES_IN_ONE]
             more = f" {at + 1:,}-{at + len(part):,}" if len(entries) > _LINES_IN_ONE else ""
@@ -148,13 +149,6 @@ def _line(entry: LedgerEntry) -> Html:
     number = f" #{entry.request.number}" if entry.request and entry.request.number else ""
     explanation = entry.problem or entry.message
     return tag("li", tag("code", entry.target), number, " ", tag("small", explanation))
-
-
-def _by_state(overview: Overview) -> dict[str, list[LedgerEntry]]:
-    by_state: dict[str, list[LedgerEntry]] = {}
-    for entry in overview.entries.values():
-        by_state.setdefault(entry.shown_state, []).append(entry)
-    return {state: by_state[state] for state in overview.counts() if state in by_state}
 
 
 def _wave_text(name: str, overview: Overview) -> str:

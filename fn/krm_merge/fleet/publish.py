@@ -183,7 +183,8 @@ class Publisher:
             is_checked |= dict.fromkeys((entry.target for entry in new), True)
             if checks is not None:
                 # What is to be published first, then what was looked at longest ago.
-                to_check = sorted(filter(self._is_in_question, new), key=_urgency)
+                questions = filter(self._is_in_question, new)
+                to_check = sorted(questions, key=lambda entry: (not entry.is_to_publish, last_look(entry)))
                 yield from checks.at(map(self._place, to_check))
                 is_checked |= {entry.target: entry.target in checks.seen for entry in to_check}
 
@@ -295,14 +296,12 @@ class Publisher:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
         mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
-        body, is_draft = self._body(target), self._is_draft(entry) or self.campaign.publishing.is_draft
+        is_draft = self._is_draft(entry) or self.campaign.publishing.is_draft
+        report = self.directory.reports / f"{target.id}.md"
+        body = report.read_text(encoding="utf-8") if report.is_file() else ""
         branch = self.campaign.publishing.branch
         pull = requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
-
-    def _body(self, target: CampaignTarget) -> str:
-        place = self.directory.reports / f"{target.id}.md"
-        return place.read_text(encoding="utf-8") if place.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
@@ -355,7 +354,8 @@ class Publisher:
         names = [entry.target for entry in entries]
         mark = Mark(entries[0].version, "", self.requests.title(names))
         number = max(map(_open_request, entries))
-        conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in self._in(branch)]
+        targets = {target for target in self.campaign.targets if self._branch(target) == branch}
+        conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in targets]
         body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
         onto = default_branch(self._origin)
         pull = self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
@@ -364,9 +364,6 @@ class Publisher:
     def _branch(self, target: str) -> str:
         """The branch that has the result of a target."""
         return self._branch_of.get(target, self.campaign.publishing.branch)
-
-    def _in(self, branch: str) -> set[str]:
-        return {target for target in self.campaign.targets if self._branch(target) == branch}
 
     def _record(self, event: Published, entry: LedgerEntry) -> None:
         self.ledger.put_problem(event.target, event.message)
@@ -377,10 +374,6 @@ class Publisher:
             event.target, event.request, address, entry.version, result, event.commit, event.what, looked_at=now()
         )
         self.ledger.put_requests([row])
-
-
-def _urgency(entry: LedgerEntry) -> tuple[bool, str]:
-    return not entry.is_to_publish, last_look(entry)
 
 
 def _open_request(entry: LedgerEntry) -> int:

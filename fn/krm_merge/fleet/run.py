@@ -204,7 +204,8 @@ class Supervisor:
             while waiting or running or self._later or self._suspects:
                 yield from self._submit(pool, waiting, running)
                 if not running:
-                    self._sleep_until_next()
+                    if pause := self._patience():
+                        sleep(pause)
                     continue
                 done, _ = wait(running, timeout=self._patience(), return_when=FIRST_COMPLETED)
                 if any(future.cancelled() for future in done):
@@ -261,10 +262,6 @@ class Supervisor:
 
     def _patience(self) -> float | None:
         return max(0.0, self._later[0][0] - monotonic()) if self._later else None
-
-    def _sleep_until_next(self) -> None:
-        if self._later and (pause := self._patience()):
-            sleep(pause)
 
     def _postpone(self, job: Job, until: float) -> None:
         self._numbers += 1

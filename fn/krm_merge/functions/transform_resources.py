@@ -288,7 +288,8 @@ class Transformer:
         after = outcome.settlement.value
         if same(after, without_bookkeeping(before)):
             return SAME
-        self._check_second_run(after, decided)
+        for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
+            reporter.unstable(plugin, problem)
         item.change(before, with_bookkeeping(after, before), decided.keys_of)
         reporter.report_applied(outcome.settlement)
         return CHANGED
@@ -305,10 +306,6 @@ class Transformer:
             case "annotate":
                 item.change(before, with_annotations(before, {LOCAL_CONFIG: "true"}))
                 return CHANGED
-
-    def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
-        for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
-            decided.reporter.unstable(plugin, problem)
 
 
 def second_run(

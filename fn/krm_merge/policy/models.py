@@ -17,10 +17,6 @@ def _checked_path(text: str) -> str:
     return text
 
 
-def _checked_path_or_none(text: str) -> str:
-    return _checked_path(text) if text else text
-
-
 Path = Annotated[str, AfterValidator(_checked_path)]
 
 
@@ -120,7 +116,7 @@ class ResolutionModel(StrictModel):
         min_length=1,
         description="In `policy.yaml` of a campaign: its packages, by name or pattern.",
     )
-    path: Annotated[str, AfterValidator(_checked_path_or_none)] = Field(
+    path: Annotated[str, AfterValidator(lambda text: text and _checked_path(text))] = Field(
         "", description="The path of the conflict; empty for a resource or file as a whole."
     )
     nature: Nature = Field(description="The nature of the conflict, as a report has it.")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import KPTFILE, Identity, Resource, ResourceRef, format_path, identity_of
+from krm_merge.krm import KPTFILE, Identity, Resource, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.krm import Step as PathStep
 from krm_merge.merge import (
     MERGE_POLICY,
@@ -105,9 +105,6 @@ def find_policy(package: Tree) -> PackagePolicy:
 
 def find_policy_around(file: Path) -> PackagePolicy:
     """The MergePolicy of the package that a file of the working directory is in. Raises KrmMergeError."""
-    # The function, which has no files, does not pay for this import.
-    from krm_merge.packages import read_file
-
     if file.is_absolute() or ".." in file.parts:
         return NO_POLICY
     for folder in file.parents:
@@ -182,7 +179,6 @@ def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
     """The same from a checked model."""
-    from krm_merge.krm import parse_path
     from krm_merge.policy.models import redactions_of, rules_of
 
     resolutions = [

@@ -152,8 +152,8 @@ class Api:
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
             "/api/apart": self._set_apart,
-            "/api/undo": self._undo,
-            "/api/redo": self._redo,
+            "/api/undo": lambda _: self._reply_to(self._host.undo()),
+            "/api/redo": lambda _: self._reply_to(self._host.redo()),
             "/api/save": self._save,
             "/api/reveal": self._reveal,
             "/api/close": self._close,
@@ -287,12 +287,6 @@ class Api:
         if not isinstance(identifier, str) or not isinstance(packages, str):
             return Reply(400, {"error": "id and packages are expected to be texts"})
         return self._reply_to(self._host.set_apart(identifier, packages.split()))
-
-    def _undo(self, _: Body) -> Reply:
-        return self._reply_to(self._host.undo())
-
-    def _redo(self, _: Body) -> Reply:
-        return self._reply_to(self._host.redo())
 
     def _save(self, _: Body) -> Reply:
         changes = self._host.save().changes

@@ -14,7 +14,8 @@ from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, with_places
 from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome, show_results
-from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, focus, mermaid, page, svg
+from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, mermaid, page, svg
+from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
 from krm_merge.components.plan.plan_file import (
@@ -256,20 +257,18 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
     edited_by(draw, directory, Directory(directory), _with_mode(config, "plan"), results)
     show_results(results, quiet=True)
     if drawing is not None:
-        text = _draw(_focus(drawing, focus, depth or 0), form)
+        if focus:
+            try:
+                drawing = focus_on(drawing, focus, depth or 0)
+            except LookupError as error:
+                raise PackageError(f"--focus: {error.args[0]}") from None
+        text = _draw(drawing, form)
         if target == STDOUT:
             click.echo(text, nl=False)
         else:
             write_file(target, File(text.encode()))
     if results.errors:
         sys.exit(1)
-
-
-def _focus(drawing: Drawing, name: str, depth: int) -> Drawing:
-    try:
-        return focus(drawing, name, depth) if name else drawing
-    except LookupError as error:
-        raise PackageError(f"--focus: {error.args[0]}") from None
 
 
 def _draw(drawing: Drawing, form: str) -> str:

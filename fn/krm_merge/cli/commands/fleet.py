@@ -163,7 +163,9 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
 
     def write(saved: Saved) -> None:
         before = File(campaign.policy_text) if campaign.policy_text else None
-        write_file(policy, _policy_file(saved), before)
+        file = saved.changes[POLICY_FILE]
+        assert file is not None
+        write_file(policy, file, before)
 
     host = Host(session, journal, write)
     if in_terminal:
@@ -194,12 +196,6 @@ def _open_after(
     except UnavailableError:
         # A run that goes on meanwhile tries them itself.
         return []
-
-
-def _policy_file(saved: Saved) -> File:
-    file = saved.changes[POLICY_FILE]
-    assert file is not None
-    return file
 
 
 def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campaign, list[Group]]:
@@ -384,7 +380,11 @@ def _show_events(events: Iterable[Published]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for event in events:
         counts[event.what] += 1
-        _show_event(event)
+        if event.what == "problem":
+            say(f"{event.target}: {event.message}")
+        else:
+            number = f" #{event.request}" if event.request else ""
+            say(f"{event.what:7} {event.target}{number}", on_stdout=True)
     return counts
 
 
@@ -394,14 +394,6 @@ def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None
         changes = requests.forge_of(address).budget().changes
         if changes is not None:
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
-
-
-def _show_event(event: Published) -> None:
-    number = f" #{event.request}" if event.request else ""
-    message = (
-        f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
-    )
-    say(message, on_stdout=event.what != "problem")
 
 
 @dataclass(frozen=True, slots=True)

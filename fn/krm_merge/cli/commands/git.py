@@ -67,7 +67,10 @@ def merge_driver_command(
     outcome = merge.outcome
     if not outcome.leaves_conflicts:
         # A conflict whose result is the same whoever wins has no markers, so it is reported here.
-        show_results(_under_name(merge.reported, name), quiet=False)
+        results = Results()
+        for result in merge.reported:
+            results.add(replace(result, file=name or result.file))
+        show_results(results, quiet=False)
     else:
         places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
         what = (
@@ -82,14 +85,6 @@ def merge_driver_command(
     merge.write()
     if outcome.leaves_conflicts:
         sys.exit(1)
-
-
-def _under_name(results: Results, name: str) -> Results:
-    """The results with the path that git knows the file by."""
-    renamed = Results()
-    for result in results:
-        renamed.add(replace(result, file=name) if name else result)
-    return renamed
 
 
 _TOOL = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.

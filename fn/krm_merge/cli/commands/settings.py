@@ -139,7 +139,8 @@ def cache_command(clean: bool, form: str) -> None:
         click.echo(json.dumps(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}), indent=2))
         return
     for copy in copies:
-        click.echo(f"{_megabytes(copy.size):>12}  {_day(copy)}  {line(copy.address)}")
+        day = datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()
+        click.echo(f"{_megabytes(copy.size):>12}  {day}  {line(copy.address)}")
     if clean:
         click.echo(f"removed: {_size(removed)}")
     click.echo(f"{cache.place}: {_size(copies)} of {CACHE_MB.value():,} MB")
@@ -157,7 +158,3 @@ def _size(copies: list[CachedRepository]) -> str:
 
 def _megabytes(size: int) -> str:
     return f"{size / 10**6:,.1f} MB"
-
-
-def _day(copy: CachedRepository) -> str:
-    return datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from posixpath import commonpath, normpath
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.forges.interface import PullRequestState, same_repository
@@ -64,15 +65,10 @@ def normalise(context: str) -> str:
     Raises:
         ValueError: The directory is outside the repository.
     """
-    segments: list[str] = []
-    for segment in context.split("/"):
-        if segment == "..":
-            if not segments:
-                raise ValueError(f"the context {context!r} leaves the repository; name a directory inside it")
-            segments.pop()
-        elif segment not in ("", "."):
-            segments.append(segment)
-    return "/".join(segments) or "."
+    directory = normpath(f"./{context}")
+    if directory.partition("/")[0] == "..":
+        raise ValueError(f"the context {context!r} leaves the repository; name a directory inside it")
+    return directory
 
 
 def touches(context: str, files: Iterable[str]) -> bool:
@@ -84,14 +80,7 @@ def touches(context: str, files: Iterable[str]) -> bool:
 
 def common(contexts: Iterable[str]) -> str:
     """The deepest directory that holds all these, '.' where they share none (I7)."""
-    paths = [[] if context == "." else context.split("/") for context in map(normalise, contexts)]
-    shared: list[str] = []
-    # The shortest path ends the comparison.
-    for level in zip(*paths, strict=False):
-        if len(set(level)) > 1:
-            break
-        shared.append(level[0])
-    return "/".join(shared) or "."
+    return commonpath(list(map(normalise, contexts)) or ["."]) or "."
 
 
 BuildEvent: TypeAlias = Literal["pull_request", "push", "merge_queue"]

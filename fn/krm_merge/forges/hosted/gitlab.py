@@ -181,10 +181,6 @@ def _pull_of(answer: Mapping[str, Any]) -> ForgePullRequest:
         head=text_at(answer, "sha"),
         merge_commit=next(filter(None, commits), "") if state == "merged" else "",
         author=login,
-        merged_at=_in_seconds(text_at(answer, "merged_at")) if state == "merged" else "",
+        # GitLab has milliseconds, other forges seconds.
+        merged_at=re.sub(r"\.\d+", "", text_at(answer, "merged_at")) if state == "merged" else "",
     )
-
-
-def _in_seconds(time: str) -> str:
-    """A time of GitLab, which has milliseconds, in the format of the other forges."""
-    return re.sub(r"\.\d+", "", time)

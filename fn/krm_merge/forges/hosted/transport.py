@@ -223,7 +223,7 @@ class Transport(HTTPAdapter):
         session = requests.Session()
         session.headers["User-Agent"] = f"krm-merge/{__version__}"
         # Otherwise requests uses a password of ~/.netrc instead of the token.
-        session.auth = _keep_as_it_is
+        session.auth = lambda request: request
         for scheme in ("https://", "http://"):
             session.mount(scheme, self)
         return session
@@ -296,7 +296,8 @@ class Transport(HTTPAdapter):
             self._check_origin(request.url or "")
             response, body = self._once(request, settings)
             reply = ForgeReply.read(response.status_code, response.headers, body)
-            self._keep_budget(reply)
+            if (left := reply.seconds(f"{self.dialect.limits}Remaining")) is not None:
+                self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))
             if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
                 return response, reply
             request.url = _join(request.url or "", response.headers.get("Location", ""))
@@ -399,11 +400,6 @@ class Transport(HTTPAdapter):
         needs = self._clean(reply.headers.get("X-Accepted-GitHub-Permissions", ""))
         return f"give the token the right {needs or self.dialect.rights}"
 
-    def _keep_budget(self, reply: ForgeReply) -> None:
-        left = reply.seconds(f"{self.dialect.limits}Remaining")
-        if left is not None:
-            self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))
-
     def _clean(self, text: str) -> str:
         """Untrusted text, made safe for a line of a message."""
         line = " ".join(re.sub(r"[\x00-\x20\x7f-\x9f]+", " ", text).split())
@@ -431,10 +427,6 @@ def _asks_to_wait(reply: ForgeReply) -> bool:
     """Whether a refusal is a limit by its text: older versions of GitHub send no header for it."""
     text = " ".join(messages_in(reply.value)).lower()
     return any(words in text for words in ("rate limit", "abuse detection", "submitted too quickly"))
-
-
-def _keep_as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
