@@ -37,12 +37,8 @@ from krm_merge.components.konflux.related_resources import (
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
 from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
-from krm_merge.functions.places import FreeIndexes, root_package
+from krm_merge.functions.places import FreeIndexes, new_resource, root_package
 from krm_merge.krm import (
-    INDEX,
-    LEGACY_INDEX,
-    LEGACY_PATH,
-    PATH,
     Resource,
     ResourceError,
     ResourceList,
@@ -52,6 +48,7 @@ from krm_merge.krm import (
     flaw_of,
     identity_of,
 )
+from krm_merge.merge import Member
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -71,7 +68,6 @@ from krm_merge.text import (
     resolved,
     same,
     source_of,
-    written,
 )
 
 _OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
@@ -408,11 +404,7 @@ def write_items(
             continue
         free = free or FreeIndexes(resource_list, root)
         path = join(folder, f"{identity.name}.yaml")
-        index = str(free.take(path))
-        place: Object = {PATH: path, INDEX: index, LEGACY_PATH: path, LEGACY_INDEX: index}
-        tree = from_value(with_annotations(value, place))
-        assert isinstance(tree, MappingNode)
-        resource_list.items.append(Resource.from_document(written(tree)))
+        resource_list.items.append(new_resource(Member("", identity, tree, ""), path, free.take(path)))
     over = {id(item) for item in by_name.values()}
     resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
 

@@ -18,6 +18,7 @@ from krm_merge.krm import (
     Selector,
     Target,
     TargetNames,
+    flaw_of,
     format_path,
     identity_of,
     in_parallel,
@@ -168,6 +169,27 @@ def read_target(fields: Mapping[str, str | None]) -> Target:
         for text in (fields["labelSelector"], fields["annotationSelector"])
     )
     return Target(**patterns, labels=labels, annotations=annotations)
+
+
+def kind_of(item: Resource) -> str:
+    """The kind of a resource, '' where it cannot be read; that is reported if it has to be."""
+    try:
+        return item.kind
+    except ResourceError:
+        return ""
+
+
+def root_of(item: Resource, results: Results) -> MappingNode | None:
+    """The tree of a resource; None where it cannot be read or is not a resource, which is reported."""
+    try:
+        root = item.root
+    except ResourceError as error:
+        results.error(str(error), file=error.file)
+        return None
+    if flaw := flaw_of(root):
+        results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+        return None
+    return root
 
 
 def may_hold(item: Resource, text: bytes) -> bool:

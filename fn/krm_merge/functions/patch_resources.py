@@ -19,11 +19,13 @@ from krm_merge.functions.edit_items import (
     Shapes,
     definitions_of,
     edit_items,
+    kind_of,
     may_hold,
     protected_fields,
     read_target,
     rename_of,
     report_renames,
+    root_of,
     with_identity,
     without_bookkeeping,
 )
@@ -32,7 +34,6 @@ from krm_merge.krm import (
     KPTFILE,
     Identity,
     Resource,
-    ResourceError,
     ResourceList,
     Result,
     Results,
@@ -272,27 +273,13 @@ class Patcher:
         """The tallies."""
         return self.tallies
 
-    @staticmethod
-    def _kind(item: Resource) -> str:
-        try:
-            return item.kind
-        except ResourceError:
-            return ""  # reported if it has to be read
-
     def edit(self, item: Resource) -> ItemFate:
         """Applies the patches that are for a resource, as edits of its text; reports problems."""
-        kind = self._kind(item)
+        kind = kind_of(item)
         if id(item) in self._config.sources or not (kind == "List" or self._targets.may_match_kind(kind)):
             return SAME
-        try:
-            root = item.root
-        except ResourceError as error:
-            self.results.error(str(error), file=error.file)
-            return SAME
-        if flaw := flaw_of(root):
-            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
-            return SAME
-        return self._edit_node(item, root, item)
+        root = root_of(item, self.results)
+        return SAME if root is None else self._edit_node(item, root, item)
 
     def _edit_node(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
         """Edits the object at a node of an item, which is `part`; of a List its items, as resources (R10)."""

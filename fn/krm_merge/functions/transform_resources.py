@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, dirname, join
 from typing import TypeAlias
@@ -19,8 +19,10 @@ from krm_merge.functions.edit_items import (
     annotations_of,
     definitions_of,
     edit_items,
+    kind_of,
     rename_of,
     report_renames,
+    root_of,
     with_annotations,
     without_bookkeeping,
 )
@@ -41,8 +43,6 @@ from krm_merge.krm import (
     ResourceRef,
     Result,
     Results,
-    Severity,
-    flaw_of,
     identity_of,
 )
 from krm_merge.limits import CopiedInAll
@@ -81,34 +81,35 @@ class ProposedResource:
         return join(dirname(place or ""), basename(default_place(self.identity)))
 
 
-def add_new(
-    resource_list: ResourceList,
-    created: Iterable[Created],
-    whited_out: Container[ItemKey],
-    runner: Runner,
-    severity: Severity,
+def added_resources(
+    summaries: Sequence[TransformSummary],
+    transformation: Transformation,
+    items: Sequence[Resource],
+    results: Results,
     copied: CopiedInAll,
-) -> None:
-    """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
-    results = resource_list.results
-    strongest = strongest_of(created, runner, severity, results)
-    existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
-    root = root_package(resource_list)
-    free = FreeIndexes(resource_list, root)
+    place_of_source: Callable[[Created], str | None],
+) -> Iterator[tuple[ProposedResource, str]]:
+    """New resources, each once, with the file beside the resource that it was made for; existing ones are kept.
+
+    `items` are those of the package, `place_of_source` gives the file of the resource that one was made for.
+    """
+    created = [resource for summary in summaries for resource in summary.created]
+    whited_out = set().union(*(summary.whited_out for summary in summaries))
+    strongest = _strongest(created, transformation, results)
+    existing = _existing(items, {new.identity.kind for new in strongest}, whited_out) if strongest else {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
-            report_existing(new, item, results)
+            _report_existing(new, item, results)
             continue
-        path = new.path_beside(place_of(new.created.annotations, root))
-        resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
-        report_added(new, path, runner, results, copied)
-    runner.close()
+        path = new.path_beside(place_of_source(new.created))
+        yield new, path
+        _report_added(new, path, transformation.runner, results, copied)
+    transformation.runner.close()
 
 
-def strongest_of(
-    created: Iterable[Created], runner: Runner, severity: Severity, results: Results
-) -> list[ProposedResource]:
+def _strongest(created: Iterable[Created], transformation: Transformation, results: Results) -> list[ProposedResource]:
     """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
+    runner, severity = transformation.runner, transformation.choices.severity
     unlisted = max(runner.priorities.values(), default=0) + 1
     strongest: dict[Identity, ProposedResource] = {}
     # T11: names may repeat, declarations do not.
@@ -126,7 +127,7 @@ def strongest_of(
     return list(strongest.values())
 
 
-def report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
+def _report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
     """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
     tags = {"event": "created", "plugin": new.plugin}
     message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
@@ -137,7 +138,7 @@ def report_added(new: ProposedResource, path: str, runner: Runner, results: Resu
         results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
 
 
-def report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
+def _report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
     """Reports a resource that the package already has with other contents."""
     value = item.value
     if not equal(without_bookkeeping(value), new.created.resource):
@@ -146,7 +147,7 @@ def report_existing(new: ProposedResource, item: Resource, results: Results) -> 
         results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
 
 
-def existing_in(
+def _existing(
     items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
 ) -> dict[Identity, Resource]:
     """The resources of these kinds; a whited-out one may be replaced."""
@@ -236,16 +237,10 @@ class Transformer:
 
     def decide(self, item: Resource) -> DecidedTransform | None:
         """Runs the plugins on a resource; None if there is nothing to decide. Reports failures."""
-        try:
-            if item.kind == KPTFILE:
-                return None
-            root, annotations = item.root, item.annotations
-        except ResourceError as error:
-            self.results.error(str(error), file=error.file)
+        root = root_of(item, self.results) if kind_of(item) != KPTFILE else None
+        if root is None:
             return None
-        if flaw := flaw_of(root):
-            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
-            return None
+        annotations = item.annotations
         if annotations.get(LOCAL_CONFIG) == "true":
             # Not applied to a cluster, such as a functionConfig or a whited-out resource.
             return None
@@ -376,10 +371,13 @@ def transform_resources(resource_list: ResourceList) -> None:
         runner.close()
     report_failures(summaries, results)
     copied = CopiedInAll(sum(summary.copied for summary in summaries))
-    created = [resource for summary in summaries for resource in summary.created]
-    if created and not results.errors:
-        whited_out = set().union(*(summary.whited_out for summary in summaries))
-        add_new(resource_list, created, whited_out, runner, transformation.choices.severity, copied)
+    if not results.errors and any(summary.created for summary in summaries):
+        items, root = resource_list.items, root_package(resource_list)
+        free = FreeIndexes(resource_list, root)
+        for new, path in added_resources(
+            summaries, transformation, items, results, copied, lambda created: place_of(created.annotations, root)
+        ):
+            items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)

@@ -39,13 +39,10 @@ from krm_merge.functions.transform_resources import (
     ProposedResource,
     Transformer,
     TransformSummary,
+    added_resources,
     check_targets,
-    existing_in,
-    report_added,
-    report_existing,
     report_failures,
     report_idle,
-    strongest_of,
 )
 from krm_merge.functions.transform_results import patch_of
 from krm_merge.krm import Resource, Results
@@ -519,21 +516,11 @@ def _new(
     transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
 ) -> dict[str, list[ProposedResource]]:
     """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
-    strongest = (
-        strongest_of(transformed.created, run.runner, run.choices.severity, results) if transformed.created else []
-    )
-    items = [item for file_documents in documents.values() for item in file_documents.resources] if strongest else []
-    existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)
-    added: dict[str, list[ProposedResource]] = {}
+    items = [item for file_documents in documents.values() for item in file_documents.resources]
     copied = CopiedInAll(transformed.copied)
-    for new in strongest:
-        if (item := existing.get(new.identity)) is not None:
-            report_existing(new, item, results)
-        else:
-            path = new.path_beside(new.created.file)
-            added.setdefault(path, []).append(new)
-            report_added(new, path, run.runner, results, copied)
-    run.runner.close()
+    added: dict[str, list[ProposedResource]] = {}
+    for new, path in added_resources([transformed], run, items, results, copied, lambda created: created.file):
+        added.setdefault(path, []).append(new)
     return added
 
 
