@@ -27,19 +27,19 @@ from krm_merge.fleet.merge import Merging
 from krm_merge.fleet.repository import (
     HEADS,
     TRAILER,
-    RepositoryMerger,
     credentials_of,
     default_branch,
     heads_of,
+    merge_repository,
     new_commit,
     place_of,
     remote_at,
     was_made_by,
 )
-from krm_merge.fleet.worker import digest_of
+from krm_merge.fleet.worker import changed_files, digest_of
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
 from krm_merge.git.store import NewCommit, Person, Remote, Stamp, Store
-from krm_merge.packages import CommittedFiles, Directory, File, Tree
+from krm_merge.packages import CommittedFiles, Directory
 
 _CONTENT = "%T%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
 """A commit without its parents and its signature."""
@@ -130,7 +130,7 @@ class Branches:
         """The copy of the repository with the commit; made again where it is gone, which gives the same commit."""
         place = place_of(target, self.settings.cache)
         if not place.is_dir():
-            outcome = RepositoryMerger(Merging(self.settings)).merge(Job(target.name))
+            outcome = merge_repository(Merging(self.settings), Job(target.name))
             if outcome.commit != entry.made:
                 shutil.rmtree(place, ignore_errors=True)
                 raise NotPublishedError("it changed since it was merged; run the campaign again")
@@ -209,7 +209,9 @@ class TreePublisher:
                 problems[target.name] = _DIFFERING
                 continue
             done.append(target.name)
-            changes = _file_changes(target.name, before.tree(target.name), here)
+            folder = "" if target.name == "." else target.name
+            changed = changed_files(before.tree(target.name), here)
+            changes = {join(folder, path): file for path, file in changed.items()}
             if changes:
                 commits.append(new_commit(self._message(target), changes))
         if not commits or self.is_dry_run:
@@ -289,15 +291,6 @@ class TreePublisher:
             return self._git(*arguments)
         except GitError:
             return ""
-
-
-def _file_changes(target: str, before: Tree, here: Tree) -> dict[str, File | None]:
-    """What becomes of a directory's files, by their paths in the working tree."""
-    folder = "" if target == "." else target
-    changes: dict[str, File | None] = {
-        join(folder, path): here[path] for path in here if before.get(path) != here[path]
-    }
-    return changes | {join(folder, path): None for path in before if path not in here}
 
 
 _OWNERS: Final = ("CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", ".forgejo/CODEOWNERS", "docs/CODEOWNERS")

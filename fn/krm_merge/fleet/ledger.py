@@ -295,7 +295,7 @@ class Ledger:
         """Replaces the conflicts of a target."""
         self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))
         rows = [
-            (target, number, conflict.fingerprint, json.dumps(_as_value(conflict)))
+            (target, number, conflict.fingerprint, json.dumps({name: getattr(conflict, name) for name in _CONFLICT}))
             for number, conflict in enumerate(conflicts)
         ]
         self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?, ?)", rows)
@@ -319,7 +319,3 @@ def now() -> str:
 def _entry(row: tuple[Any, ...], requests: Sequence[LedgerRequest]) -> LedgerEntry:
     named = dict(zip(_NAMES, row, strict=True))
     return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))}, requests=tuple(requests))
-
-
-def _as_value(conflict: TargetConflict) -> dict[str, Any]:
-    return {name: getattr(conflict, name) for name in _CONFLICT}

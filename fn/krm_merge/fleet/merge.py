@@ -26,6 +26,7 @@ from krm_merge.packages import (
 from krm_merge.policy import PackagePolicy, combine, find_policy
 from krm_merge.report import DecisionRecord, MergeReport, RecordedSide, as_json
 from krm_merge.report import render as as_markdown
+from krm_merge.safe_text import abridge
 from krm_merge.usecases import Outcome, PackageUpdate
 
 
@@ -189,7 +190,7 @@ class Merging:
         return TargetOutcome(
             target=target,
             state=state,
-            message=_message_of(merged),
+            message=abridge([error.message for package in merged for error in package.outcome.results.errors], 1),
             files=0 if is_left else sum(len(package.outcome.changes) for package in merged),
             packages=tuple(package.package for package in merged),
             conflicts=tuple(conflicts),
@@ -211,12 +212,6 @@ def _state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflic
     if any(package.outcome.is_refused for package in merged):
         return "refused"
     return "clean" if any(package.outcome.changes for package in merged) else "unchanged"
-
-
-def _message_of(merged: Sequence[TargetPackage]) -> str:
-    """Why a target was refused, '' where it was not."""
-    errors = [error.message for package in merged for error in package.outcome.results.errors]
-    return f"{errors[0]}{f' and {len(errors) - 1} more' if len(errors) > 1 else ''}" if errors else ""
 
 
 def _conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:

@@ -82,46 +82,39 @@ def _refs_of(address: str, *names: str) -> tuple[dict[str, str], str]:
         raise GitError(f"{address}: {error}") from None
 
 
-class RepositoryMerger:
-    """Merges repositories."""
+def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
+    """Merges the packages of a repository that follow the upstream, each in a commit of its own.
 
-    def __init__(self, merging: Merging) -> None:
-        """Takes how packages are merged."""
-        self._merging = merging
-
-    def merge(self, job: Job) -> TargetOutcome:
-        """Merges the packages of a repository that follow the upstream, each in a commit of its own.
-
-        The commits are in a copy in the campaign's cache until they are published. Raises KrmMergeError and GitError.
-        """
-        settings = self._merging.settings
-        campaign = settings.campaign
-        target = campaign.targets[job.target]
-        remote = remote_at(target.name, Path(settings.temporary, f"{target.id}-{os.getpid()}.git"))
-        store = remote.store
-        try:
-            base = remote.fetch_ref(f"{HEADS}{target.branch}" if target.branch else "HEAD", 1)
-            entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
-            packages = _packages(campaign, target, store, entries)
-            if not packages:
-                at = f" and is at {campaign.from_}" if campaign.from_ else ""
-                message = f"no package in it follows the upstream{at}"
-                return TargetOutcome(target.name, "unchanged", message, seen=base, base=base)
-            tree = _files_of(packages, store, entries)
-            merged = self._merging.merge(tree, target.name, packages)
-            outcome = self._merging.outcome(target.name, merged, with_body=True)
-            outcome = replace(outcome, base=base, seen="" if job.is_dry_run else base)
-            if outcome.files == 0 or job.is_dry_run:
-                return outcome
-            commits = [_commit(campaign, target, package) for package in merged if package.changes]
-            commit = store.commit_files(base, commits, campaign.publishing.author, settings.date)
-            place = place_of(target, settings.cache)
-            shutil.rmtree(place, ignore_errors=True)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(store.directory, place)
-            return replace(outcome, commit=commit)
-        finally:
-            store.remove()
+    The commits are in a copy in the campaign's cache until they are published. Raises KrmMergeError and GitError.
+    """
+    settings = merging.settings
+    campaign = settings.campaign
+    target = campaign.targets[job.target]
+    remote = remote_at(target.name, Path(settings.temporary, f"{target.id}-{os.getpid()}.git"))
+    store = remote.store
+    try:
+        base = remote.fetch_ref(f"{HEADS}{target.branch}" if target.branch else "HEAD", 1)
+        entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
+        packages = _packages(campaign, target, store, entries)
+        if not packages:
+            at = f" and is at {campaign.from_}" if campaign.from_ else ""
+            message = f"no package in it follows the upstream{at}"
+            return TargetOutcome(target.name, "unchanged", message, seen=base, base=base)
+        tree = _files_of(packages, store, entries)
+        merged = merging.merge(tree, target.name, packages)
+        outcome = merging.outcome(target.name, merged, with_body=True)
+        outcome = replace(outcome, base=base, seen="" if job.is_dry_run else base)
+        if outcome.files == 0 or job.is_dry_run:
+            return outcome
+        commits = [_commit(campaign, target, package) for package in merged if package.changes]
+        commit = store.commit_files(base, commits, campaign.publishing.author, settings.date)
+        place = place_of(target, settings.cache)
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(store.directory, place)
+        return replace(outcome, commit=commit)
+    finally:
+        store.remove()
 
 
 def place_of(target: CampaignTarget, cache: str | Path) -> Path:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,7 +28,7 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, failure_of
 from krm_merge.fleet.merge import Merging, after
-from krm_merge.fleet.repository import RepositoryMerger
+from krm_merge.fleet.repository import merge_repository
 from krm_merge.packages import CommittedFiles, Directory, File, Journal, PackageError, Tree, UnavailableError, belongs
 from krm_merge.safe_text import abridge
 
@@ -96,7 +97,7 @@ class WorkingTreeMerger:
             if outcome.state == "unchanged":
                 # A job whose worker ended before anybody had its outcome runs twice: the second finds what it wrote.
                 committed = self._committed_files().tree(job.target)
-                if committed and _differences(committed, here):
+                if committed and changed_files(committed, here):
                     return self._merge(replace(job, is_dirty=True), journal, here, committed)
             return outcome
 
@@ -106,10 +107,10 @@ class WorkingTreeMerger:
         merged = self._merging.merge(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
         outcome = self._merging.outcome(job.target, merged)
         result = base if outcome.state in LEFT_ALONE else after(base, merged)
-        changes = _differences(here, result)
+        changes = changed_files(here, result)
         if job.is_dirty and changes and job.ours != digest_of(here):
             if result is not base:
-                return _dirty(job.target, sorted(_differences(base, here)))
+                return _dirty(job.target, sorted(changed_files(base, here)))
             # There is nothing to merge: what somebody is at work on is none of our business.
             result, changes = here, {}
         if changes and not job.is_dry_run:
@@ -127,7 +128,8 @@ def _dirty(target: str, files: list[str]) -> TargetOutcome:
     return TargetOutcome(target, "refused", f"uncommitted changes: {abridge(files, _SHOWN)}; commit them first")
 
 
-def _differences(before: Tree, after: Tree) -> dict[str, File | None]:
+def changed_files(before: Tree, after: Tree) -> dict[str, File | None]:
+    """What becomes of the files of a directory, by path."""
     if before is after:
         return {}
     changes: dict[str, File | None] = {path: after[path] for path in after if before.get(path) != after[path]}
@@ -146,7 +148,7 @@ class _Worker:
         merging = Merging(settings)
         self.settings = settings
         self.directories = WorkingTreeMerger(merging)
-        self.repositories = RepositoryMerger(merging)
+        self.merge_repository = partial(merge_repository, merging)
         self.jobs = 0
 
 
@@ -221,7 +223,7 @@ def run_target(job: Job) -> TargetOutcome:
     try:
         with interrupts.as_exceptions(), _bounded(worker.settings.seconds):
             is_repository = worker.settings.campaign.targets[job.target].is_repository
-            outcome = (worker.repositories if is_repository else worker.directories).merge(job)
+            outcome = worker.merge_repository(job) if is_repository else worker.directories.merge(job)
     except Exception as error:
         kind, message = failure_of(error)
         outcome = TargetOutcome(job.target, "failed", message, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import click
@@ -48,7 +48,7 @@ from krm_merge.packages import (
     uncommitted_files,
 )
 from krm_merge.policy import find_policy
-from krm_merge.report import MergeReport, as_json
+from krm_merge.report import as_json
 from krm_merge.safe_text import abridge, quantity
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 
@@ -103,10 +103,7 @@ def update_command(
             outcome = merge_sides(PackageUpdate(local, repositories, str(place), ref or None, strategy), choices)
         choices.report_unused(outcome)
 
-        @cache
-        def report() -> MergeReport:
-            return outcome.report(str(place), with_contexts=shows_contexts(options.reports))
-
+        report = cache(partial(outcome.report, str(place), with_contexts=shows_contexts(options.reports)))
         write_reports(report, options.reports)
         if options.with_diff and options.form == "text":
             show_diff(local, outcome.changes)
@@ -233,10 +230,7 @@ def merge_command(
             outcome = merge_sides(sides, choices)
         choices.report_unused(outcome)
 
-        @cache
-        def report() -> MergeReport:
-            return outcome.report(str(local), with_contexts=shows_contexts(options.reports))
-
+        report = cache(partial(outcome.report, str(local), with_contexts=shows_contexts(options.reports)))
         write_reports(report, options.reports)
         if (options.with_diff or write is None) and options.form == "text" and not outcome.is_refused:
             show_diff(sides.local, outcome.changes)

@@ -13,6 +13,7 @@ from krm_merge.components.konflux.model import is_tag
 from krm_merge.components.konflux.reading import Fields, Place
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import DigestPolicy
+from krm_merge.safe_text import abridge
 from krm_merge.text import Value
 
 # Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
@@ -251,14 +252,10 @@ def as_text(summary: Summary, view: View | None = None) -> str:
 
 def _about(plans: Sequence[RecordedPlan], view: View) -> str:
     if view == "dependant":
-        return "; ".join(f"{plan.branch} ({state_of(plan)})" for plan in plans[:3]) + _and_more(len(plans) - 3)
+        return abridge([f"{plan.branch} ({state_of(plan)})" for plan in plans], 3, "; ")
     targets = sorted({name for plan in plans for name in plan.dependants})
     what = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
-    return f"{what} for {', '.join(targets[:5])}{_and_more(len(targets) - 5)}"
-
-
-def _and_more(count: int) -> str:
-    return f" and {count} more" if count > 0 else ""
+    return f"{what} for {abridge(targets, 5)}"
 
 
 def state_of(plan: RecordedPlan) -> str:
@@ -266,7 +263,7 @@ def state_of(plan: RecordedPlan) -> str:
     if plan.closed:
         return f"to close: {plan.closed}"
     if plan.waits:
-        return f"draft, waits for {', '.join(plan.waits[:3])}{_and_more(len(plan.waits) - 3)}"
+        return f"draft, waits for {abridge(plan.waits, 3)}"
     return "draft" if plan.draft else "ready"
 
 
