@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
@@ -29,10 +29,10 @@ from krm_merge.fleet.campaign import (
 )
 from krm_merge.forges.interface import Attention
 from krm_merge.git.program import take_credentials
-from krm_merge.krm import StrictModel, check
+from krm_merge.krm import DocumentModel, StrictModel, check
 from krm_merge.merge import OnConflict, Resolutions
 from krm_merge.packages import File, PackageError, UnavailableError, read_file, reason, write_file
-from krm_merge.policy import NO_POLICY, ListKeysModel, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
+from krm_merge.policy import NO_POLICY, ListKeysField, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
 from krm_merge.posix import file_locks, locked_soon
 from krm_merge.startup import replace
 from krm_merge.text import MappingNode, TextError, Value, from_value, read, to_value, written
@@ -90,7 +90,7 @@ class CampaignPolicyModel(StrictModel):
     functionIdentity: Literal["document", "smart"] = Field(
         "smart", description="How functions of a pipeline without names are recognised."
     )
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    listKeys: ListKeysField
 
 
 class GateModel(StrictModel):
@@ -165,15 +165,13 @@ class PublishModel(StrictModel):
         )
 
 
-class MergeCampaign(StrictModel):
+class MergeCampaign(DocumentModel):
     """One upstream, many packages, one command: all of them take a version."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["MergeCampaign"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     upstream: UpstreamModel = Field(description="The version that all targets take.")
     selection: SelectionModel = Field(description="Where targets were looked for.")
-    policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart")
+    policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart", listKeys=[])
     message: str = Field(
         "Update {package} to {ref}", min_length=1, description="The message of the commit of each package."
     )
@@ -199,12 +197,10 @@ class TargetModel(StrictModel):
         return self
 
 
-class MergeTargets(StrictModel):
+class MergeTargets(DocumentModel):
     """What a campaign is for: found by `krm-merge fleet init`, to be reviewed and edited."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["MergeTargets"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     targets: list[TargetModel] = Field(description="The targets, each with its directory or repository.")
 
 

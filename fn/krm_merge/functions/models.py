@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from krm_merge.components.digests import TagPolicy
-from krm_merge.krm import StrictModel
+from krm_merge.krm import DocumentModel, StrictModel
 from krm_merge.merge import OnConflict
-from krm_merge.policy import ListKeysModel, RedactionModel, RuleModel
+from krm_merge.policy import ListKeysField, RedactField, RulesField
 
 
 class _Choices(StrictModel):
@@ -27,23 +27,17 @@ class ConfigMapData(_Choices):
     upstream: str | None = Field(None, description="The updated package, as YAML text.")
 
 
-class MergePackage(_Choices):
+class MergePackage(DocumentModel, _Choices):
     """Three-way merge of a package: original and upstream from here, local from the items."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["MergePackage"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     original: str | list[dict[str, Any]] | None = Field(
         None, description="The package as last fetched: YAML text of one or more documents, or a list of objects."
     )
     upstream: str | list[dict[str, Any]] | None = Field(None, description="The updated package, in the same forms.")
-    rules: list[RuleModel] = Field(
-        default_factory=list, description="Exceptions from the policy; the first match wins."
-    )
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
-    redact: list[RedactionModel] = Field(
-        default_factory=list, description="What no report shows, beside the values that are always hidden."
-    )
+    rules: RulesField
+    listKeys: ListKeysField
+    redact: RedactField
 
 
 class PatchTarget(StrictModel):
@@ -97,14 +91,12 @@ class PatchConfigMapData(_PatchChoices):
     patch: str = Field(description="Strategic merge patches that name their objects, as YAML text.")
 
 
-class PatchResources(_PatchChoices):
+class PatchResources(DocumentModel, _PatchChoices):
     """Patches the resources of a package: strategic merge patches, JSON merge patches and JSON patches."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["PatchResources"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     patches: list[PatchModel] = Field(min_length=1, description="The patches, in the order in which they are applied.")
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    listKeys: ListKeysField
 
 
 class DigestModel(StrictModel):
@@ -163,12 +155,10 @@ class ComponentsConfigMapData(_ComponentChoices):
     removed: str = Field("", description="Names of deleted Components, separated by commas.")
 
 
-class PlanComponentUpdates(_ComponentChoices):
+class PlanComponentUpdates(DocumentModel, _ComponentChoices):
     """Plans the updates of components that depend on each other."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["PlanComponentUpdates"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     separators: list[Literal["/", "@"]] = Field(
         default=["/"], description="What separates the group from the rest of a source branch's name."
     )
@@ -257,12 +247,10 @@ class WhiteoutModel(StrictModel):
     )
 
 
-class TransformResources(StrictModel):
+class TransformResources(DocumentModel):
     """Runs plugins over every resource and settles their conflicts by priorities."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["TransformResources"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     priorities: list[str] = Field(
         default_factory=list,
         description="Names of plugins, the most important first; the others follow in the order of declaration.",
@@ -272,7 +260,7 @@ class TransformResources(StrictModel):
     plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
     conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", severity="warning")
     whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    listKeys: ListKeysField
 
 
 class TransformConfigMapData(StrictModel):

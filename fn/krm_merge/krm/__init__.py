@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from krm_merge.krm.selector import TargetNames as TargetNames
     from krm_merge.krm.selector import Targets as Targets
     from krm_merge.krm.selector import pattern_of as pattern_of
+    from krm_merge.krm.validation import DocumentModel as DocumentModel
     from krm_merge.krm.validation import StrictModel as StrictModel
     from krm_merge.krm.validation import check as check
     from krm_merge.krm.validation import place_of as place_of
@@ -76,6 +77,6 @@ __getattr__, __dir__ = lazy_interface(
         "resource_list": "InputError ResourceList",
         "result": "ResourceRef Result Results Severity",
         "selector": "Pattern Selector Target TargetNames Targets pattern_of",
-        "validation": "StrictModel check place_of too_many validate",
+        "validation": "DocumentModel StrictModel check place_of too_many validate",
     },
 )

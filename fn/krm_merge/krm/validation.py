@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from inspect import isclass
-from typing import Any, Final, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.limits import RESOLUTIONS, RULES
@@ -38,6 +38,14 @@ class StrictModel(BaseModel):
     """A model that refuses unknown fields and values of other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class DocumentModel(StrictModel):
+    """A model of a resource of ours; each narrows the kind."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: str
+    metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 def validate(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
-from krm_merge.krm import StrictModel
+from krm_merge.krm import DocumentModel
 
 
 def _checked_text(value: object) -> object:
@@ -191,12 +191,10 @@ class Kptfile(_Fields):
     status: dict[str, Any] | None = Field(None, description="What programs found out about the package.")
 
 
-class Vendorfile(StrictModel):
+class Vendorfile(DocumentModel):
     """Where the manifests of a directory come from, so that the next update knows its original."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["Vendorfile"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     source: str | None = Field(None, description="Where upstream's manifests come from: a URL, a file, a command.")
     version: str | None = Field(None, description="The version of upstream that was merged last.")
     digest: str = Field(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.policy.models import ListKeysModel as ListKeysModel
+    from krm_merge.policy.models import ListKeysField as ListKeysField
     from krm_merge.policy.models import MergePolicy as MergePolicy
     from krm_merge.policy.models import MergeRules as MergeRules
-    from krm_merge.policy.models import RedactionModel as RedactionModel
-    from krm_merge.policy.models import RuleModel as RuleModel
+    from krm_merge.policy.models import RedactField as RedactField
+    from krm_merge.policy.models import RulesField as RulesField
     from krm_merge.policy.models import list_keys_of as list_keys_of
     from krm_merge.policy.models import redactions_of as redactions_of
     from krm_merge.policy.models import rules_of as rules_of
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "models": "ListKeysModel MergePolicy MergeRules RedactionModel RuleModel list_keys_of redactions_of rules_of",
+        "models": "ListKeysField MergePolicy MergeRules RedactField RulesField list_keys_of redactions_of rules_of",
         "package_policy": "KIND Key NO_POLICY PackagePolicy PolicyError RecordedChoice RulesError "
         "RulesFile collect_redactions combine edit_policy find_policy find_policy_around is_policy "
         "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall recall_around remember "

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from krm_merge.krm import Identity, StrictModel, parse_path
+from krm_merge.krm import DocumentModel, Identity, StrictModel, parse_path
 from krm_merge.merge import Choice, ListKeys, Nature, OnConflict, Rule
 from krm_merge.schema import Redaction, is_secret_kind, split_keys
 
@@ -79,18 +79,26 @@ class ListKeysModel(StrictModel):
     )
 
 
+RulesField = Annotated[
+    list[RuleModel], Field(default_factory=list, description="Exceptions from the policy; the first match wins.")
+]
+RedactField = Annotated[
+    list[RedactionModel],
+    Field(default_factory=list, description="What no report shows, beside the values that are always hidden."),
+]
+ListKeysField = Annotated[
+    list[ListKeysModel], Field(default_factory=list, description="Merge keys that the schema does not know.")
+]
+
+
 class MergeRules(BaseModel):
     """Rules, merge keys and redactions in a separate file, or in a MergePackage, whose other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
-    rules: list[RuleModel] = Field(
-        default_factory=list, description="Exceptions from the policy; the first match wins."
-    )
-    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
-    redact: list[RedactionModel] = Field(
-        default_factory=list, description="What no report shows, beside the values that are always hidden."
-    )
+    rules: RulesField
+    listKeys: ListKeysField
+    redact: RedactField
 
 
 class ResolvedResource(StrictModel):
@@ -138,21 +146,15 @@ class ResolutionModel(StrictModel):
         return self
 
 
-class MergePolicy(StrictModel):
+class MergePolicy(DocumentModel):
     """How conflicts of a package are settled; the policy is a file of the package."""
 
-    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["MergePolicy"]
-    metadata: dict[str, Any] = Field(default_factory=dict)
     onConflict: OnConflict | None = Field(
         None, description="Who wins where neither a choice nor a rule says so; an option of the merge overrides it."
     )
-    rules: list[RuleModel] = Field(
-        default_factory=list, description="Exceptions from the policy; the first match wins."
-    )
-    redact: list[RedactionModel] = Field(
-        default_factory=list, description="What no report shows, beside the values that are always hidden."
-    )
+    rules: RulesField
+    redact: RedactField
     resolutions: list[ResolutionModel] = Field(
         default_factory=list, description="Choices for single conflicts. They override all rules, and are not merged."
     )
