@@ -534,9 +534,9 @@ class ConflictSession(ABC, Generic[Step]):
     def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
         """The hidden values at the place of a record; none where nothing is hidden. Raises RefusedChoiceError."""
 
-    @abstractmethod
     def packages(self, identifier: str) -> Sequence[str]:
         """The packages that have the conflict of a record, where there may be several; else none."""
+        return ()
 
     @abstractmethod
     def alike(self, identifier: str) -> Sequence[str]:
@@ -548,9 +548,9 @@ class ConflictSession(ABC, Generic[Step]):
     ) -> Answer:
         """Settles conflicts in the same way; `always` for good, by a rule. Raises RefusedChoiceError."""
 
-    @abstractmethod
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
         """Lets some of the packages with a conflict be settled apart from the others. Raises RefusedChoiceError."""
+        raise RefusedChoiceError("this is about one package; there is nothing to set apart")
 
     def undo(self) -> Answer:
         """Takes the latest step back. Raises RefusedChoiceError where there is none."""

@@ -247,14 +247,6 @@ class Session(ConflictSession[ChoiceStep]):
         package = task.choices.package
         return local_commit(self._parts[number].decided, path, task.sides.local, package, task.history)
 
-    def packages(self, identifier: str) -> Sequence[str]:
-        """None: a session is about one package."""
-        return ()
-
-    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
-        """Raises RefusedChoiceError: there are no other packages."""
-        raise RefusedChoiceError("this is about one package; there is nothing to set apart")
-
     def alike(self, identifier: str) -> list[str]:
         """The ids of the conflicts with the fingerprint of this one, itself among them. Raises RefusedChoiceError."""
         record = self.record(identifier)

@@ -143,8 +143,16 @@ class Runner:
             outcome.new_resources += (NewResource(plugin.name, created, declared) for created in response.new_resources)
         if outcome.failures:
             return outcome
+        copies = Copies(copied)
         try:
-            outcome.settlement = self._settlement(resource, proposals, outcome.whiteouts, keys_of, Copies(copied))
+            if outcome.whiteouts:
+                # Priorities do not matter: any whiteout wins (T5).
+                winner = outcome.whiteouts[0].plugin
+                outcome.settlement = _drop_loser(resource, proposals, winner, self.keep, keys_of, copies)
+            elif self.detect == "path":
+                outcome.settlement = settle_by_path(resource, proposals, keys_of, copies)
+            else:
+                outcome.settlement = settle(resource, proposals, self.keep, keys_of, copies)
         except RefusedOperationsError as error:
             outcome.failures.append(Failure(error.plugin, str(error)))
         except RecursionError:
@@ -152,21 +160,6 @@ class Runner:
             outcome.failures.append(Failure(names, "the values are nested too deeply"))
         outcome.failures += _too_deep(outcome.settlement, resource)
         return outcome
-
-    def _settlement(
-        self,
-        resource: Object,
-        proposals: Sequence[Proposal],
-        whiteouts: Sequence[Whiteout],
-        keys_of: KeysOf,
-        copies: Copies,
-    ) -> Settlement:
-        if whiteouts:
-            # Priorities do not matter: any whiteout wins (T5).
-            return _drop_loser(resource, proposals, whiteouts[0].plugin, self.keep, keys_of, copies)
-        if self.detect == "path":
-            return settle_by_path(resource, proposals, keys_of, copies)
-        return settle(resource, proposals, self.keep, keys_of, copies)
 
     def close(self) -> None:
         """Closes all plugins, which ends their processes. They may be run again."""
