@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from krm_merge.krm import (
     flaw_of,
     report_rewriting,
 )
-from krm_merge.merge import CRD
 from krm_merge.packages import Changes, File, PackageError, Tree, holds_resources, read_file
 from krm_merge.text import (
     MappingNode,
@@ -57,10 +56,6 @@ class Documents:
     def resources(self) -> list[Resource]:
         """The resources."""
         return [resource for resource in self._all if resource is not None]
-
-    def definitions(self) -> Iterator[MappingNode]:
-        """The CustomResourceDefinitions."""
-        return (resource.root for resource in self.resources if resource.kind == CRD)
 
     def rest(self, survivors: set[int], results: Results) -> bytes:
         """The file with its resources as they are now, but for those whose id is not kept. Adds to the results."""
@@ -102,6 +97,11 @@ def documents_of(directory: Path, tree: Tree) -> dict[str, Documents]:
     }
 
 
+def items_of(files: Mapping[str, Documents]) -> list[Resource]:
+    """The resources of files, in order."""
+    return [item for documents in files.values() for item in documents.resources]
+
+
 def edited_by_parts(
     files: Mapping[str, Documents], editor: Callable[[], ItemEditor[Summary]], results: Results
 ) -> tuple[dict[str, bytes], list[Summary]]:
@@ -109,7 +109,7 @@ def edited_by_parts(
 
     The results of the editors are added to those given.
     """
-    edits = edits_of([item for documents in files.values() for item in documents.resources], editor, results, _text)
+    edits = edits_of(items_of(files), editor, results, _text)
     items = iter(edits.items)
     data = {path: documents.with_edits(islice(items, len(documents.resources))) for path, documents in files.items()}
     return data, edits.summaries
@@ -128,8 +128,7 @@ def resources_after(directory: Path, documents: Mapping[str, Documents], changes
     """The resources of a package as they will be written (P9)."""
     written = {path: file for path, file in changes.items() if file is not None}
     unchanged = {path: file_documents for path, file_documents in documents.items() if path not in changes}
-    after = unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
-    return [resource for file_documents in after.values() for resource in file_documents.resources]
+    return items_of(unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()})
 
 
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
@@ -140,7 +139,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
     documents = documents_of(directory, tree)
     try:
         resource_list = ResourceList.with_config(config)
-        before = [resource for file_documents in documents.values() for resource in file_documents.resources]
+        before = items_of(documents)
         resource_list.items[:] = before
         function(resource_list)
     except (InputError, ResourceError) as error:

@@ -8,14 +8,14 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from shlex import quote
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import click
 
@@ -47,12 +47,8 @@ from krm_merge.packages import GitRepositories, PackageError, read_file
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Shown(Protocol):
-    """Shows the progress after an event."""
-
-    def __call__(self, event: RunEvent, progress: Progress) -> None:
-        """Called for every event."""
-        ...
+Shown: TypeAlias = "Callable[[RunEvent, Progress], None]"
+"""Shows the progress after an event."""
 
 
 class Progress:

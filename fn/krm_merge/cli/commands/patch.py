@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import click
@@ -17,12 +16,13 @@ from krm_merge.cli.documents import (
     configure,
     documents_of,
     edited_by_parts,
+    items_of,
     resources_after,
 )
 from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import opened_journal, show_diff, show_outcome, show_results
 from krm_merge.cli.sides import STDIN, name_of_input, read_input
-from krm_merge.functions.edit_items import Definitions, report_renames
+from krm_merge.functions.edit_items import definitions_of, report_renames
 from krm_merge.functions.patch_resources import (
     THE_NAME,
     Jobs,
@@ -161,19 +161,11 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         sys.stdout.buffer.flush()
 
 
-def _items(files: Mapping[str, Documents]) -> list[Resource]:
-    return [item for documents in files.values() for item in documents.resources]
-
-
-def _definitions(files: Mapping[str, Documents]) -> Definitions:
-    return lambda: chain.from_iterable(documents.definitions() for documents in files.values())
-
-
 def _patched(
     config: Jobs, files: Mapping[str, Documents], results: Results
 ) -> tuple[dict[str, bytes], list[list[Tally]]]:
     """The files after all patches, and the tallies of each patch. Raises KrmMergeError if they copy too much."""
-    data, parts = edited_by_parts(files, lambda: Patcher(config, _definitions(files)), results)
+    data, parts = edited_by_parts(files, lambda: Patcher(config, definitions_of(items_of(files))), results)
     check_copies(parts)
     return data, [list(tallies) for tallies in zip(*parts, strict=True)]
 
@@ -222,7 +214,7 @@ def run_command(
         files = documents_of(directory, tree)
         changes: Changes = {}
         resource_list = configure(config_file, "PatchResources")
-        resource_list.items[:] = _items(files)
+        resource_list.items[:] = items_of(files)
         config, results = read_jobs(resource_list), resource_list.results
         if not results.errors:
             Targets([job.target for job in config.jobs]).check(len(resource_list.items), f"{config_file}: ")
@@ -354,7 +346,8 @@ def _create_document(old: Path, new: Path, live: Path | None, type_: PatchType |
         raise click.UsageError("give two files or two directories; --live is for files")
     results = Results()
     before, after = (documents_of(directory, Directory(directory)) for directory in (old, new))
-    patches = patches_between(_items(before), _items(after), _definitions(before), results, type_, modes)
+    items = items_of(before)
+    patches = patches_between(items, items_of(after), definitions_of(items), results, type_, modes)
     show_results(results, quiet=False)
     if results.errors:
         sys.exit(1)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from posixpath import dirname, join
 from typing import Any
@@ -21,11 +20,12 @@ from krm_merge.cli.documents import (
     changes_of,
     configure,
     documents_of,
+    items_of,
     resources_after,
     with_document,
 )
 from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome
-from krm_merge.functions.edit_items import report_renames
+from krm_merge.functions.edit_items import definitions_of, report_renames
 from krm_merge.functions.transform_config import (
     Transformation,
     TransformSettings,
@@ -210,7 +210,7 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             if settlement.operations:
                 decided.reporter.report_applied(settlement)
             if not whiteouts:
-                files.outcome.append(_with_value(item, settlement.value))
+                files.outcome.append(Resource.from_tree(from_value(settlement.value), item.file, item.index))
             files.files[whiteout_path(path)] = b"" if whiteouts else None
             patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
             files.files[transform_path(path)] = None if whiteouts else _json(patch)
@@ -220,11 +220,6 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             )
             files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
     return files
-
-
-def _with_value(item: Resource, value: Object) -> Resource:
-    root = from_value(value)
-    return Resource.from_tree(root, item.file, item.index)
 
 
 def _json(value: Sequence[Object]) -> bytes:
@@ -260,7 +255,6 @@ _plugin_dir = click.option(
     help="The directory of executable plugins; all that can be run there is.",
 )
 _skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", help="Plugins that are not run.")
-_choice = click.Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,14 +292,14 @@ class RunOptions:
 )
 @click.option(
     "--detect",
-    type=_choice(["effect", "path"]),
+    type=click.Choice(["effect", "path"]),
     default="effect",
     show_default=True,
     help="When two changes conflict: by what they do, or by their paths.",
 )
 @click.option(
     "--keep",
-    type=_choice(["unit", "operation", "plugin"]),
+    type=click.Choice(["unit", "operation", "plugin"]),
     default="unit",
     show_default=True,
     help="What is ignored together: operations that belong together, a single one, or all of the plugin.",
@@ -313,14 +307,14 @@ class RunOptions:
 @click.option(
     "--ignored-severity",
     "severity",
-    type=_choice(["info", "warning", "error"]),
+    type=click.Choice(["info", "warning", "error"]),
     default="warning",
     show_default=True,
     help="The severity of a change that is ignored; on an error no file changes.",
 )
 @click.option(
     "--whiteout",
-    type=_choice(["annotate", "drop", "error"]),
+    type=click.Choice(["annotate", "drop", "error"]),
     default="annotate",
     show_default=True,
     help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
@@ -369,7 +363,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         changes: Changes = {}
         if run is not None:
             documents = documents_of(directory, tree)
-            check_targets(run.runner, sum(len(file_documents.resources) for file_documents in documents.values()))
+            check_targets(run.runner, len(items_of(documents)))
             with _running(run, documents, results) as transformer:
                 if options.transform_dir is None:
                     edited = {path: file_documents.edit(transformer) for path, file_documents in documents.items()}
@@ -498,9 +492,7 @@ def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
 @contextmanager
 def _running(run: Transformation, documents: dict[str, Documents], results: Results) -> Iterator[Transformer]:
     """Ends the plugins after all, and reports what they did."""
-    transformer = Transformer(
-        run, lambda: chain.from_iterable(file_documents.definitions() for file_documents in documents.values())
-    )
+    transformer = Transformer(run, definitions_of(items_of(documents)))
     try:
         yield transformer
     finally:
@@ -516,8 +508,7 @@ def _new(
     transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
 ) -> dict[str, list[ProposedResource]]:
     """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
-    items = [item for file_documents in documents.values() for item in file_documents.resources]
-    copied = CopiedInAll(transformed.copied)
+    items, copied = items_of(documents), CopiedInAll(transformed.copied)
     added: dict[str, list[ProposedResource]] = {}
     for new, path in added_resources([transformed], run, items, results, copied, lambda created: created.file):
         added.setdefault(path, []).append(new)
