@@ -479,7 +479,8 @@ def test_a_commit_that_arrives_while_it_is_pushed_is_pushed(upstream: Repository
     bare = upstream.bare(tmp_path / "upstream.git").path
     other = f"#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/new {commit}\n"
     write(bare / "hooks", {"pre-receive": File(other.encode(), "executable")})
-    remote = Remote.open(f"file://{bare}", Store.open(tmp_path / "store"))
+    remote = Remote(f"file://{bare}", Store.open(tmp_path / "store"))
+    remote.refresh()
     remote.fetch(commit)
     remote.push(commit, "new")
     assert git(bare, "rev-parse", "new").strip() == commit

@@ -26,13 +26,13 @@ from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merge import Merging
 from krm_merge.fleet.repository import (
     HEADS,
-    TRAILER,
     credentials_of,
     default_branch,
-    heads_of,
+    head_of,
     merge_repository,
     new_commit,
     place_of,
+    ref_of,
     remote_at,
     was_made_by,
 )
@@ -86,7 +86,7 @@ class Branches:
         """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
         if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
             raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
-        seen = self._head(target)
+        seen = head_of(target.name, self.campaign.publishing.branch)
         if seen == entry.made:
             return seen
         remote = self._remote(target, entry)
@@ -100,11 +100,11 @@ class Branches:
         place = place_of(target, self.settings.cache)
         shutil.rmtree(place, ignore_errors=True)
         remote = remote_at(target.name, place)
-        base = remote.fetch_ref(f"{HEADS}{target.branch}" if target.branch else "HEAD", 1)
+        base = remote.fetch_ref(ref_of(target.branch), 1)
         commit = remote.store.commit_files(
             base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date
         )
-        seen = self._head(target)
+        seen = head_of(target.name, self.campaign.publishing.branch)
         return self._push(remote, base, commit, seen, entry.commit)
 
     def _push(self, remote: Remote, base: str, commit: str, seen: str, pushed: str) -> str:
@@ -121,10 +121,6 @@ class Branches:
             seen = signed_commit
         remote.store.remove()
         return seen
-
-    def _head(self, target: CampaignTarget) -> str:
-        branch = f"{HEADS}{self.campaign.publishing.branch}"
-        return heads_of(target.name, branch).get(branch, "")
 
     def _remote(self, target: CampaignTarget, entry: LedgerEntry) -> Remote:
         """The copy of the repository with the commit; made again where it is gone, which gives the same commit."""
@@ -213,7 +209,7 @@ class TreePublisher:
             changed = changed_files(before.tree(target.name), here)
             changes = {join(folder, path): file for path, file in changed.items()}
             if changes:
-                commits.append(new_commit(self._message(target), changes))
+                commits.append(new_commit(self.campaign, target.name, changes))
         if not commits or self.is_dry_run:
             return base, done, problems
         commit = self._store.commit_files(base, commits, self.campaign.publishing.author, self.date)
@@ -237,7 +233,7 @@ class TreePublisher:
         remote = self._remote()
         if not remote.url:
             raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
-        seen = heads_of(remote.url, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
+        seen = head_of(remote.url, branch)
         if seen == commit:
             return seen
         if seen not in ("", pushed):
@@ -277,11 +273,6 @@ class TreePublisher:
 
     def _remote(self) -> Remote:
         return Remote(self.origin, self._store, credentials_of(self.origin))
-
-    def _message(self, target: CampaignTarget) -> str:
-        upstream = self.campaign.upstream
-        message = self.campaign.message.replace("{package}", target.name).replace("{ref}", upstream.ref)
-        return f"{message}\n\n{TRAILER}: {self.campaign.name}\n"
 
     def _git(self, *arguments: str) -> str:
         return os.fsdecode(self._around.output(arguments)).strip()

@@ -15,7 +15,7 @@ from krm_merge.fleet.campaign import Campaign, CampaignTarget, Gate, Wave
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
-from krm_merge.fleet.repository import HEADS, TRAILER, default_branch, heads_of, remote_at
+from krm_merge.fleet.repository import TRAILER, default_branch, head_of, remote_at
 from krm_merge.fleet.requests import (
     Hosts,
     Mark,
@@ -454,8 +454,7 @@ class Withdrawal:
         if comment:
             forge.comment(address, pull.number, comment)
         forge.close(address, pull.number)
-        reference = f"{HEADS}{pull.source_branch}"
-        head = heads_of(address, reference).get(reference, "")
+        head = head_of(address, pull.source_branch)
         with temporary_directory() as directory:
             remote = remote_at(address, Path(directory, "store.git"))
             if head and head != request.commit:

@@ -29,10 +29,11 @@ TRAILER: Final = "Fleet-Campaign"
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
 
 
-def new_commit(message: str, changes: Changes) -> NewCommit:
-    """A commit to be made, with what becomes of files."""
+def new_commit(campaign: Campaign, package: str, changes: Changes) -> NewCommit:
+    """The commit to be made for a package of a campaign, with what becomes of files."""
+    message = campaign.message.replace("{package}", package).replace("{ref}", campaign.upstream.ref)
     files = {path: None if file is None else (_MODES_IN_GIT[file.mode], file.data) for path, file in changes.items()}
-    return NewCommit(message, files)
+    return NewCommit(f"{message}\n\n{TRAILER}: {campaign.name}\n", files)
 
 
 def was_made_by(store: Store, commit: str, author: str) -> bool:
@@ -62,22 +63,28 @@ def _token(host: str) -> str:
     return ForgeSettings.parse((), (), Pace()).token_of(host).secret
 
 
-def heads_of(address: str, *names: str) -> dict[str, str]:
-    """The commits of branches (`refs/heads/NAME`) and of HEAD in a repository. Raises GitError."""
-    return _refs_of(address, *names)[0]
+def ref_of(branch: str) -> str:
+    """The ref of a branch, that of the repository's own branch for ''."""
+    return f"{HEADS}{branch}" if branch else "HEAD"
+
+
+def head_of(address: str, branch: str) -> str:
+    """The commit of a branch of a repository, of its own branch for ''; '' for none. Raises GitError."""
+    commits, _ = _refs_of(address, ref_of(branch))
+    return commits.get(ref_of(branch), "")
 
 
 def default_branch(address: str) -> str:
     """The branch that a repository calls its own. Raises GitError."""
-    _, branch = _refs_of(address, "HEAD")
+    _, branch = _refs_of(address, ref_of(""))
     if not branch:
         raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
     return branch
 
 
-def _refs_of(address: str, *names: str) -> tuple[dict[str, str], str]:
+def _refs_of(address: str, name: str) -> tuple[dict[str, str], str]:
     try:
-        return list_refs(address, names, credentials_of(address))
+        return list_refs(address, [name], credentials_of(address))
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
 
@@ -93,7 +100,7 @@ def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
     remote = remote_at(target.name, Path(settings.temporary, f"{target.id}-{os.getpid()}.git"))
     store = remote.store
     try:
-        base = remote.fetch_ref(f"{HEADS}{target.branch}" if target.branch else "HEAD", 1)
+        base = remote.fetch_ref(ref_of(target.branch), 1)
         entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
         packages = _packages(campaign, target, store, entries)
         if not packages:
@@ -151,5 +158,4 @@ def _files_of(packages: Sequence[str], store: Store, entries: Sequence[TreeEntry
 
 def _commit(campaign: Campaign, target: CampaignTarget, merged: TargetPackage) -> NewCommit:
     name = merged.package or target.name.rstrip("/").rpartition("/")[2].removesuffix(".git")
-    message = campaign.message.replace("{package}", name).replace("{ref}", campaign.upstream.ref)
-    return new_commit(f"{message}\n\n{TRAILER}: {campaign.name}\n", merged.changes)
+    return new_commit(campaign, name, merged.changes)

@@ -23,7 +23,7 @@ from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetConflict, TargetOutcome
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
 from krm_merge.fleet.merge import choices_digest
-from krm_merge.fleet.repository import HEADS, heads_of
+from krm_merge.fleet.repository import head_of
 from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
 from krm_merge.packages import GitRepositories, UnavailableError, uncommitted_files
@@ -136,9 +136,8 @@ def look_at_repositories(snapshot: LedgerSnapshot, targets: Iterable[CampaignTar
 
 
 def _commit_of(target: CampaignTarget) -> str:
-    name = f"{HEADS}{target.branch}" if target.branch else "HEAD"
     try:
-        return heads_of(target.name, name).get(name, "")
+        return head_of(target.name, target.branch)
     except GitError:
         return ""
 

@@ -390,8 +390,9 @@ class Store:
 
     def changed_paths(self, since: str, commit: str) -> list[str]:
         """The paths that differ between two commits; of a renamed file both paths."""
-        listed = self.run(["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit])
-        return [os.fsdecode(path) for path in self._check(listed).split(b"\0") if path]
+        command = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit]
+        listed = program.output(command, self.directory, alone=True)
+        return [os.fsdecode(path) for path in listed.split(b"\0") if path]
 
     # ---- merges ------------------------------------------------------------------------------------------------
 
@@ -407,7 +408,9 @@ class Store:
             paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
             # If a file conflicts with a link, git also names each side's entry after its commit.
             raise MergeConflictError([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
-        return self._check(done).decode().strip("\0\n")
+        if done.returncode != 0:
+            raise GitError(complaint(done.stderr))
+        return done.stdout.decode().strip("\0\n")
 
     def pick_changes(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
         """The tree of the commit `onto` with the changes between two commits, limited to `paths`.
@@ -436,7 +439,7 @@ class Store:
 
     def output(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
         """The output of git."""
-        return self._check(self.run(arguments, data, environment)).decode(errors="replace")
+        return program.output(arguments, self.directory, data, environment, alone=True).decode(errors="replace")
 
     def run(
         self, arguments: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
@@ -444,11 +447,6 @@ class Store:
         """Runs git in the store and returns its result, even if it failed. Raises GitError if git is missing."""
         # Merges must not depend on the user's settings.
         return program.run(arguments, self.directory, data, environment, alone=True)
-
-    def _check(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
-        if done.returncode != 0:
-            raise GitError(complaint(done.stderr))
-        return done.stdout
 
 
 _HEADS = "refs/heads/"
@@ -508,15 +506,8 @@ class Remote:
     default_branch: str = "main"
     """The default branch of the repository."""
 
-    @classmethod
-    def open(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
-        """Opens the repository and reads its current branches."""
-        opened = cls(url, store, credentials)
-        opened.refresh()
-        return opened
-
     def refresh(self) -> None:
-        """Reads the branches again."""
+        """Reads the branches."""
         # One request for all of it: each is a connection.
         refs, default = list_refs(self.url, ["HEAD", f"{_HEADS}*"], self.credentials)
         self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
