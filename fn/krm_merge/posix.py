@@ -39,6 +39,13 @@ def is_own(place: Path) -> bool:
     return not hasattr(os, "geteuid") or place.lstat().st_uid == os.geteuid()
 
 
+def is_at(handle: int, place: Path) -> bool:
+    """Whether what was opened still is in its place: another process may have moved or removed it."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), place.lstat())
+    return False
+
+
 def locked_soon(handle: int, fcntl: ModuleType) -> bool:
     """Locks an open file or directory for this process alone. False where another process keeps the lock.
 
@@ -131,9 +138,8 @@ def _create_locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
             continue
         lock = os.open(directory, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock), directory.lstat()):
-                return directory, lock
+        if is_at(lock, directory):
+            return directory, lock
         # Another process removed it before it was locked.
         os.close(lock)
 

@@ -13,4 +13,4 @@ from krm_merge.krm import program
 def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
-    monkeypatch.setattr(program, "_processors", lambda: 3)
+    monkeypatch.setattr(program, "processors", lambda: 3)

@@ -19,7 +19,7 @@ Part = tuple[int, list[int]]
 def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork")
-    monkeypatch.setattr(program, "_processors", lambda: 4)
+    monkeypatch.setattr(program, "processors", lambda: 4)
     monkeypatch.setattr(program, "WORTH_IT", 2)
 
 

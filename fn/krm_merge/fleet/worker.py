@@ -296,11 +296,6 @@ class Processes:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def processors() -> int:
-    """How many processors this program may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 _PROGRAM = "krm-merge"
 _SECONDS_TO_CONNECT = "30s"
 _REMEDY = "this is {}: install the same on all workers"

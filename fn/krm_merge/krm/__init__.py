@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krm_merge.krm.program import Function as Function
     from krm_merge.krm.program import ProgramOutcome, process, run
     from krm_merge.krm.program import in_parallel as in_parallel
+    from krm_merge.krm.program import processors as processors
     from krm_merge.krm.resource import ID_ANNOTATIONS as ID_ANNOTATIONS
     from krm_merge.krm.resource import INDEX as INDEX
     from krm_merge.krm.resource import LEGACY_INDEX as LEGACY_INDEX
@@ -71,7 +72,7 @@ __getattr__, __dir__ = lazy_interface(
     {
         "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
         "format_path generate_name_of identity_of parse_path value_at",
-        "program": "Docs Function ProgramOutcome in_parallel process run",
+        "program": "Docs Function ProgramOutcome in_parallel process processors run",
         "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource "
         "ResourceError report_rewriting",
         "resource_list": "InputError ResourceList",

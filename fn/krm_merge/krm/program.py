@@ -197,7 +197,7 @@ def in_parallel(work: Callable[[Sequence[Item]], Done], items: Sequence[Item]) -
     Parts may run in other processes: changes that `work` makes are lost there, and its results are pickled. A part
     whose process fails runs again in this process, so that its exceptions are raised here.
     """
-    processes = min(_processors(), len(items) // WORTH_IT)
+    processes = min(processors(), len(items) // WORTH_IT)
     if processes < 2:
         return [work(items)]
     size = -(-len(items) // processes)
@@ -216,7 +216,8 @@ def in_parallel(work: Callable[[Sequence[Item]], Done], items: Sequence[Item]) -
     return done
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processes of this program can work at once."""
     if not hasattr(os, "fork"):
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages.files.tree import PackageError, reason
-from krm_merge.posix import file_locks, is_own
+from krm_merge.posix import file_locks, is_at, is_own
 from krm_merge.safe_text import bare_address
 from krm_merge.startup import frozen
 
@@ -138,11 +138,10 @@ def _lock(place: Path, *, shared: bool) -> int:
         except OSError as error:
             raise PackageError(f"{place}: {reason(error)}; {_REMEDY}") from None
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(handle), place.lstat()):
-                with suppress(OSError):  # it may be read-only
-                    os.utime(place)
-                return handle
+        if is_at(handle, place):
+            with suppress(OSError):  # it may be read-only
+                os.utime(place)
+            return handle
         # Another process removed it before it was locked.
         os.close(handle)
 

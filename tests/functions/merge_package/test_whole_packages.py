@@ -209,7 +209,7 @@ def test_all_processors_give_what_one_gives(shape: str, refused: bool, monkeypat
     data = "".join(package(replace(SHAPES[shape], percent=100, conflict=True), 16)).encode()
     if refused:
         data += b"  onConflict: fail\n"
-    monkeypatch.setattr(program, "_processors", lambda: 3)
+    monkeypatch.setattr(program, "processors", lambda: 3)
     outcomes = []
     for worth_it in (10**9, 2):
         monkeypatch.setattr(program, "WORTH_IT", worth_it)

@@ -134,7 +134,7 @@ from krm_merge.transform.plugins.process import Executable
 
 signal.signal(int(sys.argv[2]), signal.SIG_DFL)
 program.WORTH_IT = 1
-program._processors = lambda: int(sys.argv[3])
+program.processors = lambda: int(sys.argv[3])
 work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
 program.in_parallel(work, range(2))
 """

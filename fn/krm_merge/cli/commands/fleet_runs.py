@@ -36,11 +36,12 @@ from krm_merge.fleet.job import NEED_ATTENTION, SECONDS_FOR_A_MERGE, STATES, Tar
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent, Scope
-from krm_merge.fleet.worker import Engine, Processes, processors
+from krm_merge.fleet.worker import Engine, Processes
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Pace, host_of
 from krm_merge.forges.local import LocalForge
 from krm_merge.git.program import take_credentials, variable_of
+from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
 

@@ -9,13 +9,13 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from krm_merge import interrupts
 from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
-from krm_merge.posix import file_locks, keep_owner, temporary_directory
+from krm_merge.posix import file_locks, is_at, keep_owner, temporary_directory
 
 _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
@@ -172,23 +172,17 @@ def _staging_file(place: Path) -> Iterator[tuple[Path, int]]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             # Another process may have moved or removed it before we had the lock.
-            if _is_at(handle, staged):
+            if is_at(handle, staged):
                 os.fchmod(handle, 0o600)
                 os.ftruncate(handle, 0)
                 try:
                     yield staged, handle
                 finally:
-                    if _is_at(handle, staged):
+                    if is_at(handle, staged):
                         staged.unlink()
                 return
         finally:
             os.close(handle)
-
-
-def _is_at(handle: int, place: Path) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(handle), place.lstat())
-    return False
 
 
 def _exchange(place: Path, staged: Path, before: File) -> None:
