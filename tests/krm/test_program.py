@@ -232,14 +232,11 @@ def test_docs_that_are_not_there() -> None:
     assert json.loads(Docs("", "- a\n").json()) == {"short": "", "long": "", "examples": ""}
 
 
-def test_docs_beside_a_package(tmp_path: Path) -> None:
-    package = tmp_path / "fn" / "package"
-    package.mkdir(parents=True)
-    assert Docs.beside(package) == Docs()
-    for folder, text in ((tmp_path, "checkout"), (package, "installed")):
-        (folder / "README.md").write_text(text)
-        (folder / "metadata.yaml").write_text(text)
-        assert Docs.beside(package) == Docs(text, text)
+def test_docs_in_a_folder(tmp_path: Path) -> None:
+    for name, docs in (("README.md", Docs()), ("metadata.yaml", Docs("text", "text"))):
+        assert Docs.in_folder(tmp_path) == Docs()
+        (tmp_path / name).write_text("text")
+        assert Docs.in_folder(tmp_path) == docs
 
 
 def test_a_terminal_is_not_waited_for() -> None:

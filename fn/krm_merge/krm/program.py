@@ -38,12 +38,6 @@ class Docs:
     usage: str = ""
 
     @classmethod
-    def beside(cls, package: Path) -> Docs:
-        """The docs that an installed package carries, or those of the checkout it runs from."""
-        inside = cls.in_folder(package)
-        return inside if inside.readme else cls.in_folder(package.parent.parent)
-
-    @classmethod
     def in_folder(cls, folder: Path) -> Docs:
         """The README.md and metadata.yaml of a folder; no docs where it lacks one of them."""
         readme, metadata = folder / "README.md", folder / "metadata.yaml"
