@@ -138,8 +138,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
     """
     if (original is None) != (upstream is None):
         raise click.UsageError("give --original and --upstream, or neither")
-    name, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
-    place = Path(name or ".")
+    place, ref = named_package(package)
     with errors_as_json(form, str(place)):
         tree, policy = _policy(place)
     with errors_as_json(form, str(place)), opened_journal(place) as journal:
