@@ -96,16 +96,22 @@ class UnknownKindError(KrmMergeError):
 class SchemaKind:
     """A kind with a schema.
 
-    `about` is a phrase for lists of kinds, `file` the name of the schema in docs/schemas, `place` the module and name
-    of the model, or of the function that writes the schema of a report. `first_fields` are the fields that the schema
-    of a model lists first.
+    `about` is a phrase for lists of kinds, `place` the module and name of the model, or of the function that writes the
+    schema of a report. `first_fields` are the fields that the schema of a model lists first. `report` is what the
+    schema of a report is called in docs/schemas, where those of models are called by their kinds.
     """
 
     kind: str
     about: str
-    file: str
     place: str
     first_fields: tuple[str, ...] = _HEAD
+    report: str = ""
+
+    @property
+    def file(self) -> str:
+        """The name of the schema in docs/schemas."""
+        words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in self.kind)
+        return f"{self.report or words.lstrip('-')}.json"
 
     @cached_property
     def model(self) -> type[BaseModel]:
@@ -133,79 +139,45 @@ KINDS = {
         SchemaKind(
             "MergePackage",
             "functionConfig that merges packages",
-            "merge-package.json",
             "functions.models:MergePackage",
             (*_HEAD, "original", "upstream"),
         ),
         SchemaKind(
             "PatchResources",
             "functionConfig that applies patches",
-            "patch-resources.json",
             "functions.models:PatchResources",
             (*_HEAD, "patches"),
         ),
         SchemaKind(
             "TransformResources",
             "functionConfig that runs plugins",
-            "transform-resources.json",
             "functions.models:TransformResources",
             (*_HEAD, "priorities", "skipPlugins", "options", "plugins"),
         ),
         SchemaKind(
             "PlanComponentUpdates",
             "functionConfig that plans updates of components",
-            "plan-component-updates.json",
             "functions.models:PlanComponentUpdates",
             (*_HEAD, "mode"),
         ),
-        SchemaKind(
-            "MergePolicy",
-            "how a package settles its conflicts",
-            "merge-policy.json",
-            "policy.models:MergePolicy",
-        ),
-        SchemaKind(
-            "Vendorfile",
-            "where vendored manifests come from",
-            "vendorfile.json",
-            "packages.models:Vendorfile",
-        ),
-        SchemaKind(
-            "MergeCampaign",
-            "campaign.yaml of a fleet",
-            "merge-campaign.json",
-            "fleet.campaign_file:MergeCampaign",
-        ),
-        SchemaKind(
-            "MergeTargets",
-            "targets.yaml of a fleet",
-            "merge-targets.json",
-            "fleet.campaign_file:MergeTargets",
-        ),
-        SchemaKind(
-            "PullRequest",
-            "pull request that was observed",
-            "pull-request.json",
-            "components.plan.records:pull_request",
-        ),
-        SchemaKind(
-            "PullRequestPlan",
-            "planned pull request",
-            "pull-request-plan.json",
-            "components.plan.records:pull_request_plan",
-        ),
-        SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.models:Kptfile"),
+        SchemaKind("MergePolicy", "how a package settles its conflicts", "policy.models:MergePolicy"),
+        SchemaKind("Vendorfile", "where vendored manifests come from", "packages.models:Vendorfile"),
+        SchemaKind("MergeCampaign", "campaign.yaml of a fleet", "fleet.campaign_file:MergeCampaign"),
+        SchemaKind("MergeTargets", "targets.yaml of a fleet", "fleet.campaign_file:MergeTargets"),
+        SchemaKind("PullRequest", "pull request that was observed", "components.plan.records:pull_request"),
+        SchemaKind("PullRequestPlan", "planned pull request", "components.plan.records:pull_request_plan"),
+        SchemaKind("Kptfile", "package of kpt", "packages.models:Kptfile"),
         SchemaKind(
             "MergeReport",
             "decisions of a merge, as --format json prints them",
-            "decisions.json",
             "report.record:schema",
+            report="decisions",
         ),
         SchemaKind(
             "ComparisonReport",
             "differences from kpt, as compare --format json prints them",
-            "comparison.json",
             "report.comparison.difference:schema",
+            report="comparison",
         ),
     )
 }
