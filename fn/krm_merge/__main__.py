@@ -48,7 +48,8 @@ def main() -> int:
 def _run(argv: list[str]) -> int:
     from krm_merge import interrupts, standard_output
 
-    if standard_output.is_missing():
+    # Of a process without stdout, a file that is opened later would get its descriptor.
+    if sys.stdout is None:
         print("stdout is closed; nothing was done", file=sys.stderr)
         return standard_output.EXIT_CODE
     if argv or _COMPLETION in os.environ:

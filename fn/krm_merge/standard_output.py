@@ -12,11 +12,6 @@ from typing import Any, Final
 EXIT_CODE: Final = 3
 
 
-def is_missing() -> bool:
-    """Whether the process was started without stdout: a file opened later would get its descriptor."""
-    return sys.stdout is None
-
-
 class _Pipe(io.FileIO):
     """Takes what nobody reads any more, and discards it."""
 

@@ -93,10 +93,6 @@ class LedgerSnapshot:
             return False
         return entry.choices == choices_digest(self.campaign, target, self.conflicts.get(target, ()))
 
-    def is_set_aside(self, target: str) -> bool:
-        """Whether it killed workers: it is tried only where that is asked for."""
-        return self.entries[target].failure == "poison"
-
 
 def look_at_directories(
     snapshot: LedgerSnapshot, targets: Iterable[CampaignTarget], dirty: Collection[str]
@@ -348,7 +344,8 @@ class Run:
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
         snapshot = LedgerSnapshot.of(self.campaign, digest, entries, self.ledger.conflicts())
         if not self.scope.failed:
-            aside = [target.name for target in targets if snapshot.is_set_aside(target.name)]
+            # What killed workers is tried only where that is asked for.
+            aside = [target.name for target in targets if entries[target.name].failure == "poison"]
             yield from (RunEvent(name, None) for name in aside)
             targets = [target for target in targets if target.name not in set(aside)]
         jobs, done = self._looked_at(snapshot, targets)

@@ -218,15 +218,6 @@ def run(
     return _run(arguments, variables, data, work_tree or directory)
 
 
-def run_in_repository_at(top: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Runs git in the repository whose working tree has this top directory, if git trusts its owner.
-
-    Only to find out where that repository is. Raises GitError.
-    """
-    _check_version()
-    return _run(arguments, safe_environment() | {"GIT_CEILING_DIRECTORIES": str(top.parent)}, None, top)
-
-
 def _run(
     arguments: Sequence[str], environment: Mapping[str, str], data: bytes | None, directory: Path | None
 ) -> subprocess.CompletedProcess[bytes]:
@@ -419,9 +410,10 @@ class WorkingTree:
         for top in (real, *real.parents):
             if not os.path.lexists(top / ".git"):
                 continue
-            answer = run_in_repository_at(
-                top, ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
-            )
+            # Only here git looks for the repository, whose owner it has to trust.
+            _check_version()
+            where = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
+            answer = _run(where, safe_environment() | {"GIT_CEILING_DIRECTORIES": str(top.parent)}, None, top)
             if b"not a git repository" in answer.stderr:
                 continue
             if b"must be run in a work tree" in answer.stderr:

@@ -234,7 +234,8 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
     if plan.pull_request is not None:
         spec["number"] = plan.pull_request.number
     marks: Object = {"labels": {_LABEL: group_label(plan.group)}, "annotations": {LOCAL_CONFIG: "true"}}
-    head = resource_head(OWN_VERSION, KIND, plan_name(plan), target.key.namespace, **marks)
+    name = resource_name(target.suffix, plan.group)
+    head = resource_head(OWN_VERSION, KIND, name, target.key.namespace, **marks)
     return {**head, "spec": _compact(**spec)}
 
 
@@ -265,11 +266,6 @@ def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
         )
         commits.append({**named, "from": list(edit.replaceable), "to": edit.digest, **more})
     return commits
-
-
-def plan_name(plan: Plan) -> str:
-    """The name of its resource."""
-    return resource_name(plan.target.suffix, plan.group)
 
 
 def pull_request_resource(pull: PullRequest, name: str, namespace: str) -> Object:
