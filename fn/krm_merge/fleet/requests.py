@@ -178,15 +178,6 @@ class PullRequests:
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
 
-    def pulls_of(
-        self, addresses: Sequence[str], branch: str, since: str
-    ) -> Mapping[str, list[ForgePullRequest] | ForgeError]:
-        """The pull requests from our branch in repositories of one host, the open ones and what changed since a time.
-
-        Raises ForgeError if the host fails.
-        """
-        return self.forge_of(addresses[0]).pull_requests_in(addresses, branch, since)
-
     def missing(self, request: LedgerRequest) -> LedgerRequest:
         """A pull request that a list lacks, as it is now. Raises ForgeError."""
         pull = self.forge_of(request.address).pull_request(request.address, request.number)
@@ -391,7 +382,8 @@ class RequestChecks:
         for since, names in _by_last_look(addresses):
             waiting = names
             while waiting and not self.hosts.is_paused(host):
-                left = self.requests.forge_of(waiting[0]).budget().requests
+                forge = self.requests.forge_of(waiting[0])
+                left = forge.budget().requests
                 most = left if most is None else most
                 if left is not None and most is not None:
                     if left * 2 < most:
@@ -402,7 +394,7 @@ class RequestChecks:
                 batch, waiting = waiting[:size], waiting[size:]
                 size = _AT_ONCE
                 try:
-                    pulls_by_address = self.requests.pulls_of(batch, branch, since)
+                    pulls_by_address = forge.pull_requests_in(batch, branch, since)
                 except ForgeError as error:
                     if message := self.hosts.note_outage(host, error):
                         yield Published(addresses[batch[0]][0].target, "problem", message=message)
