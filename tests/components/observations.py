@@ -69,11 +69,15 @@ class Observations:
         """A person opens a pull request."""
         number = 1 + sum(1 for at, _ in self.pulls if at == repository)
         self.pulls[repository, number] = PullRequest(
-            f"{repository}-{number}",
-            self.url(repository),
             number,
             branch,
             "main",
+            title="",
+            body="",
+            draft=False,
+            state="open",
+            name=f"{repository}-{number}",
+            repository=self.url(repository),
             head=f"{number:x}a{self._tick():x}",
             changed=None if changed is None else tuple(changed),
             branches=None if branches is None else tuple(branches),
@@ -178,16 +182,14 @@ class Observations:
                     target_branch=planned.base,
                     draft=planned.draft,
                     title=planned.title,
-                    description=planned.description,
+                    body=planned.description,
                 )
             elif planned.pull_request is not None and planned.closed:
-                text = with_block(planned.pull_request.description, planned.description)
-                self.edit(repository, planned.pull_request.number, description=text, state="closed")
+                text = with_block(planned.pull_request.body, planned.description)
+                self.edit(repository, planned.pull_request.number, body=text, state="closed")
             elif planned.pull_request is not None:
-                text = with_block(planned.pull_request.description, planned.description)
-                self.edit(
-                    repository, planned.pull_request.number, title=planned.title, description=text, draft=planned.draft
-                )
+                text = with_block(planned.pull_request.body, planned.description)
+                self.edit(repository, planned.pull_request.number, title=planned.title, body=text, draft=planned.draft)
 
     def step(self) -> tuple[list[str], str]:
         """Plans and carries out, after which nothing is left to do; gives the plans and the rules of the findings."""

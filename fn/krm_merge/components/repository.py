@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from krm_merge.components.konflux.model import PullRequest, touches
 from krm_merge.components.plan.model import parse_description
@@ -252,23 +252,13 @@ def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Ite
     branches = tuple(sorted(repository.branches))
     for pull in map(as_draft, forge.pull_requests(url)):
         yield PullRequest(
-            "",
-            url,
-            pull.number,
-            pull.source_branch,
-            pull.target_branch,
-            pull.state,
-            pull.draft,
-            pull.head,
-            pull.merge_commit,
-            pull.title,
-            pull.body,
-            pull.author,
-            tuple(sorted(forge.changed_files(url, pull.number))) if pull.state == "open" else None,
-            _has_user_commits(pull, repository),
-            branches if pull.state == "open" else None,
-            pull.merged_at,
-            repository.default_branch,
+            **asdict(pull),
+            name="",
+            repository=url,
+            changed=tuple(sorted(forge.changed_files(url, pull.number))) if pull.state == "open" else None,
+            user_commits=_has_user_commits(pull, repository),
+            branches=branches if pull.state == "open" else None,
+            default_branch=repository.default_branch,
         )
 
 

@@ -120,9 +120,7 @@ class ComponentItems:
         for item in self.others.get("NudgeConfig", ()):
             for nudge in items(item.value, "spec", "nudges"):
                 all_names |= {text(nudge, "from"), text(nudge, "to")}
-        for described in filter(
-            None, (parse_description(pull_request.description) for pull_request in self.pull_requests)
-        ):
+        for described in filter(None, (parse_description(pull_request.body) for pull_request in self.pull_requests)):
             all_names |= described.digests.keys()
         return all_names
 

@@ -179,7 +179,7 @@ def test_removed_without_a_manifest() -> None:
     state.step()
     pull = state.pulls["child", 1]
     spec = {"repository": pull.repository, "number": 1, "sourceBranch": pull.source_branch, "targetBranch": "main"}
-    observed = change(GOOD["PullRequest parent-7"], SPEC, {**spec, "description": pull.description})
+    observed = change(GOOD["PullRequest parent-7"], SPEC, {**spec, "description": pull.body})
     source = {"url": pull.repository, "revision": "main"}
     child = change(GOOD["Component child"], SPEC, {"application": "app", "source": {"git": source}})
     items = [yaml.safe_dump(resource) for resource in (change(child, ANNOTATIONS, {}), observed)]

@@ -41,9 +41,9 @@ def test_merges_that_come_one_after_another() -> None:
         ("f1/child", "open"),
         *((f"f{number}/child", "closed") for number in range(2, 6)),
     ]
-    assert digest("5") in state.pulls["child", 1].description
+    assert digest("5") in state.pulls["child", 1].body
     for number in range(2, 6):
-        assert "Closed: child#1 has the same digests." in state.pulls["child", number].description
+        assert "Closed: child#1 has the same digests." in state.pulls["child", number].body
     # What is closed so stays closed.
     state.merge_and_build("child", 1, "e")
     assert state.step() == ([], "")

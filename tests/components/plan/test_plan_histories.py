@@ -144,7 +144,7 @@ def test_kept_digests_keep_it_a_draft() -> None:
     state.step()
     state.merge_and_build("op2", 1, "9")
     assert state.step()[0] == ["f/bundle draft op1=1,op2=9 [addCommit rebase describe]"]
-    (description,) = [pull.description for pull in state.pulls.values() if pull.title.startswith("Update")]
+    (description,) = [pull.body for pull in state.pulls.values() if pull.title.startswith("Update")]
     assert "Some of its triggers were closed without a merge" in description
 
 

@@ -217,7 +217,7 @@ def test_s6_updated() -> None:
     state = updating()
     state.commit("parent", 1)
     assert state.step()[0] == ["up/child draft parent=1 [describe] until parent#1 merged"]
-    assert f"at {state.pulls['parent', 1].head}" in state.pulls["child", 1].description
+    assert f"at {state.pulls['parent', 1].head}" in state.pulls["child", 1].body
     state.build("parent", "1", 1)
     assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
     state.build("parent", "2", 1)

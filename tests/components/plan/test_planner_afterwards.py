@@ -148,7 +148,7 @@ def another_group_brought_it(state: Observations) -> None:
     state.edit("child", 1, user_commits=False)
     state.merge_and_build("child", 2, "d")
     assert state.step() == (["up/child closed  [close]"], "CR22")
-    assert "Closed: child#2 has all of its digests." in state.pulls["child", 1].description
+    assert "Closed: child#2 has all of its digests." in state.pulls["child", 1].body
     assert state.step() == ([], "")
 
 
@@ -203,7 +203,7 @@ def one_is_built_as_two(state: Observations) -> None:
     assert message.count("parent#1 is merged") == 1
     state.merge_and_build("parent", 1, "8")
     state.step()
-    text = state.pulls["child", 1].description
+    text = state.pulls["child", 1].body
     assert text.count("acme/parent#1 (") == 1
     assert "acme/parent#1 (waiting)" in text
     assert "Merge it when the merge of acme/parent#1 is built" in text

@@ -93,11 +93,11 @@ def test_r23_a_merge_updates_it() -> None:
 def test_r23_text_of_people_stays() -> None:
     """CR23: only the block is exchanged."""
     state = updating()
-    state.edit("child", 1, description=f"Hello.\n{state.pulls['child', 1].description}Bye.\n")
+    state.edit("child", 1, body=f"Hello.\n{state.pulls['child', 1].body}Bye.\n")
     state.build("parent", "2", 1)
     plans, _ = state.plan()
     state.carry_out(plans)
-    text = state.pulls["child", 1].description
+    text = state.pulls["child", 1].body
     assert text.startswith("Hello.\n")
     assert text.endswith("Bye.\n")
     description = parse_description(text)
@@ -117,7 +117,7 @@ def test_r27_draft_with_a_reference() -> None:
     state = updating()
     pull = state.pulls["child", 1]
     assert pull.draft
-    assert "acme/parent#1" in pull.description
+    assert "acme/parent#1" in pull.body
     state.edit("child", 1, draft=False)
     assert state.step()[0] == ["up/child draft parent=1 [draft] until parent#1 merged"]
 
@@ -246,7 +246,7 @@ def test_i13_a_quoted_block_plans_nothing() -> None:
     state.open("op1", "f/1")
     state.build("op1", "1", 1)
     state.step()
-    state.edit("op1", 1, description=f"See:\n{state.pulls['bundle', 1].description}")
+    state.edit("op1", 1, body=f"See:\n{state.pulls['bundle', 1].body}")
     state.open("op1", "f/2")
     state.build("op1", "2", 2)
     assert state.step()[0][0].startswith("f/bundle draft op1=2 [addCommit describe]")
@@ -275,7 +275,7 @@ def test_r33_others_are_left_alone() -> None:
     """CR33: pull requests of other programs on our branch names, without our words, are none of ours."""
     state = parent()
     state.open("child", "up/child")
-    state.edit("child", 1, title="Update parent", description="by a program")
+    state.edit("child", 1, title="Update parent", body="by a program")
     state.open("parent", "up")
     state.build("parent", "1", 1)
     plans, _ = state.plan()

@@ -57,7 +57,8 @@ def component(name: str, *depends_on: str, at: str = "0", app: str = "app") -> C
 
 
 def pull_request(name: str, number: int, branch: str) -> PullRequest:
-    return PullRequest("", f"https://example.com/o/{name}", number, branch, "main", head=f"h{number}")
+    repository = f"https://example.com/o/{name}"
+    return PullRequest(number, branch, "main", "", "", False, "open", f"h{number}", name="", repository=repository)
 
 
 def build(name: str, letter: str, at: int, number: int = 0, event: BuildEvent = "pull_request") -> Build:
@@ -225,7 +226,7 @@ def test_i13_what_was_planned_is_known_by_its_branch(branch: str, counts: str) -
     components = [component("op"), component("bundle", "op")]
     pulls = [
         pull_request("op", 1, "f/op"),
-        replace(pull_request("bundle", 1, branch), description=f"See:\n{BEGIN}\n{END}\n"),
+        replace(pull_request("bundle", 1, branch), body=f"See:\n{BEGIN}\n{END}\n"),
         pull_request("bundle", 2, "f/2"),
     ]
     builds = [build("op", "9", 1, 1), build("bundle", "1", 2, 1), build("bundle", "2", 3, 2)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from posixpath import commonpath, normpath
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.forges.interface import PullRequestState, same_repository
+from krm_merge.forges.interface import ForgePullRequest, same_repository
 
 DIGEST_PATTERN: Final = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
 TAG_PATTERN: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
@@ -190,8 +190,8 @@ class Build:
     tag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequest(ForgePullRequest):
     """A pull request as observed. `changed` are the paths that it changes, None where that was not observed.
 
     `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
@@ -201,20 +201,9 @@ class PullRequest:
 
     name: str
     repository: str
-    number: int
-    source_branch: str
-    target_branch: str
-    state: PullRequestState = "open"
-    draft: bool = False
-    head: str = ""
-    merge_commit: str = ""
-    title: str = ""
-    description: str = ""
-    author: str = ""
     changed: tuple[str, ...] | None = None
     user_commits: bool = False
     branches: tuple[str, ...] | None = None
-    merged_at: str = ""
     default_branch: str = ""
 
     @property

@@ -342,7 +342,7 @@ class Planning:
         """The target whose digests a pull request updates, None if no plan opened it."""
         suffix = pull.source_branch[len(self.group(pull.source_branch)) + 1 :]
         target = self._by_place.get((same_repository(pull.repository), suffix)) if suffix else None
-        return target if target is not None and parse_description(pull.description) is not None else None
+        return target if target is not None and parse_description(pull.body) is not None else None
 
     def sharing(self, key: ComponentKey) -> list[ComponentKey]:
         """Other Components of the namespace whose images have a name of this one's."""
@@ -366,8 +366,7 @@ class Planning:
     def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
         return any(self.graph.dependencies(dependant.key) for dependant in target.dependants) or any(
-            pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
-            and parse_description(pull.description)
+            pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and parse_description(pull.body)
             for pull in self.history.of_repository(target.repository)
         )
 

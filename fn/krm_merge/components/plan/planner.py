@@ -59,7 +59,7 @@ def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
         yield "addCommit"
     if merged_since and planned.synthetic == before.synthetic:
         yield "rebase"
-    if pull.title != plan.title or not is_described(pull.description, plan.description):
+    if pull.title != plan.title or not is_described(pull.body, plan.description):
         yield "describe"
     # I9: the planned pull request becomes ready, not the one that triggered it.
     if pull.draft != plan.draft:

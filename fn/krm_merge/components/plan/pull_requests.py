@@ -102,9 +102,7 @@ class OurPullRequests:
             if not pull.source_branch.endswith(target.suffix):
                 continue
             group = planning.group(pull.source_branch)
-            if pull.source_branch in branch_names(group, target.suffix) and (
-                state := parse_description(pull.description)
-            ):
+            if pull.source_branch in branch_names(group, target.suffix) and (state := parse_description(pull.body)):
                 groups.setdefault(group, []).append(TrackedPullRequest(pull, state))
         self.by_group: Mapping[str, GroupHistory] = {
             group: GroupHistory(tuple(pulls)) for group, pulls in groups.items()

@@ -278,7 +278,7 @@ def pull_request_resource(pull: PullRequest, name: str, namespace: str) -> Objec
             sourceBranch=pull.source_branch,
             targetBranch=pull.target_branch,
             title=pull.title,
-            description=pull.description,
+            description=pull.body,
         ),
         "status": {
             **_compact(state=pull.state),
