@@ -55,8 +55,7 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     Example:  krm-merge fleet status web-v2 --report status.html
     """
     overview = _read_overview(directory)
-    for file in reports:
-        write_file(file, File(FORMS[file.suffix](overview).encode()))
+    _write(overview, reports)
     if form == "json":
         click.echo(as_json(overview), nl=False)
         return
@@ -89,9 +88,8 @@ def report(directory: Path, files: tuple[Path, ...]) -> None:
 
     Example:  krm-merge fleet report web-v2 report.html report.md
     """
-    overview, reports = _read_overview(directory), files or (directory / "report.html",)
-    for file in reports:
-        write_file(file, File(FORMS[file.suffix](overview).encode()))
+    reports = files or (directory / "report.html",)
+    _write(_read_overview(directory), reports)
     for file in reports:
         say(f"{file} was written", on_stdout=True)
 
@@ -103,6 +101,11 @@ def _read_overview(directory: Path) -> Overview:
         return Overview.of(campaign, {}, ())
     with Ledger.open(place.ledger) as ledger:
         return Overview.of(campaign, ledger.entries(), ledger.conflicts())
+
+
+def _write(overview: Overview, files: tuple[Path, ...]) -> None:
+    for file in files:
+        write_file(file, File(FORMS[file.suffix](overview).encode()))
 
 
 _LONGEST_VALUE = 100
