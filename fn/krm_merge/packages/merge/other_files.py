@@ -29,6 +29,7 @@ from krm_merge.merge import (
     merge_added_text,
     merge_document,
     merge_text,
+    merged_by_lines,
     report,
 )
 from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_resources, is_json, merged_mode
@@ -275,7 +276,22 @@ def merge_values(
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
+    if original is not None and upstream is not None and not results.errors:
+        file = replace(file, data=_with_separators(original.data, upstream.data, local.data, file.data))
     return MergedFile(file, list(results), outcome=outcome)
+
+
+def _with_separators(original: bytes, upstream: bytes, local: bytes, merged: bytes) -> bytes:
+    """The merge of a file by lines, where only separators make it another than that of its document (law H)."""
+    if b"---" not in upstream:
+        return merged
+
+    def bare(text: str) -> list[str]:
+        return [line for line in text.split("\n") if line != "---"]
+
+    before, theirs, ours, text = (data.decode() for data in (original, upstream, local, merged))
+    by_lines = merged_by_lines(before, theirs, ours, lambda lines: bare(lines) == bare(text))
+    return merged if by_lines is None else by_lines.encode()
 
 
 def _member(path: str, file: File | None) -> Member | None:
