@@ -150,7 +150,7 @@ def test_copies_that_the_patches_of_a_resource_share(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("kind", ["PatchResources", "TransformResources"])
 def test_copies_in_all_resources(kind: str, processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same on any number of processors: each copies 2 nodes, and 4 to see that a second run makes."""
-    monkeypatch.setattr(program, "_processors", lambda: processors)
+    monkeypatch.setattr(program, "processors", lambda: processors)
     things = "".join(THING.replace("name: a", f"name: a{at}") for at in range(900))
     patch = f"{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{copies(1)}"
     plugin = transform(inline(copies(1).strip("- \n"))).partition(THING)[2]

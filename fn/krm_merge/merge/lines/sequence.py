@@ -255,13 +255,10 @@ class _Merge:
         """Whether a line that both sides added would be there twice, in silence: lines were paired with wrong ones."""
         if self._settling.loose or any(run.clash for run in runs):
             return False
-        upstream, local = Counter(self._upstream[slice(*theirs)]), Counter(self._local[slice(*ours)])
-        added = {line for line in upstream.keys() & local.keys() if line.strip()} - {*self._original[slice(*before)]}
-        if not added:
-            return False
         sides = {"upstream": self._upstream, "local": self._local}
-        merged = Counter(line for run in runs for line in sides[run.side][run.start : run.stop])
-        return any(merged[line] > max(upstream[line], local[line]) for line in added)
+        merged = [line for run in runs for line in sides[run.side][run.start : run.stop]]
+        o, u, l = self._original[slice(*before)], self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+        return come_twice(o, u, l, merged)
 
     def _of_one_side(self, before: Span, theirs: Span, ours: Span) -> MergedRun | None:
         """The run of the one side that changed these lines, or that made all of the other's changes and more."""
@@ -382,6 +379,16 @@ class _Merge:
 def _is_indented_anew(before: str, after: str) -> bool:
     inner = before.lstrip()
     return bool(inner) and inner == after.lstrip() and len(before) != len(after)
+
+
+def come_twice(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], merged: Sequence[str]) -> bool:
+    """Whether merged lines have one that both sides added once more than either of them."""
+    theirs, ours = Counter(upstream), Counter(local)
+    added = {line for line in theirs.keys() & ours.keys() if line.strip()} - {*original}
+    if not added:
+        return False
+    both = Counter(merged)
+    return any(both[line] > max(theirs[line], ours[line]) for line in added)
 
 
 def _common(first: Sequence[str], second: Sequence[str]) -> int:

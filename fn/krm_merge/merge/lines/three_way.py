@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import MergedRun, Settling, has_change, merge_sequences, merged_runs
+from krm_merge.merge.lines.sequence import MergedRun, Settling, come_twice, has_change, merge_sequences, merged_runs
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
     NO_COMMENTS,
@@ -173,7 +173,7 @@ class _Change:
         runs = merge_sequences(self._original, self._upstream, ours, settling, self._blocks)
         clashes = [run.clash for run in runs]
         text = self._text(runs, ours)
-        if any(clashes) or text == local or not has_change(self._original, self._upstream, ours):
+        if any(clashes) or text == local or not self._is_made(ours, text):
             return MergedText(text, clashes.count("changed"), clashes.count("inserted"), clashes.count("alike"))
         return MergedText(local)
 
@@ -186,7 +186,16 @@ class _Change:
                 return None
             runs.append(run)
         text = self._text(runs, ours)
-        return local if text != local and has_change(self._original, self._upstream, ours) else text
+        return local if text != local and self._is_made(ours, text) else text
+
+    def _is_made(self, ours: list[str], merged: str) -> bool:
+        """Whether the lines have the change already; without blank ones, where it would be there twice."""
+        sides = (self._original, self._upstream, ours)
+        if has_change(*sides):
+            return True
+        if not come_twice(*sides, self._form.split(merged)):
+            return False
+        return has_change(*([line for line in side if line.strip()] for side in sides))
 
     def _text(self, runs: list[MergedRun], ours: list[str]) -> str:
         lines = {"upstream": self._upstream, "local": ours}

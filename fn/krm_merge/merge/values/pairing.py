@@ -216,17 +216,20 @@ def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pai
         for at, place in of_side.items() if free else ():
             if at not in of_other and side.numbers[place] in free:
                 of_other[at] = free.pop(side.numbers[place])
-    alike: tuple[dict[int, int], dict[int, int]] = {}, {}
-    for side, of_side, found in zip(sides, pairs, alike, strict=True):
+    best: tuple[dict[int, int], dict[int, int]] = {}, {}
+    made: tuple[dict[int, int], dict[int, int]] = {}, {}
+    for side, of_side, of_all, of_common in zip(sides, pairs, best, made, strict=True):
         left = MOST_COMPARED_IN_LIST
         for unpaired, others in of_side.stretches():
-            # Another element may be more alike: what a side added looks like a copy of what both changed.
-            if made := [at for at in others if side.numbers[at] in common]:
-                left = _pair_alike(found, before.elements, side.elements, (unpaired, made), left)
-    for at in alike[0].keys() & alike[1].keys():
-        number, other_number = (side.numbers[found[at]] for side, found in zip(sides, alike, strict=True))
-        if number == other_number and number in common:
-            pairs[0][at], pairs[1][at] = alike[0][at], alike[1][at]
+            if in_common := [at for at in others if side.numbers[at] in common]:
+                left = _pair_alike(of_all, before.elements, side.elements, (unpaired, others), left)
+                left = _pair_alike(of_common, before.elements, side.elements, (unpaired, in_common), left)
+    for at in made[0].keys() & made[1].keys():
+        number, other_number = (side.numbers[of_common[at]] for side, of_common in zip(sides, made, strict=True))
+        # The best of one side is enough: what the other added beside it may be more alike.
+        is_best = any(of_all.get(at) == of_common[at] for of_all, of_common in zip(best, made, strict=True))
+        if number == other_number and is_best:
+            pairs[0][at], pairs[1][at] = made[0][at], made[1][at]
 
 
 def _list_unpaired(side: _Side, pairs: Pairs) -> list[int]:
