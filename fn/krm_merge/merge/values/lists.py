@@ -428,7 +428,8 @@ def _loses_equal(items: list[list[Node]], matches: list[Match]) -> bool:
         for match in matches
         if match.original is not None and match.upstream is not None and match.local is not None
     }
-    return any(all(value in {item.canonical for item in side} for side in items) for value in equal - left)
+    on_both = {item.canonical for item in items[1]} & {item.canonical for item in items[2]}
+    return not on_both.isdisjoint(equal - left)
 
 
 def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
