@@ -61,18 +61,8 @@ def facts(path: str, text: str) -> Facts | None:
 
 
 def _text_facts(text: str) -> Facts:
-    return Facts(
-        Counter(text.splitlines()),
-        frozenset(),
-        Counter(),
-        (),
-        frozenset(),
-        {},
-        frozenset(),
-        frozenset(),
-        frozenset(),
-        (),
-    )
+    nothing: frozenset[Any] = frozenset()
+    return Facts(Counter(text.splitlines()), nothing, Counter(), (), nothing, {}, nothing, nothing, nothing, ())
 
 
 @lru_cache(maxsize=4096)

@@ -46,7 +46,7 @@ OTHERS = [
         "a: 5\nb: 7\n",
     ),
     other(
-        "R4 a text that took the place of a map is kept or not, never with half of the map behind it",
+        "a text that took the place of a map is kept or not, never with half of the map behind it",
         "values.yaml",
         "image:\n  repository: registry.example.com/web\n  tag: v1\n",
         "image:\n  repository: mirror.example.com/web\n  tag: v1\n",

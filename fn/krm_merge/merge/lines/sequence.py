@@ -382,7 +382,7 @@ def _is_indented_anew(before: str, after: str) -> bool:
 
 
 def come_twice(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], merged: Sequence[str]) -> bool:
-    """Whether merged lines have one that both sides added once more than either of them."""
+    """Whether a line that both sides added is there more often than on either of them."""
     theirs, ours = Counter(upstream), Counter(local)
     added = {line for line in theirs.keys() & ours.keys() if line.strip()} - {*original}
     if not added:

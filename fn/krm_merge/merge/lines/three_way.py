@@ -173,7 +173,7 @@ class _Change:
         runs = merge_sequences(self._original, self._upstream, ours, settling, self._blocks)
         clashes = [run.clash for run in runs]
         text = self._text(runs, ours)
-        if any(clashes) or text == local or not self._is_made(ours, text):
+        if any(clashes) or text == local or not self._contains_change(ours, text):
             return MergedText(text, clashes.count("changed"), clashes.count("inserted"), clashes.count("alike"))
         return MergedText(local)
 
@@ -186,9 +186,9 @@ class _Change:
                 return None
             runs.append(run)
         text = self._text(runs, ours)
-        return local if text != local and self._is_made(ours, text) else text
+        return local if text != local and self._contains_change(ours, text) else text
 
-    def _is_made(self, ours: list[str], merged: str) -> bool:
+    def _contains_change(self, ours: list[str], merged: str) -> bool:
         """Whether the lines have the change already; without blank ones, where it would be there twice."""
         sides = (self._original, self._upstream, ours)
         if has_change(*sides):

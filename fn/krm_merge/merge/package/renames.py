@@ -94,8 +94,9 @@ def _with_joined_additions(triples: list[Triple]) -> list[Triple]:
     reference has followed (law I), so a second merge finds it (law D). Or one kind has two API groups, and they are
     alike: an API that moved to another group.
     """
-    added = {at: local for at, (*others, local) in enumerate(triples) if others == [None, None] and local is not None}
-    if not added:
+    added_upstream = {at: row[1] for at, row in enumerate(triples) if row[0] is row[2] is None and row[1] is not None}
+    added = {at: row[2] for at, row in enumerate(triples) if row[0] is row[1] is None and row[2] is not None}
+    if not added_upstream or not added:
         return triples
     renamed = {
         (_label(original), _label(member))
@@ -106,9 +107,7 @@ def _with_joined_additions(triples: list[Triple]) -> list[Triple]:
     by_label = {(local.place, _label(local)): at for at, local in added.items()}
     by_kind = {_kind_and_name(local): at for at, local in added.items()}
     joined = list(triples)
-    for at, (original, upstream, local) in enumerate(triples):
-        if original is not None or upstream is None or local is not None:
-            continue
+    for at, upstream in added_upstream.items():
         names = (name for pair in renamed if (label := _label(upstream)) in pair for name in pair if name != label)
         partners = [by_label.get((upstream.place, name)) for name in names]
         of_kind = by_kind.get(_kind_and_name(upstream))

@@ -48,7 +48,7 @@ from krm_merge.text import (
 if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
 
-NOT_TOLD_APART = "elements that are there several times, or moved, cannot be told apart"
+_INDISTINCT = "elements that are there several times, or moved, cannot be told apart"
 MOST_NESTED = 8
 """Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
 
@@ -401,7 +401,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return Verdict(upstream)
     if _loses_equal(items, matches):
         del merge.decisions[mark:]
-        return merge.conflict(path, sides, "L3", NOT_TOLD_APART)
+        return merge.conflict(path, sides, "L3", _INDISTINCT)
     if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
         return verdict
     if verdict.node is None and any(decision.is_conflict for decision in edits):
@@ -416,13 +416,15 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
-    return merge.conflict(path, sides, "L3", NOT_TOLD_APART)
+    return merge.conflict(path, sides, "L3", _INDISTINCT)
 
 
 def _loses_equal(items: list[list[Node]], matches: list[Match]) -> bool:
     """Whether each side removed other ones of several equal elements, so that none is left."""
     counts = Counter(item.canonical for item in items[0])
     equal = {value for value, count in counts.items() if count > 1}
+    if not equal:
+        return False
     left = {
         items[0][match.original].canonical
         for match in matches
@@ -515,6 +517,6 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     if verdict.node is not merged or any(decision.edits for decision in again.decisions):
         return False
-    # Of equal elements, the next merge may see as a conflict what this one took for others: lines would settle it (H).
-    equal = len({item.canonical for item in items}) < len(items)
-    return not equal or any(d.is_conflict for d in decisions) or not any(d.is_conflict for d in again.decisions)
+    # Among equal elements, a conflict may come up in the next merge alone: lines would settle it then (law H).
+    is_new_conflict = any(d.is_conflict for d in again.decisions) and not any(d.is_conflict for d in decisions)
+    return not is_new_conflict or len({item.canonical for item in items}) == len(items)

@@ -216,20 +216,24 @@ def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pai
         for at, place in of_side.items() if free else ():
             if at not in of_other and side.numbers[place] in free:
                 of_other[at] = free.pop(side.numbers[place])
-    best: tuple[dict[int, int], dict[int, int]] = {}, {}
-    made: tuple[dict[int, int], dict[int, int]] = {}, {}
-    for side, of_side, of_all, of_common in zip(sides, pairs, best, made, strict=True):
+    nearest: tuple[dict[int, int], dict[int, int]] = {}, {}
+    common_pairs: tuple[dict[int, int], dict[int, int]] = {}, {}
+    for side, of_side, of_all, of_common in zip(sides, pairs, nearest, common_pairs, strict=True):
         left = MOST_COMPARED_IN_LIST
         for unpaired, others in of_side.stretches():
             if in_common := [at for at in others if side.numbers[at] in common]:
                 left = _pair_alike(of_all, before.elements, side.elements, (unpaired, others), left)
                 left = _pair_alike(of_common, before.elements, side.elements, (unpaired, in_common), left)
-    for at in made[0].keys() & made[1].keys():
-        number, other_number = (side.numbers[of_common[at]] for side, of_common in zip(sides, made, strict=True))
-        # The best of one side is enough: what the other added beside it may be more alike.
-        is_best = any(of_all.get(at) == of_common[at] for of_all, of_common in zip(best, made, strict=True))
-        if number == other_number and is_best:
-            pairs[0][at], pairs[1][at] = made[0][at], made[1][at]
+    for at in common_pairs[0].keys() & common_pairs[1].keys():
+        number, other_number = (
+            side.numbers[of_common[at]] for side, of_common in zip(sides, common_pairs, strict=True)
+        )
+        # The nearest of one side is enough: what the other added beside it may be more alike.
+        is_nearest = any(
+            of_all.get(at) == of_common[at] for of_all, of_common in zip(nearest, common_pairs, strict=True)
+        )
+        if number == other_number and is_nearest:
+            pairs[0][at], pairs[1][at] = common_pairs[0][at], common_pairs[1][at]
 
 
 def _list_unpaired(side: _Side, pairs: Pairs) -> list[int]:
