@@ -46,6 +46,19 @@ class Point:
 
 
 @frozen
+class Range:
+    """A value with a check."""
+
+    start: int
+    stop: int = 10
+    steps: list[int] = fresh(factory=list)
+
+    def __post_init__(self) -> None:
+        if self.start > self.stop:
+            raise ValueError("empty")
+
+
+@frozen
 class Same:
     x: int
 
@@ -78,6 +91,21 @@ def test_values_are_replaced_copied_and_pickled() -> None:
     assert replace(point, y=3) == Point(1, 3, ["a"])
     assert copy.deepcopy(point) == point
     assert pickle.loads(pickle.dumps(point)) == point
+
+
+def test_a_class_of_many_instances_stays_the_same() -> None:
+    at_first = Range.__init__
+    assert len({(r.start, r.stop, id(r.steps)) for r in [Range(at) for at in (1, 2) * 100]}) == 200
+    assert Range.__init__ is not at_first
+    assert Range(1, steps=[3]) == Range(1, 10, [3])
+    assert replace(Range(1), stop=4).stop == 4
+    with pytest.raises(ValueError, match="empty"):
+        Range(11)
+    for values, named in (((), {}), ((1, 2, [], 4), {}), ((1,), {"start": 2}), ((1,), {"z": 2})):
+        with pytest.raises(TypeError):
+            Range(*values, **named)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="its start cannot change"):
+        Range(1).start = 2  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", ["x", "other"])
