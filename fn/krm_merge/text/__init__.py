@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from krm_merge.text.editing.change import KeysOf as KeysOf
     from krm_merge.text.editing.change import aligned as aligned
     from krm_merge.text.editing.change import best_pairs as best_pairs
+    from krm_merge.text.editing.change import pair_elements as pair_elements
     from krm_merge.text.editing.change import text_likeness as text_likeness
     from krm_merge.text.editing.editor import Editor
     from krm_merge.text.editing.render import longest_rising as longest_rising
@@ -125,7 +126,7 @@ __getattr__, __dir__ = lazy_interface(
         "cut": "Cut Slice cut_items has_open_end",
         "document": "Rendered document_of document_text rendered text_of with_separators_of without_separators "
         "written yaml_of",
-        "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs text_likeness",
+        "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs pair_elements text_likeness",
         "editing.editor": "Editor",
         "editing.render": "longest_rising",
         "reading.layout": "CannotEditError Chunk Comments NO_COMMENTS STEP block_scalar_header chunks "

@@ -55,6 +55,21 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- name: b\n  v:\n    # o\n    w: 1\n- name: a\n  v:\n    # o\n    w: 1\n",
             "c:\n- name: b\n  v:\n    # o\n    w: 1\n- name: a\n  v:\n    w: 1\n",
         ),
+        (
+            "c:\n- kind: a\n  # n\n  # o\n  v:\n",
+            "c:\n- kind: a\n  # n\n  v:\n",
+            "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  # o\n  v:\n",
+            "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  v:\n",
+        ),
+        # Of a list of objects, the one of the same name.
+        (
+            "c:\n- kind: K\n  metadata: {name: a}\n  v:\n    # o\n    w: 1\n    x: 1\n",
+            "c:\n- kind: K\n  metadata: {name: a}\n  v:\n    # u\n    w: 2\n    x: 1\n",
+            "c:\n- kind: K\n  metadata: {name: b}\n  v:\n    # o\n    w: 1\n    y: 1\n"
+            "- kind: K\n  metadata: {name: a}\n  v:\n    # o\n    w: 1\n    x: 3\n",
+            "c:\n- kind: K\n  metadata: {name: b}\n  v:\n    # o\n    w: 1\n    y: 1\n"
+            "- kind: K\n  metadata: {name: a}\n  v:\n    # u\n    w: 2\n    x: 3\n",
+        ),
         # Blank lines above what upstream added, and its flow collections as they are written.
         ("a: 1\n", "a: 1\n\n# u\nb:\n  c: 1\n", "a: 1\nd: 1\n", "a: 1\nd: 1\n\n# u\nb:\n  c: 1\n"),
         ("a:\n- 1\n", "a:\n- 1\n\n- 2\n", "a:\n- 1\n- 3\n", "a:\n- 1\n- 3\n\n- 2\n"),

@@ -36,6 +36,7 @@ from krm_merge.text import (
     aligned,
     document_text,
     key_text,
+    pair_elements,
     read,
     resolved,
     source_of,
@@ -404,7 +405,7 @@ class Presentation:
 
 
 def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> bool:
-    """Whether a path leads through an element with a name that the same list of the original has not."""
+    """Whether a path leads through an element that the same list of the original does not have."""
     node: Node | None = root
     before: Node | None = original
     for step in path:
@@ -412,14 +413,12 @@ def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode
             node = node.get(str(step))
             before = before.get(str(step)) if isinstance(before, MappingNode) else None
         elif isinstance(node, SequenceNode) and isinstance(step, int):
-            node = resolved(node.items[step])
-            name = _name_of(node) if isinstance(node, MappingNode) else None
-            if name is None or not isinstance(before, SequenceNode):
+            if not isinstance(before, SequenceNode):
                 return False
-            elements = (resolved(item) for item in before.items)
-            before = next((item for item in elements if isinstance(item, MappingNode) and _name_of(item) == name), None)
-            if before is None:
+            place = pair_elements(before.items, node.items)[step]
+            if place is None:
                 return True
+            node, before = resolved(node.items[step]), resolved(before.items[place])
     return False
 
 

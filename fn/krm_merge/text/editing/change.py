@@ -233,7 +233,7 @@ class _Alignment:
             self._editor.replace(child, _bare(target))
 
     def _sequence(self, node: SequenceNode, target: SequenceNode) -> None:
-        places = _pair_elements(node.items, target.items)
+        places = pair_elements(node.items, target.items)
         places_in_old = {at for at in places if at is not None}
         for at, item in enumerate(node.items):
             if at not in places_in_old:
@@ -269,7 +269,7 @@ def _bare(node: Node) -> Node:
     return node
 
 
-def _pair_elements(old: list[Node], new: list[Node]) -> list[int | None]:
+def pair_elements(old: list[Node], new: list[Node]) -> list[int | None]:
     """For each new element the old one that it is: an equal one, one of the same name, else one in the same place.
 
     Where as many are left on both sides, these are the same ones in order, unless their names say that they are not.
@@ -324,8 +324,10 @@ def _may_be_one(first: Node, second: Node, names: tuple[str, ...] = ("name",)) -
 
 def _name(item: Node) -> object:
     """The value that most probably identifies an element."""
-    for field in _NAMES if isinstance(item, MappingNode) else ():
-        value = item.get(field)  # type: ignore[union-attr]
-        if value is not None:
-            return field, value.canonical
-    return None
+    if not isinstance(item, MappingNode):
+        return None
+    metadata = item.get("metadata")
+    # An object in a `List`: many are of one kind.
+    if isinstance(metadata, MappingNode) and (name := metadata.get("name")) is not None:
+        return "metadata", name.canonical
+    return next(((field, value.canonical) for field in _NAMES if (value := item.get(field)) is not None), None)
