@@ -20,7 +20,7 @@ from typing import Any, AnyStr, TypeVar, dataclass_transform
 Value = TypeVar("Value")
 
 
-_FREQUENT = 100
+_FREQUENT = 1_000
 """Instances of a class after which its initializer is worth compiling: large packages make a million of some."""
 
 
