@@ -61,6 +61,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  # o\n  v:\n",
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  v:\n",
         ),
+        # Both wrote an element in the place of a comment, upstream one more.
+        (
+            "c:\n- a\n#- b\n#- c\n#- d\n- e\n",
+            "c:\n- a\n- b\n- c\n- d\n- e\n",
+            "c:\n- a\n- b\n#- c\n- d\n- e\n",
+            "c:\n- a\n- b\n- c\n- d\n- e\n",
+        ),
         # Of a list of objects, the one of the same name.
         (
             "c:\n- kind: K\n  metadata: {name: a}\n  v:\n    # o\n    w: 1\n    x: 1\n",

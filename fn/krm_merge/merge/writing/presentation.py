@@ -416,9 +416,11 @@ def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode
             if not isinstance(before, SequenceNode):
                 return False
             place = pair_elements(before.items, node.items)[step]
+            node = resolved(node.items[step])
             if place is None:
-                return True
-            node, before = resolved(node.items[step]), resolved(before.items[place])
+                # A comment above a word is beside it: between two others it is there for those, too.
+                return not isinstance(node, Scalar)
+            before = resolved(before.items[place])
     return False
 
 
