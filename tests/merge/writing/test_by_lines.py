@@ -39,6 +39,14 @@ def script(lines: str) -> str:
         ),
         pytest.param("  a: 1\n", "  a: 2\n", "  a: 3\n", "  a: 2\n", ["V4"], id="the same line"),
         pytest.param(
+            "  old:\n    runs: x\n    steps:\n    - uses: a@v1\n\n    - uses: b@v1\n",
+            "  old:\n    runs: x\n    steps:\n    - uses: a@v2\n\n    - uses: b@v1\n",
+            "  new:\n    runs: x\n    steps:\n    - uses: a@v1\n\n    - uses: c@v1\n\n    - uses: b@v1\n",
+            "  new:\n    runs: x\n    steps:\n    - uses: a@v2\n\n    - uses: c@v1\n\n    - uses: b@v1\n",
+            [],
+            id="a job renamed, and a step added behind a raised one",
+        ),
+        pytest.param(
             "  a: 1\n  b: 1\n  c: 1\n",
             "  a: 1\n  b: 1\n  c: 1\n  n: 1\n",
             "  n: 2\n  a: 1\n  b: 1\n  c: 1\n",

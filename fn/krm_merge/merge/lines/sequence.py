@@ -454,7 +454,17 @@ def _is_replaced(start: Sequence[str], middle: Sequence[str], end: Sequence[str]
     removed = Counter(start) - Counter(middle) - Counter(end)
     if len(removed) * len(added) > MOST_COMPARED:
         return False
-    return any(line_likeness(line, other) >= THRESHOLD for line in removed for other in added - Counter(start))
+    ours, theirs = list(removed), list(Counter(middle) - Counter(start))
+    replaced = dict(pair_alike(ours, theirs))
+    for at, line in enumerate(ours):
+        others = set(added - Counter(start))
+        if at in replaced:
+            # What the middle put in its place, and the end has, too, is its other version: one more may be beside that.
+            place = end.index(theirs[replaced[at]])
+            others.intersection_update(end[max(place - 1, 0) : place + 2])
+        if any(line_likeness(line, other) >= THRESHOLD for other in others):
+            return True
+    return False
 
 
 def _lacking(first: Sequence[str], second: Sequence[str]) -> int:
