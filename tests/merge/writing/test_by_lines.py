@@ -47,6 +47,14 @@ def script(lines: str) -> str:
             id="a job renamed, and a step added behind a raised one",
         ),
         pytest.param(
+            "  k: 1\n  l:\n  - |\n    a\n    b\n  - |\n    c\n    b\n",
+            "  k: 1\n  l:\n  - |\n    a\n  - |\n    c\n",
+            "  k: 1\n",
+            "  k: 1\n  l:\n  - |\n    a\n  - |\n    c\n",
+            ["V4"],
+            id="a list removed whose texts upstream made shorter",
+        ),
+        pytest.param(
             "  a: 1\n  b: 1\n  c: 1\n",
             "  a: 1\n  b: 1\n  c: 1\n  n: 1\n",
             "  n: 2\n  a: 1\n  b: 1\n  c: 1\n",

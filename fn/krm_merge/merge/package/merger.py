@@ -127,7 +127,7 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
         # Hardly any document comes here, and one that does not needs none of this.
         from krm_merge.merge.writing.presentation import decision_by_lines, has_all_by_lines, settled_by_lines
 
-        if has_all_by_lines(original.root, upstream.root, local.root):
+        if has_all_by_lines(original.root, upstream.root, local.root, decisions):
             return ResourceOutcome("kept", original, upstream, local, [])
         if (text := settled_by_lines(original.root, upstream.root, local.root, decide, decisions)) is not None:
             decisions_of_lines = [decision_by_lines(local.root, text)]

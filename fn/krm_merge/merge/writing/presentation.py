@@ -9,7 +9,7 @@ mean what was decided.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import TypeAlias
@@ -48,14 +48,33 @@ SETTLED = frozenset(("V3", "V4", "V5", "V6", "L3", "F5"))
 """Rules whose decisions may be others by lines; alternatives and functions are one value whatever lines say."""
 
 
-def has_all_by_lines(original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
-    """Whether local already has, line by line, all that upstream changed: then there is nothing to merge (law D)."""
+def has_all_by_lines(
+    original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: Sequence[Decision]
+) -> bool:
+    """Whether local already has, line by line, all that upstream changed: then there is nothing to merge (law D).
+
+    Not so where, by one of the `decisions`, local removed more of something than upstream did: that is a question (F5).
+    """
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
     if merged_by_lines(before, theirs, ours, lambda text: text == ours) is None:
+        return False
+    if _removed_all(decisions, original, local):
         return False
     # What upstream removed and local moved is gone from its old place on both sides, but not from local.
     counts, upstream_counts, local_counts = (Counter(_scalars(root)) for root in (original, upstream, local))
     return not any(upstream_counts[scalar] < count <= local_counts[scalar] for scalar, count in counts.items())
+
+
+def _removed_all(decisions: Sequence[Decision], original: MappingNode, local: MappingNode) -> bool:
+    """Whether local removed as a whole what upstream only made smaller, and has not half of the rest elsewhere."""
+    removed = Counter(_scalars(original)) - Counter(_scalars(local))
+    for decision in decisions:
+        if decision.is_conflict and decision.local is None and decision.original and decision.upstream:
+            before, theirs = (Counter(_scalars(node)) for node in (decision.original, decision.upstream))
+            rest = before & theirs
+            if theirs.total() < before.total() and 2 * (rest & removed).total() > rest.total():
+                return True
+    return False
 
 
 def settled_by_lines(
@@ -67,7 +86,8 @@ def settled_by_lines(
     None where there is no conflict among the `decisions` of local, or one by lines, or where merging again would change
     the result (law D).
     """
-    if (text := _merge_fields(original, upstream, local, decisions)) is None:
+    text = _merge_fields(original, upstream, local, decisions)
+    if text is None or _removed_all(decisions, original, local):
         return None
     root = read(text)
     assert isinstance(root, MappingNode)
@@ -76,7 +96,7 @@ def settled_by_lines(
         return text if _merge_fields(original, upstream, root, again) == text else None
     if not any(decision.edits for decision in again):
         return text
-    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
+    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root, again) else None
 
 
 def with_aliases(
@@ -95,7 +115,7 @@ def with_aliases(
     if not any(decision.edits or decision.is_conflict for decision in again):
         return text
     # Both sides have the alias then, with values of their own: lines settle it, as the next merge will find (law D).
-    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
+    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root, again) else None
 
 
 def decision_by_lines(local: MappingNode, text: str) -> Decision:
