@@ -39,6 +39,22 @@ def script(lines: str) -> str:
         ),
         pytest.param("  a: 1\n", "  a: 2\n", "  a: 3\n", "  a: 2\n", ["V4"], id="the same line"),
         pytest.param(
+            "  old:\n    a: 1\n    b: 1\n    c: 1\n    d: 1\n",
+            "  old:\n    a: 1\n    b: 1\n    d: 1\n",
+            "  new:\n    a: 1\n    b: 1\n    c: 1\n    d: 1\n",
+            "  new:\n    a: 1\n    b: 1\n    d: 1\n",
+            [],
+            id="a mapping that local renamed, and a field removed",
+        ),
+        pytest.param(
+            "  old:\n  - a\n  - b\n  - c\n  - d\n",
+            "  new:\n  - a\n  - b\n  - c\n  - d\n",
+            "  old:\n  - a\n  - b\n  - d\n",
+            "  new:\n  - a\n  - b\n  - d\n",
+            [],
+            id="a list that upstream renamed, and an element removed",
+        ),
+        pytest.param(
             "  old:\n    runs: x\n    steps:\n    - uses: a@v1\n\n    - uses: b@v1\n",
             "  old:\n    runs: x\n    steps:\n    - uses: a@v2\n\n    - uses: b@v1\n",
             "  new:\n    runs: x\n    steps:\n    - uses: a@v1\n\n    - uses: c@v1\n\n    - uses: b@v1\n",

@@ -185,7 +185,7 @@ def _elements(
         for element, at_sides, verdict in zip(elements, element_sides, verdicts, strict=True):
             merge.record(verdict, (*path, element.step), at_sides, ())
         merge.forget_since(mark)
-        return Verdict(None)
+        return Verdict(None, "V3")
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
     order = _merged_order(merge, path, elements, orders, alive)
     on_base = "local" if base is sides.local else "upstream"
@@ -379,7 +379,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if upstream is None or local is None:
         # Who removed the list removed what the other side removed of it, too.
         is_removed = _adds_nothing(items[1] or items[2], items[0])
-        return Verdict(None, side="both") if is_removed else merge.conflict(path, sides, "V4")
+        return Verdict(None, "V3", "both") if is_removed else merge.conflict(path, sides, "V4")
     if merge.is_addition and sides.original is None:
         # Of one thing that both added, what they agree on is kept, and the rest is asked.
         if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):

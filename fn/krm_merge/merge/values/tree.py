@@ -239,7 +239,7 @@ class TreeMerge:
             for key, (field_sides, verdict) in verdicts.items():
                 self.record(verdict, (*path, canonical_text(key)), field_sides, ())
             self.forget_since(mark)
-            return Verdict(None, side="upstream" if upstream is None else "local")
+            return Verdict(None, "V3", "upstream" if upstream is None else "local")
         if original is not None and None in (upstream, local):
             self._note_rest(path, sides, base, survivors)
         self._record_fields(path, sides, base, verdicts, survivors)
@@ -477,8 +477,8 @@ class TreeMerge:
         edits: tuple[Edit, ...],
         comments: DiscardedComments | None = None,
     ) -> None:
-        """Puts a verdict on record if it changes local or is worth telling."""
-        if not edits and not verdict.is_reported:
+        """Puts a verdict on record if it changes local, is worth telling, or may be another by lines (V3, law H)."""
+        if not edits and not verdict.is_reported and verdict.rule != "V3":
             return
         if comments is not None and comments.side == "local" and comments.kept is not None:
             edits = (*edits, Comment(comments.child, comments.kept))
