@@ -218,6 +218,12 @@ PAIRED = [
         widget("{name: a, v: 1}", "{name: n, v: 2}", "{name: c, v: own}"),
         widget("{name: a, v: 1}", "{name: n, v: 2}", "{name: c, v: own}", "{name: b, v: 2}"),
     ),
+    row(
+        "L1 what both put in the place of an element with a key is a conflict",
+        *[pod(container(name=name), container(name="side")) for name in ("web", "web-u", "web-l", "web-u")],
+        "L3",
+        says="others in the same place",
+    ),
 ]
 
 

@@ -71,7 +71,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     elif isinstance(kind, KeyedList):
         matches = match_by_key(items, kind)
     if matches is not None:
-        return _elements(merge, path, sides, items, part_renamed(matches))
+        return _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
     settled = sides.settled()
     # What only upstream changed is paired, too: local's layout stays where they do not differ.
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
