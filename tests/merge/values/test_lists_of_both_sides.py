@@ -224,6 +224,18 @@ PAIRED = [
         "L3",
         says="others in the same place",
     ),
+    row(
+        "L3 additions of both whose texts have half of their lines in common are one",
+        kustomization("resources: [a]\n"),
+        *[
+            kustomization(
+                "resources: [a]\npatches:\n"
+                + "".join(f"- patch: |\n    kind: {kind}\n    rules: [x]\n{more}" for kind in ("Pod", "Job"))
+            )
+            for more in ("", "    more: y\n", "")
+        ],
+        *("V4", "V4"),
+    ),
 ]
 
 

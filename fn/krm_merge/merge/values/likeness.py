@@ -243,15 +243,15 @@ class Traits:
 
     __slots__ = ("_leaves", "_paths", "_size", "_words", "node")
 
-    def __init__(self, node: Node, usual: Set[Leaf] = frozenset()) -> None:
-        """Looks through the whole value; leaves that are `usual` do not count."""
+    def __init__(self, node: Node, usual: Set[Leaf] = frozenset(), *, by_lines: bool = False) -> None:
+        """Looks through the whole value; leaves that are `usual` do not count, of texts their lines do `by_lines`."""
         self.node = resolved(node)
         # Not as Counters: these are many times as slow to make from a few leaves.
         self._leaves: dict[Leaf, int] = {}
         self._paths: dict[tuple[Canonical, ...], int] = {}
         self._size = 0
         self._words: frozenset[str] | None = None
-        for leaf in _lines_of(self.node) or leaves_of(self.node):
+        for leaf in _lines_of((), self.node.canonical) or leaves_of(self.node, by_lines=by_lines):
             if leaf in usual:
                 continue
             self._leaves[leaf] = self._leaves.get(leaf, 0) + 1
@@ -302,10 +302,13 @@ def _of_scalars(first: Node, second: Node) -> float:
     return text_likeness(ours, theirs)
 
 
-def leaves_of(node: Node) -> Iterator[Leaf]:
-    """The leaves of a mapping or list; a scalar has none."""
+def leaves_of(node: Node, *, by_lines: bool = False) -> Iterator[Leaf]:
+    """The leaves of a mapping or list, with `by_lines` each line of a text inside; a scalar has none."""
     node = resolved(node)
-    return iter(()) if isinstance(node, Scalar) else _leaves(node, ())
+    if isinstance(node, Scalar):
+        return iter(())
+    leaves = _leaves(node, ())
+    return (line for leaf in leaves for line in _lines_of(*leaf) or [leaf]) if by_lines else leaves
 
 
 def have_same_fields(first: Node, second: Node) -> bool:
@@ -316,12 +319,11 @@ def have_same_fields(first: Node, second: Node) -> bool:
     return Counter(paths) == Counter(other_paths)
 
 
-def _lines_of(node: Node) -> list[Leaf]:
+def _lines_of(path: tuple[Canonical, ...], text: Canonical) -> list[Leaf]:
     """The lines of a text that has several, as leaves; what is inside of a script may change without its beginning."""
-    text = node.canonical if isinstance(node, Scalar) else ""
     if type(text) is not str or "\n" not in text.rstrip("\n"):
         return []
-    return [((), line) for line in text.split("\n") if line.strip()]
+    return [(path, line) for line in text.split("\n") if line.strip()]
 
 
 def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[Leaf]:

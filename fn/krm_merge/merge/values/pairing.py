@@ -541,7 +541,8 @@ def _added_by_both(
             ours = [at for at in runs[1].get(place, []) if at not in paired]
             if theirs and ours and measure is None:
                 # What other elements of the list have as well does not say that two additions are one.
-                measure = _Additions(frozenset(leaf for index in before.elements for leaf in leaves_of(index)), is_set)
+                usual = (leaf for element in before.elements for leaf in leaves_of(element, by_lines=True))
+                measure = _Additions(frozenset(usual), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 
@@ -569,7 +570,7 @@ class _Additions(NamedTuple):
     is_set: bool
 
     def traits(self, node: Node) -> Traits:
-        return Traits(node, self.usual)
+        return Traits(node, self.usual, by_lines=True)
 
     def likeness(self, first: Traits, second: Traits) -> float:
         first_node, other_node = first.node, second.node
