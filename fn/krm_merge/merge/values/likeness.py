@@ -10,6 +10,7 @@ from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.schema import KeyedList, element_key
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
+    MOST_COMPARED,
     THRESHOLD,
     Canonical,
     Entry,
@@ -17,6 +18,7 @@ from krm_merge.text import (
     Node,
     Scalar,
     SequenceNode,
+    best_pairs,
     canonical_text,
     key_text,
     resolved,
@@ -122,7 +124,25 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
         if (renamed := _reused_name(side, original, other)) is not None:
             old, new = map(canonical_text, renamed)
             return renamed[:1], f"{name} has the former {old} as {new}, and something else as {old}"
-    return (), ""
+    return _contested_by_renames(original, upstream, local) if are_names else ((), "")
+
+
+def _contested_by_renames(
+    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+) -> tuple[Collection[Canonical], str]:
+    """R1: both new names of a field that both renamed; else the old ones of fields that the other side made smaller."""
+    names = _new_names(original, upstream, local), _new_names(original, local, upstream)
+    if both := [old for old in names[0] if old in names[1]]:
+        renames = ", ".join(map(canonical_text, both))
+        return {of_side[old] for of_side in names for old in both}, f"both renamed {renames}"
+    smaller = {
+        old: new
+        for of_side, other in zip(names, (local, upstream), strict=True)
+        for old, new in of_side.items()
+        if old in other and Counter(leaves_of(other[old].value)) < Counter(leaves_of(original[old].value))
+    }
+    renames = ", ".join(f"{canonical_text(old)} to {canonical_text(new)}" for old, new in smaller.items())
+    return smaller, f"one side renamed {renames}"
 
 
 def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
@@ -214,6 +234,25 @@ def renamed_by_both(
     if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
         return original
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
+
+
+def _new_names(
+    original: dict[Canonical, Entry], side: dict[Canonical, Entry], other: dict[Canonical, Entry]
+) -> dict[Canonical, Canonical]:
+    """The new names of the fields with more than a scalar that a side renamed, and the other side changed, too."""
+    new = [key for key in side if key not in original and key not in other]
+    gone = [
+        key
+        for key, entry in original.items()
+        if key not in side
+        and not isinstance(node := resolved(entry.value), Scalar)
+        and (key not in other or resolved(other[key].value).canonical != node.canonical)
+    ]
+    if not gone or len(gone) * len(new) > MOST_COMPARED:
+        return {}
+    before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
+    scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
+    return {gone[at]: new[to] for at, to in best_pairs(scores)}
 
 
 def _reused_name(

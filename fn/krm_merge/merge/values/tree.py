@@ -158,7 +158,8 @@ class TreeMerge:
         did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
         if rule == "V5":
             did += " to another kind of value"
-        outcome = f"{winner}'s {'removal' if node is None else 'value'} is kept"
+        what = "value" if node is not None else "removal" if sides.original is not None else "lack of it"
+        outcome = f"{winner}'s {what} is kept"
         explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", outcome)
         return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
@@ -319,6 +320,8 @@ class TreeMerge:
             if settles_early and step != ("pipeline",) and key not in contested and sides.are_local_alone():
                 # V2 in short, however much is inside; of functions, local's registry is reported (F4).
                 verdicts[key] = sides, Verdict(sides.local, side="local")
+            elif key in contested and sides.local is None and not isinstance(sides.original, Scalar | None):
+                verdicts[key] = sides, self.existence(step, sides)  # Local renamed it.
             elif key in contested:
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
             elif self.schema.stays_local(step):
@@ -594,7 +597,7 @@ def _quotes(node: Node | None) -> str:
 
 def _did(original: Node | None, side: Node | None) -> str:
     if same(original, side):
-        return "kept"
+        return "kept" if side is not None else "lacks"
     if side is None:
         return "removed"
     return "added" if original is None else "changed"
