@@ -82,18 +82,23 @@ class _Mutations(ast.NodeVisitor):
         self._lines = source.splitlines(keepends=True)
         self._starts = [0, *accumulate(map(len, self._lines))]
         self._statement = range(0)
+        self._functions = 0
         self.mutants: list[Mutant] = []
 
     def visit(self, node: ast.AST) -> None:
-        """Keeps the lines of the innermost statement: those that a run of it executes."""
+        """Keeps the lines of the innermost statement in a function: those that a run of it executes."""
         if isinstance(node, ast.Assert | ast.Import | ast.ImportFrom) or _is_documentation(node) or _is_typing(node):
             return
         outer = self._statement
-        if isinstance(node, ast.stmt | ast.ExceptHandler):
+        self._functions += isinstance(node, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef):
+            self._statement = range(0)
+        elif isinstance(node, ast.stmt | ast.ExceptHandler) and self._functions:
             body: list[ast.stmt] = getattr(node, "body", [])
             last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
             self._statement = range(node.lineno, max(node.lineno, last) + 1)
         super().visit(node)
+        self._functions -= isinstance(node, ast.FunctionDef)
         self._statement = outer
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -209,7 +214,7 @@ class Tests:
         source = module.read_text(encoding="utf-8")
         module.write_text(mutant.apply(source), encoding="utf-8")
         try:
-            # Lines that only an import executes have no test of their own.
+            # Lines that only an import executes have no test of their own, but for the first that imports the module.
             return self._run(self._reaching(mutant) or [self._folder]).returncode != 0
         finally:
             module.write_text(source, encoding="utf-8")
