@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from krm_merge.git.program import WorkingTree
 from krm_merge.policy import memory_path, recall, recall_around, remember
 from krm_merge.resolve.session import Session
 from krm_merge.startup import replace
@@ -61,4 +64,13 @@ def test_a_repository_remembers_choices_in_its_own_folder(tmp_path: Path) -> Non
     # Nothing is written where nothing was chosen.
     remember(tmp_path / "none.yaml", [])
     assert not (tmp_path / "none.yaml").exists()
-    assert recall(None).all == ()
+    assert recall(None).all == recall(tmp_path / "none.yaml").all == ()
+
+
+def test_git_is_not_asked_about_a_repository_that_remembers_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of git would take half as long as a merge."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(WorkingTree, "around", lambda _: pytest.fail("starts git"))
+    assert recall_around(tmp_path).all == ()

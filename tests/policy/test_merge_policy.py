@@ -245,13 +245,14 @@ def test_the_policy_of_a_package_lies_in_its_own_folder_in_a_file_that_holds_res
         ("ConfigMap", {"choice": "local", "value": 1}, "remove one of the two"),
         ("Secret", {"choice": "local"}, ""),
         ("Secret", {"choice": "value", "value": "x"}, "values of Secrets are not recorded"),
+        ("", {"choice": "value", "value": "x"}, ""),
     ],
 )
 def test_a_choice_has_a_value_where_it_is_one_and_never_that_of_a_secret(
     kind: str, fields: Object, problem: str
 ) -> None:
-    resource: Object = {"apiVersion": "v1", "kind": kind, "name": "c"}
-    choice: Object = {"resource": resource, "path": "data.a", "nature": "value", "fingerprint": "0" * 64, **fields}
+    resource: Object = {"resource": {"apiVersion": "v1", "kind": kind, "name": "c"}} if kind else {}
+    choice: Object = {**resource, "path": "data.a", "nature": "value", "fingerprint": "0" * 64, **fields}
     policy: Object = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "resolutions": [choice]}
     with pytest.raises(PolicyError, match=problem) if problem else nullcontext():
         assert len(parse_policy(policy, "p.yaml").resolutions.all) == 1

@@ -242,11 +242,10 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     from krm_merge.policy.models import MergeRules, list_keys_of, redactions_of, rules_of
 
     try:
-        root = read(text)
+        value = to_value(read(text))
     except TextError as error:
         raise RulesError(str(error)) from None
-    value = to_value(root)
-    if not isinstance(root, MappingNode) or not isinstance(value, dict):
+    if not isinstance(value, dict):
         raise RulesError("a mapping with rules, listKeys or redact is expected")
     fields = {"rules", "listKeys", "redact"}
     unknown = sorted(value.keys() - fields) if value.get("kind") is None else []
@@ -328,7 +327,7 @@ def edit_policy(
     resource = Resource.from_tree(root)
     resource.change(value, new)
     before = document_text(root)
-    return File(text.replace(before, resource.text(), 1).encode(), "file" if file is None else file.mode)
+    return File(text.replace(before, resource.text()).encode(), "file" if file is None else file.mode)
 
 
 def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution]) -> File:
@@ -346,7 +345,7 @@ def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution
     file = tree[policy.file]
     text = file.data.decode("utf-8")
     before = document_text(root)
-    return File(text.replace(before, resource.text(), 1).encode(), file.mode)
+    return File(text.replace(before, resource.text()).encode(), file.mode)
 
 
 def rule_value(rule: Rule) -> dict[str, Value]:
