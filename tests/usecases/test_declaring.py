@@ -220,9 +220,48 @@ def test_undo_of_nothing_is_an_error() -> None:
         undeclare(tree(LOCAL), "patches.yaml")
 
 
-def test_another_file_is_never_overwritten() -> None:
+PATCHES = "apiVersion: fn.kpt.dev/v1alpha1\nkind: PatchResources\nmetadata: {name: patches}\npatches: []\n"
+
+
+@pytest.mark.parametrize("text", [OTHERS, SERVICE, f"{PATCHES}---\n{PATCHES}"])
+def test_another_file_is_never_overwritten(text: str) -> None:
     with pytest.raises(PackageError, match="--patch"):
-        declare_edits(LOCAL | {"patches.yaml": OTHERS})
+        declare_edits(LOCAL | {"patches.yaml": text})
+
+
+def test_patches_join_a_list_and_nothing_else() -> None:
+    package, _ = declare_edits(LOCAL | {"patches.yaml": PATCHES})
+    assert len(yaml.safe_load(package["patches.yaml"].data)["patches"]) == 3
+    with pytest.raises(PackageError, match="patches is not a list; nothing was changed"):
+        declare_edits(LOCAL | {"patches.yaml": PATCHES.replace("[]", "{}")})
+
+
+NOTE = "  annotations:\n    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|settings'\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        # Upstream's text, unless local has something that is no value.
+        ([("  mode: slow\n", "  'mode':   fast\n")], []),
+        ([("  mode: slow\n", "  mode: fast # for now\n")], [("  mode: slow\n", "  mode: slow # for now\n")]),
+        (
+            [("  mode: slow\n", "  mode: fast\n"), ("  name: settings\n", f"  name: settings\n{NOTE}")],
+            [("  name: settings\n", f"  name: settings\n{NOTE}")],
+        ),
+    ],
+)
+def test_a_declared_resource_has_the_text_of_upstream_with_comments_and_notes_of_local(
+    edits: list[tuple[str, str]], expected: list[tuple[str, str]]
+) -> None:
+    def edited(edits: list[tuple[str, str]]) -> str:
+        text = OTHERS
+        for before, after in edits:
+            text = text.replace(before, after)
+        return text
+
+    package, _ = declare_edits(ORIGINAL | {"others.yaml": edited(edits)})
+    assert package["others.yaml"].data.decode() == edited(expected)
 
 
 def test_renamed_resources_and_functionconfigs_stay_edits() -> None:

@@ -14,7 +14,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.krm import Resource, Results
 from krm_merge.merge import ResourceOutcome, carry_out
 from krm_merge.packages import File, PackageError
-from krm_merge.policy import parse_policy
+from krm_merge.policy import PackagePolicy, parse_policy
 from krm_merge.report import records_of
 from krm_merge.text import Object
 from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, merge_packages, merge_sides
@@ -32,6 +32,26 @@ def test_what_is_not_left_open_between_markers_is_won_by_upstream() -> None:
     assert choices.on_conflict == "markers"
     policy = choices.policy
     assert (policy.on_conflict, policy.marks, policy.rules) == ("upstream", False, ())
+
+
+@pytest.mark.parametrize(
+    ("option", "package", "otherwise", "expected"),
+    [
+        ("local", "upstream", "markers", "local"),
+        # Markers are for what nobody decided (M3).
+        ("markers", "upstream", "fail", "upstream"),
+        ("markers", None, "fail", "markers"),
+        (None, "local", "markers", "local"),
+        (None, None, "fail", "fail"),
+    ],
+)
+def test_the_run_says_who_wins_then_the_package_then_the_command(
+    option: Any, package: Any, otherwise: Any, expected: str
+) -> None:
+    choices = MergeChoices.of(option, "smart", None, otherwise=otherwise).obeying(PackagePolicy(package))
+    assert choices.on_conflict == expected
+    if expected != "markers":
+        assert choices.policy.on_conflict == expected
 
 
 def test_a_stale_choice_is_reported_where_only_files_without_resources_were_merged() -> None:
@@ -130,6 +150,30 @@ def test_a_file_is_merged_for_git(tmp_path: Path, values: str, is_silent: bool) 
     assert merge.is_silent is is_silent
     assert ("<<<<<<< ours\n  a: l\n=======\n  a: u\n" in places[1].read_text()) is not is_silent
     assert merge.outcome.marked == (not is_silent)
+
+
+@pytest.mark.parametrize(
+    ("sides", "option", "leaves_conflicts", "reported"),
+    [
+        # A change of one side is no news.
+        (["  a: 1\n  b: 1\n", "  a: 2\n  b: 1\n", "  a: 1\n  b: 2\n"], None, False, []),
+        (["  a: 1\n", "  a: 1 # u\n", "  a: 1 # l\n"], None, False, ["info"]),
+        (["  a: 1\n", "  a: 2\n", "  a: 3\n"], "local", False, ["warning"]),
+        (["\0a", "\0b", "\0c"], None, True, ["warning"]),
+        (["\0a", "\0b", "\0c"], "local", False, ["warning"]),
+    ],
+)
+def test_a_merge_for_git_reports_conflicts_and_lost_comments(
+    tmp_path: Path, sides: list[str], option: Any, leaves_conflicts: bool, reported: list[str]
+) -> None:
+    places = [tmp_path / name for name in ("base", "ours.txt", "theirs")]
+    for place, side in zip(places, (sides[0], sides[2], sides[1]), strict=True):
+        place.write_text(side if "\0" in side else CONFIG_MAP.replace("  a: {}\n", side))
+    merge = merge_for_git(places, "", MergeChoices.of(option, "smart", None, otherwise="markers"))
+    assert merge.outcome.leaves_conflicts is leaves_conflicts
+    assert [result.severity for result in merge.reported] == reported
+    assert merge.is_silent is (not reported)
+    assert merge.path.startswith("ours.txt")
 
 
 def test_a_file_that_is_not_there_is_no_side_of_a_merge_for_git(tmp_path: Path) -> None:

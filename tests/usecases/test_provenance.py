@@ -112,7 +112,10 @@ def test_lines_have_their_commits(package: Path) -> None:
 
 
 def test_values_of_secrets_stay_hidden(package: Path) -> None:
-    assert origins(package)["keys.yaml:stringData.key"].value == REDACTED
+    by_place = origins(package)
+    secret, name = by_place["keys.yaml:stringData.key"], by_place["keys.yaml:metadata.name"]
+    assert (secret.value, secret.commit and secret.commit.subject) == (REDACTED, REDACTED)
+    assert (name.value, name.commit and name.commit.subject) == ("keys", "version")
 
 
 def test_a_choice_is_named(package: Path) -> None:
@@ -143,6 +146,43 @@ def test_a_package_without_git_and_upstream_is_local(tmp_path: Path) -> None:
         "by": "",
         "commit": None,
     }
+
+
+LISTS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: a, image: a:1, args: [-x, -y, -z]}
+      - {name: b, image: b:1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "edits"),
+    [
+        # Elements with keys are the same wherever they are, others where they are equal, or at their position.
+        (
+            "      - {name: a,",
+            "      - {name: new, image: n:1}\n      - {name: a,",
+            {"[name=new].name", "[name=new].image"},
+        ),
+        ("[-x, -y, -z]", "[-z, -x, -y]", set()),
+        ("[-x, -y, -z]", "[-new, -x, -z]", {"[name=a].args[0]"}),
+        ("[-x, -y, -z]", "[-x, -y, -z, -new]", {"[name=a].args[3]"}),
+        ("a:1", "a:2", {"[name=a].image"}),
+    ],
+)
+def test_elements_are_compared_with_those_of_upstream_that_they_were(
+    tmp_path: Path, before: str, after: str, edits: set[str]
+) -> None:
+    (tmp_path / "web.yaml").write_text(LISTS.replace(before, after))
+    fields = origins(tmp_path, {"web.yaml": File(LISTS.encode())})
+    local = {place for place, origin in fields.items() if origin.source == "local"}
+    assert local == {f"web.yaml:spec.template.spec.containers{path}" for path in edits}
 
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\ndata:\n  a: {}\n  list: [x]\n"

@@ -229,8 +229,7 @@ def _with_documents(package: _Package, texts: Mapping[Member, str | None], origi
         documents = [by_index.get(at, data) for at, data in enumerate(package.texts[place])]
         parts = [part.encode() if isinstance(part, str) else part for part in documents if part is not None]
         data = joined(parts, file.data)
-        same_as_upstream = place in original and package.tree[place].mode == original[place].mode
-        if same_as_upstream and data.strip() == original[place].data.strip():
+        if place in original and data.strip() == original[place].data.strip():
             data = original[place].data
         changes[place] = File(data, file.mode) if parts else None
     return changes
@@ -254,9 +253,11 @@ def _with_patches(package: _Package, path: str, patches: Sequence[Value]) -> byt
         return document.encode()
     resource = Resource.from_tree(config.root)
     declared, added = config.root.get("patches"), read(document)
-    new = added.get("patches") if isinstance(added, MappingNode) else None
-    if not isinstance(declared, SequenceNode) or not isinstance(new, SequenceNode):
-        raise PackageError(f"{path}: patches is no list; nothing was changed")
+    if not isinstance(declared, SequenceNode):
+        raise PackageError(f"{path}: patches is not a list; nothing was changed")
+    assert isinstance(added, MappingNode)
+    new = added.get("patches")
+    assert isinstance(new, SequenceNode)
     last = declared.items[-1] if declared.items else None
     for item in new.items:
         resource.editor.insert(declared, item, last, NO_COMMENTS)

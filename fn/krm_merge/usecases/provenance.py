@@ -7,6 +7,7 @@ edge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial
 from itertools import pairwise
@@ -118,11 +119,9 @@ def field_origins(
         upstream = with_attribution(upstream_of.get(member), member)
         versions: list[_Version] = [("", None if upstream is None else upstream.root)]
         if pipeline is not None and upstream is not None:
-            try:
+            # The render reports what fails.
+            with suppress(KrmMergeError, ValueError):
                 versions += [(name, from_value(value)) for name, value in pipeline.steps(upstream)]
-            except (KrmMergeError, ValueError):
-                # The render reports it.
-                del versions[1:]
         first_line = sum(document.count(b"\n") for document in local.documents[member.place][: member.index])
         lines = _Lines(partial(history, member.place), first_line)
         fields = _Fields(member, schemas.of(member), policy, lines, dates_upstream=dates_upstream)
@@ -308,7 +307,7 @@ def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit |
     name, about = "", dict[str, str]()
     for line in answer.split("\n")[:-1]:
         if not name:
-            name, about = line.split(" ", 1)[0], {}
+            name, about = line.partition(" ")[0], {}
         elif line.startswith("\t"):
             if name not in commits:
                 # Of lines that are not committed, the name is of zeros.
