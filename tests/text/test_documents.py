@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.document import document_of, document_text, text_of
+from krm_merge.text import Value
+from krm_merge.text.document import document_of, document_text, text_of, yaml_of
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read_all
 
@@ -31,3 +32,19 @@ def test_each_document_has_its_own_lines_and_comments(text: str, texts: list[str
         alone = document_of(root)
         assert alone.canonical == root.canonical
         assert document_text(alone) == document_text(root)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({}, "{}\n"),
+        ([], "[]\n"),
+        ("", '""\n'),
+        ("x", "x\n"),
+        (None, "null\n"),
+        ({"a": {"b": []}}, "a:\n  b: []\n"),
+        ([1, [2], {"a": 3}], "- 1\n- - 2\n- a: 3\n"),
+    ],
+)
+def test_a_value_is_written_as_a_document(value: Value, text: str) -> None:
+    assert yaml_of(value) == text

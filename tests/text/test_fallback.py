@@ -120,6 +120,14 @@ def test_another_root() -> None:
     assert written_anew(*both(scalar)) == "# top\nx: 1\n"
 
 
+@pytest.mark.parametrize("value", ["x", "[1, 2]", "{b: 1}"])
+@pytest.mark.parametrize(("head", "pad"), [("# top\n", ""), ("# top\n", "  "), ("", ""), ("---\n", "")])
+def test_a_root_on_one_line_keeps_its_column_and_the_comments_above(head: str, pad: str, value: str) -> None:
+    edit = Edit(f"{head}{pad}a: 1\n")
+    edit.editor.replace(edit.root, tree(value))
+    assert written_anew(*both(edit)) == f"{head}{pad}{value}\n"
+
+
 def test_never_wrong_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     edit = Edit("a: 1\n").set("a", to=2)
     monkeypatch.setattr(krm_merge.text.document, "render", lambda _: Rendering("a: 3\n", None))

@@ -142,6 +142,8 @@ def test_inserted_with_comments() -> None:
     assert added.text() == "a:\n  b: 1\n  # h\n  # i\n  c: # l\n    d: 1\n"
     added = Edit("a:\n- 1\n").add("a", value={"d": 1}, comments=Comments(("# h",), "# l"))
     assert added.text() == "a:\n- 1\n# h\n# l\n- d: 1\n"
+    added = Edit("a:\n- 1\n").add("a", value=tree("[2]"), comments=Comments(("# h",), "# l"))
+    assert added.text() == "a:\n- 1\n# h\n- [2] # l\n"
     flow = Edit("a: [1]\n").add("a", value=2, comments=Comments(("# h",), "# l"))
     assert flow.text() == "a: [1, 2]\n"
 
@@ -152,6 +154,27 @@ def test_what_comes_from_another_text_keeps_the_comments_above_its_first_field()
     edit.editor.insert(edit.collection(), other.child("a")[1], edit.child("l")[1])
     edit.editor.insert(edit.collection("l"), other.child("l", 0)[1], None)
     assert edit.text() == ("l:\n# four\n- d: 1\n- e: 1\na:\n  # one\n\n  # two\n  b:\n    # three\n\n    c: 1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_apart"),
+    [
+        ("a: 1\nb: 2\n", False),
+        ("a: 1\n\nb: 2\n", True),
+        ("a: 1\n\n\nb: 2\n", True),
+        ("a: 1\n# about b\nb: 2\n", False),
+        ("a: 1\n\n# about b\nb: 2\n", True),
+        # A blank line that sets a comment apart is the comment's.
+        ("a: 1\n\n# apart\n\nb: 2\n", False),
+        # Above the first field there is nothing that a blank line sets apart.
+        ("\n\nb: 2\n\na: 1\n", False),
+        ("# about b\nb: 2\n\na: 1\n", False),
+    ],
+)
+def test_what_comes_from_another_text_stays_apart_from_what_is_above(text: str, is_apart: bool) -> None:
+    edit, other = Edit("x: 1\ny: 2\n"), Edit(text)
+    edit.editor.insert(edit.collection(), other.child("b")[1], edit.child("x")[1])
+    assert edit.text() == "x: 1\n" + "\n" * is_apart + "b: 2\ny: 2\n"
 
 
 @pytest.mark.parametrize("bad", ["no hash", "# two\n# lines", "# two\u2028lines", ""])

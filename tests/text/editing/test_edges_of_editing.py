@@ -92,6 +92,22 @@ def test_aliases_beside_a_field_do_not_hide_its_scalars() -> None:
     assert scalars_below(text, "data") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: [b, c]\nmetadata: {list: [x, {y: z}], name: n}\n", {("name",): "n"}),
+        ("- metadata: {name: n}\n", {}),
+        ("metadata: {a: {metadata: b}}\nb: {metadata: {c: d}}\n", {("a", "metadata"): "b"}),
+        ("metadata: n\n", {(): "n"}),
+        ("a: {<<: b}\nmetadata: {name: n}\n", None),
+        ("metadata: {[a]: n}\n", None),
+        ("metadata: {name: n}\n*x : y\n", {("name",): "n"}),
+    ],
+)
+def test_scalars_in_lists_are_left_out(text: str, expected: object) -> None:
+    assert scalars_below(text, "metadata") == expected
+
+
 @pytest.mark.parametrize("end", ["", "\n", "\n# end\n"])
 def test_comments_left_behind_the_last_field_are_no_lines_of_its_text(end: str) -> None:
     edit = Edit(f"a: 1\n\n# about b\n\nb: 2{end}")

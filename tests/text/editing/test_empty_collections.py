@@ -24,6 +24,19 @@ def test_one_that_becomes_empty_is_written_between_brackets() -> None:
     assert edit.text() == "a: {}\nc: []\n"
 
 
+@pytest.mark.parametrize(
+    ("inside", "rest"),
+    [
+        ("\n  # apart\n\n  b: 1\n", "\n  # apart\n\n"),
+        ("  # about b\n  b: 1\n", ""),
+        ("  b: 1\n  # below\n\n", "  # below\n\n"),
+        ("\n  b: 1\n", ""),
+    ],
+)
+def test_comments_of_no_field_stay_below_one_that_becomes_empty(inside: str, rest: str) -> None:
+    assert Edit(f"a: # a\n{inside}c: 2\n").remove("a", "b").text() == f"a: {{}} # a\n{rest}c: 2\n"
+
+
 def test_an_empty_one_is_filled_in_its_own_style() -> None:
     assert Edit("a: {b: {}}\n").add("a", "b", key="x", value=1).text() == "a: {b: {x: 1}}\n"
     assert Edit("a: {}\n").add("a", key="x", value=1).text() == "a:\n  x: 1\n"

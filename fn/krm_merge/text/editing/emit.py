@@ -392,9 +392,10 @@ def _gap(node: Collection, places: dict[int, tuple[int, Chunk]], index: int, col
 
 def _detached_head(node: Collection) -> list[str]:
     """The lines between the key or dash of a block collection and its first child that are none of the child's."""
-    _, first = _places(node).get(id(node.children[0]), (0, None)) if node.children else (0, None)
-    if first is None or first.inline:
+    place = _places(node).get(id(node.children[0])) if node.children else None
+    if place is None or place[1].inline:
         return []
+    first = place[1]
     text, line = source_of(node).text, first.start
     while line > 0:
         above = text.rfind("\n", 0, line - 1) + 1
