@@ -113,6 +113,12 @@ def test_items_that_are_no_list_are_refused(value: str) -> None:
         cut_items(f"{HEAD}items:{value}\n".encode())
 
 
+@pytest.mark.parametrize("items", ["{}", '"a"', "1"])
+def test_items_of_json_that_are_no_list_are_refused(items: str) -> None:
+    with pytest.raises(TextError, match="items is not a list"):
+        cut_items(f'{{"kind": "X", "items": {items}}}'.encode())
+
+
 SECOND = {
     "after a list": list_of("- a: 1\n---\nx: 1\n"),
     "after an indented list": list_of("  - a: 1\n---\nx: 1\n"),
@@ -136,6 +142,8 @@ def test_what_ends_a_document_is_no_second_one(end: str) -> None:
 NOT_YAML = {
     "an open quote": list_of("- a: 'open\n- b: 1\n"),
     "an open bracket": list_of("- a: [open\n- b: 1\n"),
+    "a quote that a field of one line leaves open": list_of("- a: 1\n", "extra: 'open\n"),
+    "a bracket that a field of one line leaves open": list_of("- a: 1\n", "extra: [open\nmore: 1\n"),
     "a tab behind a dash": list_of("- a: 1\n-\tb: 1\n"),
     "a document mark in a quoted text": list_of('- a: "x\n---\n  y"\n- b: 1\n'),
     "no UTF-8 where libyaml has to look": list_of("- a: 1\n...\n").replace(b"1", b"\xff"),
@@ -151,6 +159,13 @@ NOT_YAML = {
 @pytest.mark.parametrize("data", NOT_YAML.values(), ids=NOT_YAML)
 def test_what_cannot_be_cut_is_refused(data: bytes) -> None:
     with pytest.raises(TextError):
+        cut_items(data)
+
+
+@pytest.mark.parametrize(("before", "line"), [("", 5), ("# \u00e9\n", 6)])
+def test_a_byte_that_is_not_utf_8_is_found_by_its_line(before: str, line: int) -> None:
+    data = before.encode() + list_of("- a: b\n- c: x\n...\n").replace(b"x", b"\xff")
+    with pytest.raises(TextError, match=f"line {line}, column 1: not UTF-8; save the file as UTF-8"):
         cut_items(data)
 
 
