@@ -60,6 +60,18 @@ spec:
                 type: array
                 x-kubernetes-list-type: atomic
                 items: {type: object}
+              mergedSet: {type: array, x-kubernetes-list-type: set, x-kubernetes-patch-merge-key: name}
+              mergedAtomic: {type: array, x-kubernetes-list-type: atomic, x-kubernetes-patch-merge-key: name}
+              merged:
+                type: array
+                x-kubernetes-patch-merge-key: name
+                items: {type: object}
+              mergedByOne:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port, protocol]
+                x-kubernetes-patch-merge-key: port
+                items: {type: object}
               keyless:
                 type: array
                 x-kubernetes-list-type: map
@@ -146,6 +158,7 @@ def test_definitions_of_another_version_define_nothing(version: str) -> None:
         "spec:",
         "spec: text",
         "spec: {versions: text}",
+        "spec: {names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {}}}]}",
         "spec: {group: a.b, names: {}, versions: [{name: v1, schema: {openAPIV3Schema: {}}}]}",
         "spec: {group: a.b, names: {kind: A}, versions: [text, {name: v1}, {schema: {openAPIV3Schema: {}}}]}",
         "spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: text}}]}",
@@ -167,6 +180,10 @@ def test_incomplete_definitions_define_nothing(broken: str) -> None:
         ("spec.plain", ORDERED),
         ("spec.atomic", ORDERED),
         ("spec.keyless", ORDERED),
+        ("spec.mergedSet", SET),
+        ("spec.mergedSet[0]", ORDERED),
+        ("spec.mergedAtomic", ORDERED),
+        ("spec.merged", KeyedList(("name",))),
         ("spec.matrix", ORDERED),
         ("spec.matrix[0]", SET),
         ("spec.byName.anything.items", KeyedList(("id",))),
@@ -186,7 +203,25 @@ def test_lists(gateway: CrdSchema, at: str, expected: ListKind) -> None:
     keys = expected.keys if isinstance(expected, KeyedList) else ()
     assert gateway.merge_keys(path) == keys
     assert gateway.patch_strategy(path) == (() if expected == ORDERED else ("merge",))
-    assert gateway.patch_merge_key(path) == (keys[0] if len(keys) == 1 else None)
+    if "merged" not in at:
+        assert gateway.patch_merge_key(path) == (keys[0] if len(keys) == 1 else None)
+
+
+@pytest.mark.parametrize(
+    ("at", "key"),
+    [
+        ("spec.mergedByOne", "port"),
+        ("spec.merged", "name"),
+        ("spec.listeners", None),
+        ("spec.byName.anything.items", "id"),
+        ("metadata.ownerReferences", "uid"),
+        ("spec.unknown", None),
+    ],
+)
+def test_the_key_of_patches_is_the_one_that_the_definition_names_else_the_only_key(
+    gateway: CrdSchema, at: str, key: str | None
+) -> None:
+    assert gateway.patch_merge_key(parse_path(at)) == key
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,8 @@ class _WithPods(Schema):
         return self.schema.discriminator(path) or schema.discriminator(rest)
 
     def is_map(self, path: FieldPath) -> bool:
-        """As the schema says, else as in a pod."""
-        schema, rest = self._found(path)
-        return self.schema.is_map(path) or schema.is_map(rest)
+        """As the schema says: no field of a pod is a map of objects."""
+        return self.schema.is_map(path)
 
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says."""
@@ -159,7 +158,7 @@ class _Field:
             self.kind = KeyedList(tuple(name for name, _, _ in keys), defaults)
         elif self.merge_key is not None and "merge" in self.strategy:
             self.kind = KeyedList((self.merge_key,))
-        elif "set" in marks or "merge" in self.strategy:
+        elif "set" in marks:
             self.kind = SET
 
 

@@ -122,7 +122,7 @@ class CrdSchema(Schema):
         for at, step in enumerate(path):
             items = _at(schema, "items")
             if not isinstance(step, str):
-                schema = items or schema
+                schema = items
                 continue
             while items is not None:
                 # A step into an element that the path leaves out.
