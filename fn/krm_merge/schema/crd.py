@@ -143,10 +143,6 @@ def _at(node: Node | None, *fields: str) -> Node | None:
     return node
 
 
-def _is_text(node: Scalar) -> bool:
-    return type(node.canonical) is str
-
-
 def _text(node: Node | None) -> str:
     """The text of a scalar, empty for everything else."""
     return node.text if isinstance(node, Scalar) else ""

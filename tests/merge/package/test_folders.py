@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from krm_merge import MergedPackage, merge_packages
 
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: %s}\nupstream: {type: git, git: {repo: %s}}\n"
@@ -48,3 +50,21 @@ def test_a_subpackage_that_follows_another_upstream_is_left_alone() -> None:
 def test_a_subpackage_that_lost_its_upstream_locally_follows_another_one() -> None:
     local = {"sub/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: sub}\n"} | config_map(1)
     assert texts(merge(SUB | config_map(1), SUB | config_map(2), local)) == local
+
+
+@pytest.mark.parametrize(
+    ("of_local", "is_kept"), [({}, False), ({"sub/b.yaml": config_map(1)["sub/a.yaml"].replace("a}", "b}", 1)}, True)]
+)
+def test_a_removed_subpackage_keeps_its_kptfile_where_local_has_resources_of_its_own_in_it(
+    of_local: dict[str, str], is_kept: bool
+) -> None:
+    done = merge(SUB | config_map(1), {}, SUB | config_map(1) | of_local)
+    assert texts(done) == (SUB | of_local if is_kept else {})
+    assert (("F5", "sub/Kptfile") in rules(done)) is is_kept
+
+
+@pytest.mark.parametrize("upstream_of_own", ["", "upstream: {type: git, git: {repo: b}}\n"])
+def test_a_subpackage_that_only_local_has_takes_nothing_where_it_follows_an_upstream(upstream_of_own: str) -> None:
+    own = {"own/Kptfile": f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: own}}\n{upstream_of_own}"}
+    new = {"own/a.yaml": config_map(1)["sub/a.yaml"]}
+    assert texts(merge({}, new, own)) == (own if upstream_of_own else own | new)

@@ -124,3 +124,18 @@ def test_the_edited_tree_has_the_fields_of_a_merge_key_in_its_place() -> None:
     assert isinstance(edited, MappingNode)
     assert isinstance(inner := edited.get("b"), MappingNode)
     assert [(key_text(entry.key), to_value(entry.value)) for entry in inner.entries] == [("p", 1), ("q", 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "moved", "added"),
+    [
+        ("a: 1\nb: 2", "b: 2\na: 1", "a: 1\nb: 2\nz: 5"),
+        ("a: 1\nb:\n  c: 2", "b:\n  c: 2\na: 1", "a: 1\nb:\n  c: 2\nz: 5"),
+        # The line end that such a text lacks is not part of its value either.
+        ("a: 1\nb: |\n  x", "b: |-\n  x\na: 1", "a: 1\nb: |-\n  x\nz: 5"),
+        ("a: 1\nb: |+\n  x", "b: |-\n  x\na: 1", "a: 1\nb: |-\n  x\nz: 5"),
+    ],
+)
+def test_a_text_without_a_last_line_end_gets_none(text: str, moved: str, added: str) -> None:
+    assert Edit(text).move("a", after="b").text() == moved
+    assert Edit(text).add(key="z", value=5).text() == added

@@ -24,6 +24,12 @@ def test_the_line_of_a_position(text: str, position: int, line: str, column: int
     assert source.column(position) == column
 
 
+@pytest.mark.parametrize(("text", "has_some"), [("a: 1\n", False), ("a: 1 # b\n", True), ("a: 'b#c'\n", True)])
+def test_a_text_without_number_signs_has_no_comments(text: str, has_some: bool) -> None:
+    source = Source(text)
+    assert (source.has_number_signs, source.has_number_signs) == (has_some, has_some)
+
+
 @pytest.mark.parametrize(
     ("text", "is_one"),
     [
