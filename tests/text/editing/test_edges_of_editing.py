@@ -139,3 +139,18 @@ def test_the_edited_tree_has_the_fields_of_a_merge_key_in_its_place() -> None:
 def test_a_text_without_a_last_line_end_gets_none(text: str, moved: str, added: str) -> None:
     assert Edit(text).move("a", after="b").text() == moved
     assert Edit(text).add(key="z", value=5).text() == added
+
+
+@pytest.mark.parametrize("flow", ["[1,2,  'c']", "{d: 1,e:  [x]}", "[]", "{ }"])
+def test_what_comes_from_another_text_keeps_the_spelling_of_its_brackets(flow: str) -> None:
+    child = Edit(f"v: {flow}\n").child("v")[1]
+    assert isinstance(child, Entry)
+    assert Edit("x: 1\n").add(key="v", value=child.value).text() == f"x: 1\nv: {flow}\n"
+    assert Edit("x: [a]\n").add("x", value=child.value).text() == f"x: [a, {flow}]\n"
+
+
+def test_what_comes_from_another_text_keeps_the_blank_lines_between_its_fields() -> None:
+    text = "v:\n  a: 1\n\n  b: 2\n\n  # apart\n\n  c: 3\n  d: 4\n"
+    child = Edit(text).child("v")[1]
+    assert isinstance(child, Entry)
+    assert Edit("x: 1\n").add(key="v", value=child.value).text() == f"x: 1\n{text}"

@@ -1,0 +1,150 @@
+"""Results of decisions: their order, the places that they name, and what they say of lost comments."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge import merge_packages
+from krm_merge.krm import FieldPath, ResourceRef, Results, format_path, parse_path
+from krm_merge.merge import is_lost_comment, lost_comments_message, node_at
+from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.report import in_document_order, shown_paths
+from krm_merge.text import MappingNode, read, to_value
+
+DOCUMENT = """\
+kind: A
+spec:
+  late: {}
+  parts:
+  - name: b
+    size: 1
+  - name: a
+    size: 2
+    tags: [x, y]
+  - {id: 7}
+  early: {b: 1, a: 2}
+8080: port
+"""
+
+
+def root() -> MappingNode:
+    node = read(DOCUMENT)
+    assert isinstance(node, MappingNode)
+    return node
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ["kind", "spec.late", "spec.parts", "spec.early"],
+        # What is not there comes behind what is around it.
+        ["spec.late.gone", "spec.parts[name=b].gone", "spec.parts[name=a].gone", "spec.early.gone", "spec.gone.deep"],
+        ["spec.parts[name=b]", "spec.parts[name=a]", "spec.parts[name=a].tags[1]", "spec.parts[id=7]"],
+        ["spec.parts[0].size", "spec.parts[1].size", "spec.parts[1].tags[0]", "spec.parts[2]", "spec.parts[9]"],
+        ["spec.parts[2].id", "spec.parts[name=c]", "spec.early.b", "spec.early.a", "spec.early[0]", "gone"],
+    ],
+)
+def test_results_are_in_the_order_of_the_document(paths: list[str]) -> None:
+    decisions = [Decision("V2", parse_path(path), "", "both") for path in reversed(paths)]
+    assert [format_path(decision.path) for decision in in_document_order(decisions, root())] == paths
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("", ...),
+        ("kind", "A"),
+        ("8080", "port"),
+        ("kind.gone", None),
+        ("spec.gone", None),
+        ("spec.gone.gone", None),
+        ("spec.parts[1].size", 2),
+        ("spec.parts[3]", None),
+        ("spec.parts[name=a].size", 2),
+        ("spec.parts[name=c]", None),
+        ("spec.parts[id=7].id", 7),
+        ("spec.parts[*].size", 1),
+        ("spec.parts[name=a].tags[name=x]", None),
+        ("spec.early.*", 1),
+    ],
+)
+def test_the_first_value_at_a_path(path: str, value: object) -> None:
+    node = node_at(root(), parse_path(path) if path else ())
+    assert (None if node is None else to_value(node)) == (to_value(root()) if value is ... else value)
+    assert node_at(None, ("kind",)) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("spec.replicas", "spec.replicas"),
+        ("spec.parts[name=a]", "a"),
+        ("spec.parts[name=a].size", "a size"),
+        ("spec.parts[name=a].limits.cpu", "a limits.cpu"),
+        ("spec.parts[name=a].tags[1]", "a tags[1]"),
+        ("spec.ports[port=80,protocol=TCP]", "80 TCP"),
+        ("pipeline.mutators[image=gcr.io/kpt-fn/set-labels].configMap", "set-labels configMap"),
+    ],
+)
+def test_a_place_is_named_by_the_innermost_element(path: str, name: str) -> None:
+    steps: FieldPath = parse_path(path)
+    assert shown_paths([steps]) == name
+
+
+@pytest.mark.parametrize(
+    ("comments", "is_hidden", "message"),
+    [
+        (["# a"], False, "local has a comment that the result does not have: # a"),
+        (["# a", "# b"], False, "local has 2 comments that the result does not have: # a # b"),
+        (["# a"], True, "local has a comment that the result does not have"),
+    ],
+)
+def test_lost_comments_are_quoted_unless_they_are_hidden(comments: list[str], is_hidden: bool, message: str) -> None:
+    assert lost_comments_message("local", comments, is_hidden=is_hidden) == message
+    results, ref = Results(), ResourceRef("v1", "A", "a")
+    for rule, text in (("V8", message), ("V8", "comments only, as upstream has them"), ("V2", message)):
+        results.info(text, resource=ref, rule=rule)
+    assert [is_lost_comment(result) for result in results] == [True, False, False]
+
+
+TEXTS = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  x.yaml: |\n    a: {}\n    b: {}\n"
+
+
+def merge_texts(*values: tuple[object, object], on_conflict: str = "upstream") -> tuple[str, list[tuple[str, str]]]:
+    sides = ({"c.yaml": TEXTS.format(*value).encode()} for value in values)
+    merged = merge_packages(*sides, on_conflict=on_conflict)  # type: ignore[arg-type]
+    return merged.files["c.yaml"].decode(), [(record.path, record.status) for record in merged.records]
+
+
+def test_a_conflict_inside_of_a_text_is_named_by_its_field_and_refuses_all() -> None:
+    sides = ((1, 1), (2, 2), (3, 1))
+    assert merge_texts(*sides) == (
+        TEXTS.format(2, 2),
+        [('data["x.yaml"]', "automatic"), ('data["x.yaml"].a', "settled")],
+    )
+    assert merge_texts(*sides, on_conflict="local")[0] == TEXTS.format(3, 2)
+    assert merge_texts(*sides, on_conflict="fail") == (TEXTS.format(3, 1), [('data["x.yaml"].a', "open")])
+
+
+def test_a_comment_inside_of_a_text_goes_with_the_value_that_lost() -> None:
+    merged, _ = merge_texts((1, 1), (2, "1 # u"), ("3 # l", 1))
+    assert merged == TEXTS.format(2, "1 # u")
+
+
+NULLS = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "merged"),
+    [
+        # The position of a resource in its file is local's alone: nobody else removes it, or brings it.
+        ("null", "{b: c}", "{config.kubernetes.io/index: '1'}", "{config.kubernetes.io/index: '1', b: c}"),
+        ("{b: c}", "null", "{b: c, config.kubernetes.io/index: '1'}", "{config.kubernetes.io/index: '1'}"),
+        ("{b: c}", "{b: c, config.kubernetes.io/index: '1'}", "null", "null"),
+    ],
+)
+def test_a_null_beside_what_is_local_alone_is_the_lack_of_a_mapping(
+    original: str, upstream: str, local: str, merged: str
+) -> None:
+    sides = ({"c.yaml": NULLS.format(value).encode()} for value in (original, upstream, local))
+    assert merge_packages(*sides).files["c.yaml"].decode() == NULLS.format(merged)
