@@ -12,12 +12,13 @@ import pytest
 from generated.texts import triple
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import Resource, Results
-from krm_merge.merge import ResourceOutcome, carry_out
+from krm_merge.merge import Policy, Resolution, Resolutions, ResourceOutcome, carry_out
 from krm_merge.packages import File, PackageError
 from krm_merge.policy import PackagePolicy, parse_policy
 from krm_merge.report import records_of
 from krm_merge.text import Object
-from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, merge_packages, merge_sides
+from krm_merge.usecases import MergeChoices, MergeSides, PackageUpdate, merge_for_git, merge_packages, merge_sides
+from report.comparison.packages import Upstream, kptfile_at
 
 
 @pytest.mark.parametrize("side", ["upstream", "local"])
@@ -52,6 +53,35 @@ def test_the_run_says_who_wins_then_the_package_then_the_command(
     assert choices.on_conflict == expected
     if expected != "markers":
         assert choices.policy.on_conflict == expected
+
+
+@pytest.mark.parametrize(("function_identity", "smart"), [("smart", True), ("document", False)])
+def test_functions_are_recognised_as_the_run_says(function_identity: str, smart: bool) -> None:
+    assert MergeChoices.of(None, function_identity, None).smart is smart
+
+
+def test_choices_made_elsewhere_come_behind_those_of_the_package() -> None:
+    own, earlier = (Resolution("value", ("data", "a"), digit * 64, "local") for digit in "01")
+    choices = MergeChoices.of(None, "smart", None).obeying(PackagePolicy(resolutions=Resolutions([own])))
+    assert choices.remembering(Resolutions([earlier])).policy.resolutions.all == (own, earlier)
+    assert choices.remembering(Resolutions([])) == choices
+
+
+def test_the_sides_of_an_update_are_the_versions_of_the_outermost_package() -> None:
+    versions = {ref: {"Kptfile": File(b"kind: Kptfile\n"), "a.txt": File(ref.encode())} for ref in ("v1", "v2")}
+    nested = {f"sub/{path}": file for path, file in versions["v1"].items()}
+    kptfile = kptfile_at("v1")
+    kptfiles = {"Kptfile": kptfile, "sub/Kptfile": kptfile.replace("directory: /", "directory: /sub")}
+    local = versions["v1"] | nested | {path: File(text.encode()) for path, text in kptfiles.items()}
+    update = PackageUpdate(local, Upstream(versions), "here", ref="v2")
+    outcome = update.merge(MergeChoices.of(None, "smart", None).merger_under(Policy()))
+    assert {name: str(side) for name, side in outcome.sides.items()} == {
+        "original": "v1",
+        "upstream": "v2",
+        "local": "here",
+    }
+    assert outcome.tree["a.txt"].data == b"v2"
+    assert len(outcome.updated) == 2
 
 
 def test_a_stale_choice_is_reported_where_only_files_without_resources_were_merged() -> None:
