@@ -154,3 +154,12 @@ def test_what_comes_from_another_text_keeps_the_blank_lines_between_its_fields()
     child = Edit(text).child("v")[1]
     assert isinstance(child, Entry)
     assert Edit("x: 1\n").add(key="v", value=child.value).text() == f"x: 1\n{text}"
+
+
+@pytest.mark.parametrize("dash", ["- ", "- - ", "- a: "])
+@pytest.mark.parametrize("column", [2, 4])
+def test_lines_between_brackets_keep_their_column_beside_the_dash(dash: str, column: int) -> None:
+    item = f"{dash}[1,\n{{}}{' ' * column}2]\n"
+    other, edit = Edit("l:\n    " + item.format("    ")), Edit("l:\n  - x\n")
+    edit.editor.insert(edit.collection("l"), other.child("l", 0)[1], edit.child("l", 0)[1])
+    assert edit.text() == "l:\n  - x\n  " + item.format("  ")
