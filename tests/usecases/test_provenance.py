@@ -109,6 +109,9 @@ def test_lines_have_their_commits(package: Path) -> None:
     assert (name.version, image.version) == ("v1", "v2")
     assert (replicas.subject, replicas.version) == ("version", "v2")
     assert by_place["web.yaml:spec.template.spec.paused"].commit is None
+    # Where nobody asks for versions, git is not asked either.
+    commits = line_history(package, versions=False)("web.yaml")
+    assert {commit.version for commit in commits if commit is not None} == {""}
 
 
 def test_values_of_secrets_stay_hidden(package: Path) -> None:
@@ -174,6 +177,7 @@ spec:
         ("[-x, -y, -z]", "[-new, -x, -z]", {"[name=a].args[0]"}),
         ("[-x, -y, -z]", "[-x, -y, -z, -new]", {"[name=a].args[3]"}),
         ("a:1", "a:2", {"[name=a].image"}),
+        ("{name: b, image: b:1}", "{image: b:2}", {"[1].image"}),
     ],
 )
 def test_elements_are_compared_with_those_of_upstream_that_they_were(

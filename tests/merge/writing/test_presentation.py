@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
+from krm_merge.functions import process
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.lines.three_way import comments_in
 from krm_merge.merge.package.merger import PackageMerger
@@ -250,3 +253,37 @@ def test_what_looks_like_a_comment() -> None:
     assert comments_in("# a\nb: 1 # c \nd: 2\n'#e'\n") == ["# a", "# c", "#e'"]
     assert notes_in("metadata: # kpt-merge: a/b\n  # c\n") == ["# kpt-merge: a/b"]
     assert notes_in("metadata: # c\n") == []
+
+
+ITEM = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n{}data:\n  # {}\n  a: {}\n  b: {}\n"
+CONFIG = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+{}
+functionConfig:
+  apiVersion: fn.kpt.dev/v1alpha1
+  kind: MergePackage
+  original: |
+{}  upstream: |
+{}"""
+
+
+@pytest.mark.parametrize("identity", ["internal.config.kubernetes.io/id", "config.k8s.io/id"])
+@pytest.mark.parametrize(("comment", "value", "is_changed"), [("u", 1, True), ("o", 2, True), ("o", 1, False)])
+def test_an_item_loses_the_annotations_of_kpt_for_its_own_use_where_it_changes(
+    identity: str, comment: str, value: int, is_changed: bool
+) -> None:
+    """W3, also where lines would keep them: the comment of upstream is merged by lines."""
+    annotations = f"  annotations:\n    {identity}: '1'\n    own: x\n"
+
+    def merged(annotations: str) -> str:
+        item = indent(ITEM.format(annotations, "o", 1, 5), "  ").replace("  ", "- ", 1)
+        sides = (ITEM.format("", "o", 1, 1), ITEM.format("", comment, value, 1))
+        done = process(CONFIG.format(item, *(indent(side, "    ") for side in sides)).encode())
+        assert done.exit_code == 0
+        return done.output.decode().partition("functionConfig:")[0]
+
+    assert (identity in merged(annotations)) is not is_changed
+    assert f"# {comment}\n    a: {value}\n    b: 5\n" in merged(annotations)
+    assert "own: x\n" in merged(annotations)
