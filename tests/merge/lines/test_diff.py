@@ -141,3 +141,17 @@ def test_beyond_its_effort_a_comparison_finds_few_differences_only(monkeypatch: 
     assert cut[0][:2] == (0, 0)
     assert cut[-1][0] + cut[-1][2] == len(first)
     assert sum(size for _, _, size in matching_blocks(first, near)) == len(first)
+
+
+def test_what_both_hold_once_is_found_however_different_all_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
+    monkeypatch.setattr(diff, "MAX_COST", 1)
+    monkeypatch.setattr(diff, "SPLIT_ABOVE", 100)
+    first = [element for at in range(40) for element in (f"once {at}", "a", "b", "c")]
+    second = [element for at in range(40) for element in (f"once {at}", "c", "c", "b", "a", "a")]
+    blocks = matching_blocks(first, second)
+    assert {(4 * at, 6 * at) for at in range(40)} <= {(start, other) for start, other, _ in blocks}
+    # As far as it is in the same order.
+    moved = [*second[6 * 20 :], *second[: 6 * 20]]
+    common = [first[start + at] for start, _, size in matching_blocks(first, moved) for at in range(size)]
+    assert sum(element.startswith("once") for element in common) == 20

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, merge_sequences
+from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, are_alike, merge_sequences
 from krm_merge.merge.lines.three_way import AS_GIT, OF_FILE, MergedText, merge_lines
 from krm_merge.merge.values.texts import merge_text
 
@@ -232,3 +232,41 @@ def test_a_change_is_not_made_again_where_a_blank_line_hides_it() -> None:
     assert merged is not None
     assert merged.text == "a\nn\nset -e\nexec server\n\n# TODO\n"
     assert merge_text(original, upstream, merged.text, "upstream") == MergedText(merged.text)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        (["a: 1"], ["a: 2"], True),
+        (["a: 1"], ["some other words"], False),
+        (["a: 1", "  x: 1"], ["a: 2", "  y: 3"], True),
+        # Keys that are indented more are part of something else.
+        (["a: 1", "  x: 1"], ["b: 2", "  x: 3"], False),
+        # Half of all lines, blank ones left out.
+        (["p", "q", ""], ["p", "r s t", ""], False),
+        (["p", "q", "r"], ["p", "q", "s t"], True),
+    ],
+)
+def test_what_is_one_addition_made_twice(first: list[str], second: list[str], alike: bool) -> None:
+    assert are_alike(first, second) is alike
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "merged", "alike", "inserted"),
+    [
+        # What agrees is there once, and what only one side added as well.
+        (["a: 1", "more", "b: 2"], ["a: 1", "b: 2"], ["a: 1", "more", "b: 2"], 0, 0),
+        (["a: 1", "b: 2"], ["a: 1", "more", "b: 2"], ["a: 1", "more", "b: 2"], 0, 0),
+        # Two unlike additions between lines that agree.
+        (["a: 1", "p q", "b: 2"], ["a: 1", "xx", "yy", "b: 2"], ["a: 1", "xx", "yy", "p q", "b: 2"], 0, 1),
+        (["a: 1", "c: 3"], ["a: 2", "c: 3"], ["a: 1", "c: 3"], 1, 0),
+    ],
+)
+def test_of_an_addition_made_twice_only_what_differs_is_in_question(
+    theirs: list[str], ours: list[str], merged: list[str], alike: int, inserted: int
+) -> None:
+    def text(lines: list[str]) -> str:
+        return "\n".join(["top", *lines, "end", ""])
+
+    done = merge_lines(text([]), text(theirs), text(ours), Settling("upstream"))
+    assert done == MergedText(text(merged), alike=alike, inserted=inserted)

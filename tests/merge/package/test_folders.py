@@ -68,3 +68,22 @@ def test_a_subpackage_that_only_local_has_takes_nothing_where_it_follows_an_upst
     own = {"own/Kptfile": f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: own}}\n{upstream_of_own}"}
     new = {"own/a.yaml": config_map(1)["sub/a.yaml"]}
     assert texts(merge({}, new, own)) == (own if upstream_of_own else own | new)
+
+
+@pytest.mark.parametrize(
+    ("upstream", "is_reported"),
+    [
+        (SUB, False),
+        # The same Kptfile in other words.
+        ({"sub/Kptfile": SUB["sub/Kptfile"] + "# note\n"}, False),
+        ({"sub/Kptfile": SUB["sub/Kptfile"] + "info: {site: x}\n"}, True),
+        ({}, True),
+    ],
+)
+def test_what_upstream_does_to_the_kptfile_of_a_subpackage_that_is_left_alone_is_reported(
+    upstream: dict[str, str], is_reported: bool
+) -> None:
+    local = {"sub/Kptfile": KPTFILE % ("sub", "b")}
+    done = merge(SUB, upstream, local)
+    assert texts(done) == local
+    assert rules(done) == [("R3", "sub/Kptfile")] * is_reported

@@ -96,6 +96,11 @@ def containers(*names: str, **images: str) -> Any:
         ({"a": 1, "b": 2}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1, "b": 2}),
         ({}, {"a": {"x": 1}}, {"a": {"x": 2}}, {}),
         ({}, {}, {"a": {}}, {"a": {}}),
+        # What one side removed and another changed is whole, or not there at all.
+        ({}, {"a": {"x": 1}}, {"a": {"x": 1, "y": 2}}, {}),
+        ({"a": {"x": 1, "y": 2}}, {"a": {"x": 1}}, {}, {"a": {"x": 1, "y": 2}}),
+        # What both added has the parts of both.
+        ({"a": {"x": 1}}, {}, {"a": {"y": 2}}, {"a": {"x": 1, "y": 2}}),
         ({"a": "text"}, {"a": {"x": 1}}, {"a": {"x": 2}}, {"a": "text"}),
         # 1 and true are equal in Python alone.
         ({"a": 1}, {"a": 1}, {"a": True}, {"a": True}),

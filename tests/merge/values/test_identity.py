@@ -306,6 +306,9 @@ REACHED = [
     ("*.*.*.*.*", False),
     ("list[0]", True),
     ("list[7]", False),
+    ("list[0].y", False),
+    ("list[1].y", True),
+    ("list[1].x", False),
     ("list[*].x", True),
     ("list.*.x", True),
     ("list.x", False),
@@ -326,7 +329,7 @@ REACHED = [
 
 @pytest.mark.parametrize(("path", "expected"), REACHED)
 def test_where_a_rule_leads(path: str | None, expected: bool) -> None:
-    text = "spec: &s {replicas: 1}\nlist: [{name: a, x: 1, image: 'gcr.io/a:v1'}]\nwords: [a]\nalias: *s\n"
+    text = "spec: &s {replicas: 1}\nlist: [{name: a, x: 1, image: 'gcr.io/a:v1'}, {y: 1}]\nwords: [a]\nalias: *s\n"
     steps: FieldPath | None = None if path is None else parse_path(path)
     assert reaches(Rule(path=steps), [Member(place="a.yaml", identity=WEB, root=root(text), file="a.yaml")]) is expected
     assert not reaches(
