@@ -398,8 +398,8 @@ def _noted_in_comment(root: MappingNode) -> list[str] | None:
     line = CommentReader().of(root, entry).line if entry is not None else None
     if line is None or not line.startswith(MERGE_COMMENT):
         return None
-    namespace, slash, name = line.removeprefix(MERGE_COMMENT).strip().partition("/")
-    return [namespace, name] if slash and name else None
+    namespace, _, name = line.removeprefix(MERGE_COMMENT).strip().partition("/")
+    return [namespace, name] if name else None
 
 
 def _noted_in_annotation(root: MappingNode) -> list[str] | None:
