@@ -129,15 +129,27 @@ def test_a_list_that_does_not_merge_is_replaced_with_directives_in_its_elements(
         apply({}, {"rules": [{"inner": {"$patch": "drop"}}]}, SHAPE)
 
 
-def test_only_replaced_lists_of_maps_that_no_schema_knows_are_noted() -> None:
-    root = read("apiVersion: example.com/v1\nkind: Widget\n")
+@pytest.mark.parametrize(
+    ("kind", "field", "before", "after", "noted"),
+    [
+        ("example.com/v1\nkind: Widget", "parts", [{"id": 1}, {"id": 2}], [{"id": 3}], True),
+        ("example.com/v1\nkind: Widget", "parts", [{"id": 1}, {"id": 2}], [{"id": 1}, {"id": 2}], False),
+        ("example.com/v1\nkind: Widget", "sizes", [1, 2], [3], False),
+        ("example.com/v1\nkind: Widget", "parts", [], [{"id": 3}], False),
+        # Kubernetes says that this one is replaced.
+        ("v1\nkind: Pod", "tolerations", [{"key": "a"}, {"key": "b"}], [{"key": "c"}], False),
+    ],
+)
+def test_only_replaced_lists_of_maps_that_no_schema_knows_are_noted(
+    kind: str, field: str, before: list[Any], after: list[Any], noted: bool
+) -> None:
+    root = read(f"apiVersion: {kind}\n")
     assert isinstance(root, MappingNode)
     shape = SchemaShape(Schemas(list).of(Member("", identity_of(root), root, "")))
-    live: Data = {"spec": {"parts": [{"id": 1}, {"id": 2}], "sizes": [1, 2]}}
     replaced: list[ReplacedList] = []
-    patch: Data = {"spec": {"parts": [{"id": 3}], "sizes": [3]}}
-    assert apply(live, patch, shape, replaced=replaced) == patch
-    assert replaced == [ReplacedList(("spec", "parts"), 2, 1)]
+    patch: Data = {"spec": {field: after}}
+    assert apply({"spec": {field: before}}, patch, shape, replaced=replaced) == patch
+    assert replaced == ([ReplacedList(("spec", field), len(before), len(after))] if noted else [])
 
 
 @pytest.mark.parametrize(
