@@ -6,7 +6,7 @@ import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
 from krm_merge.schema.secrecy import Redaction, Secrecy, hidden_in, is_secret_file, is_secret_variable, is_telling
-from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved, to_value
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, from_value, resolved, to_value
 from krm_merge.text.reading.reader import read
 
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: n, labels: {a: b}}\n"
@@ -236,6 +236,10 @@ def test_a_redaction_is_for_all_sides_of_a_resource() -> None:
     path: FieldPath = ("spec", 0, "value")
     assert not Secrecy((here,)).hides(path, (at(here, path),))
     assert Secrecy((here, there)).hides(path, (at(here, path),))
+    # A side that no text holds, as a function made it.
+    rendered = from_value(to_value(there))
+    assert isinstance(rendered, MappingNode)
+    assert Secrecy((here, rendered)).hides(path, (at(here, path),))
 
 
 def test_the_place_of_a_variable_in_a_list_has_its_name() -> None:
