@@ -297,7 +297,7 @@ def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope) ->
 
 
 def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int) -> Iterator[_Found]:
-    inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0][:1], step, child))) is not None)
+    inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0], step, child))) is not None)
     if _is_covered(inner):
         yield _Found(place, child)
     else:
