@@ -182,7 +182,13 @@ def test_of_a_secret_its_name_is_shown(path: str) -> None:
     assert not hides(WIDGET.replace("Widget", "Secret"), path)
 
 
-SPEC = f"{WIDGET}spec:\n  a: {{pin: x, other: y}}\n  users:\n  - {{name: u, pin: x}}\n  - {{name: v, other: y}}\n"
+SPEC = f"""{WIDGET}spec:
+  a: {{pin: x, other: y}}
+  users:
+  - {{name: u, pin: x}}
+  - {{name: v, other: y}}
+  - {{name: used, image: "gcr.io/f:v1", other: y}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -198,6 +204,8 @@ SPEC = f"{WIDGET}spec:\n  a: {{pin: x, other: y}}\n  users:\n  - {{name: u, pin:
         (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users"),
         (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users[0].pin"),
         (Redaction(path=("spec", "users", 0, "pin")), "spec.users[name=u].pin"),
+        # Functions are named without the version.
+        (Redaction(path=("spec", "users", (("image", "gcr.io/f"),), "other")), "spec.users"),
         (Redaction(field="PIN"), "spec.a.pin"),
         (Redaction(field="p*"), "spec.users"),
         (Redaction(field="users"), "spec.users[1].other"),
@@ -216,6 +224,8 @@ def test_what_a_redaction_hides(redaction: Redaction, path: str) -> None:
     [
         (Redaction(path=("spec", "a", "pin")), "spec.a.other"),
         (Redaction(path=("spec", "users", (("name", "u"),))), "spec.users[name=v].other"),
+        (Redaction(path=("spec", "users", (("name", "u"),), "other")), "spec.users"),
+        (Redaction(path=("spec", "users", (("image", "gcr.io/g"),), "other")), "spec.users"),
         (Redaction(path=("spec", "a"), field="p*"), "spec.a.other"),
         (Redaction(path=("spec", "a"), field="p*"), "spec.users[name=u].pin"),
         (Redaction(kind="Gadget"), "spec.a.pin"),
