@@ -163,3 +163,29 @@ def test_lines_between_brackets_keep_their_column_beside_the_dash(dash: str, col
     other, edit = Edit("l:\n    " + item.format("    ")), Edit("l:\n  - x\n")
     edit.editor.insert(edit.collection("l"), other.child("l", 0)[1], edit.child("l", 0)[1])
     assert edit.text() == "l:\n  - x\n  " + item.format("  ")
+
+
+@pytest.mark.parametrize(
+    ("scalar", "in_brackets"),
+    [
+        ("a b", "a b"),
+        ("a:b", "a:b"),
+        ("'a, b'", "'a, b'"),
+        ("'-'", "'-'"),
+        # What means something else between brackets gets quotes, what has several lines gets one.
+        ("a, b", '"a, b"'),
+        ("a]b", '"a]b"'),
+        ("a{b", '"a{b"'),
+        ("?x", '"?x"'),
+        ("!!str 1", '"1"'),
+        ("'a\n  b'", "a b"),
+        ("a\n  b", "a b"),
+        ('"a\\\n  b"', "ab"),
+        ("|\n  x", '"x\\n"'),
+    ],
+)
+def test_a_scalar_of_another_text_means_the_same_between_brackets(scalar: str, in_brackets: str) -> None:
+    child = Edit(f"v: {scalar}\n").child("v")[1]
+    assert isinstance(child, Entry)
+    assert Edit("x: [1]\n").add("x", value=child.value).text() == f"x: [1, {in_brackets}]\n"
+    assert Edit("x: 1\n").add(key="k", value=child.value).text() == f"x: 1\nk: {scalar}\n"
