@@ -162,7 +162,7 @@ def test_what_cannot_be_cut_is_refused(data: bytes) -> None:
         cut_items(data)
 
 
-@pytest.mark.parametrize(("before", "line"), [("", 5), ("# \u00e9\n", 6)])
+@pytest.mark.parametrize(("before", "line"), [("", 5), ("\n", 6), ("# \u00e9\n", 6)])
 def test_a_byte_that_is_not_utf_8_is_found_by_its_line(before: str, line: int) -> None:
     data = before.encode() + list_of("- a: b\n- c: x\n...\n").replace(b"x", b"\xff")
     with pytest.raises(TextError, match=f"line {line}, column 1: not UTF-8; save the file as UTF-8"):
