@@ -204,6 +204,7 @@ def commit_of(path: FieldPath, original: str, local: str, days: list[int | None]
 
 
 ONE, TWO = CONFIG_MAP.format("c", 1), CONFIG_MAP.format("c", 2)
+BLOCK = CONFIG_MAP.format("c", "|\n    text")
 OTHER = CONFIG_MAP.format("other", 1)
 
 
@@ -211,11 +212,14 @@ OTHER = CONFIG_MAP.format("other", 1)
     ("path", "original", "local", "days", "expected"),
     [
         (("data", "a"), ONE, TWO, [1, 1, 1, 1, 1, 6, 1], 6),
-        # All of what differs, and its newest commit.
+        # All of what differs and nothing else, and its newest commit.
+        (("data",), ONE, TWO, [1, 1, 1, 1, 1, 6, 9], 6),
         (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 6, 7], 7),
         (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 8, 7], 8),
         (("data", "a"), ONE, TWO, [1, 1, 1, 1, 1, None, 1], None),
         (("data",), ONE, TWO.replace("[x]", "[y]"), [1, 1, 1, 1, 1, 8, None], None),
+        # The lines of a text, and not the one below.
+        (("data", "a"), BLOCK, BLOCK.replace("text", "other"), [1, 1, 1, 1, 1, 1, 6, 9], 6),
         # Of a second document, its own lines.
         (("data", "a"), f"{OTHER}---\n{ONE}", f"{OTHER}---\n{TWO}", [1] * 13 + [6, 1], 6),
         # Local removed it.

@@ -189,3 +189,18 @@ def test_a_scalar_of_another_text_means_the_same_between_brackets(scalar: str, i
     assert isinstance(child, Entry)
     assert Edit("x: [1]\n").add("x", value=child.value).text() == f"x: [1, {in_brackets}]\n"
     assert Edit("x: 1\n").add(key="k", value=child.value).text() == f"x: 1\nk: {scalar}\n"
+
+
+def test_a_list_of_another_text_is_indented_as_there_with_its_key_alone() -> None:
+    """Where this text has no list to go by."""
+    entry = Edit("x:\n    - 1\n").child("x")[1]
+    assert isinstance(entry, Entry)
+    assert Edit("a: 1\n").set("a", to=entry.value).text() == "a:\n- 1\n"
+    edit = Edit("a: 1\n")
+    edit.editor.insert(edit.collection(), entry, edit.child("a")[1])
+    assert edit.text() == "a: 1\nx:\n  - 1\n"
+
+
+@pytest.mark.parametrize("pair", ["{a: 1}: b", "[a]: [b]", "a: {b: 1}", "{a: 1}: {b: 1}"])
+def test_a_pair_without_brackets_of_its_own_keeps_its_spelling(pair: str) -> None:
+    assert Edit(f"l: [{pair}, c,  d]\n").remove("l", 1).text() == f"l: [{pair},  d]\n"
