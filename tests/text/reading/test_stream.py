@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.stream import BOM_BYTES, detached_head, is_empty, joined, split_documents
 
 
@@ -64,3 +65,14 @@ def test_directives_belong_to_the_document_below_them(documents: list[bytes]) ->
 def test_a_head_that_a_blank_line_sets_apart() -> None:
     assert detached_head(b"# licence\n\na: 1\n") == b"# licence\n\n"
     assert detached_head(b"# about a\na: 1\n") == b""
+
+
+def test_more_documents_than_the_limit_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
+    documents = [b"a: 1\n", b"---\nb: 2\n", b"---\nc: 3\n"]
+    assert split_documents(b"".join(documents[:2])) == documents[:2]
+    # White space above the first separator is not a document.
+    assert split_documents(b"\n" + b"".join(documents[1:])) == [b"\n" + documents[1], documents[2]]
+    for text in (b"".join(documents), b"---\n" * 9):
+        with pytest.raises(KrmMergeError, match=r"c\.yaml holds more than 2 documents; divide it"):
+            split_documents(text, "c.yaml")
