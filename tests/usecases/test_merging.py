@@ -68,10 +68,12 @@ def test_choices_made_elsewhere_come_behind_those_of_the_package() -> None:
 
 
 def test_the_sides_of_an_update_are_the_versions_of_the_outermost_package() -> None:
-    versions = {ref: {"Kptfile": File(b"kind: Kptfile\n"), "a.txt": File(ref.encode())} for ref in ("v1", "v2")}
+    versions = {ref: {"Kptfile": File(b"kind: Kptfile\n"), "a.txt": File(ref.encode())} for ref in ("v0", "v1", "v2")}
     nested = {f"sub/{path}": file for path, file in versions["v1"].items()}
-    kptfile = kptfile_at("v1")
-    kptfiles = {"Kptfile": kptfile, "sub/Kptfile": kptfile.replace("directory: /", "directory: /sub")}
+    kptfiles = {
+        "Kptfile": kptfile_at("v1"),
+        "sub/Kptfile": kptfile_at("v0").replace("directory: /", "directory: /sub"),
+    }
     local = versions["v1"] | nested | {path: File(text.encode()) for path, text in kptfiles.items()}
     update = PackageUpdate(local, Upstream(versions), "here", ref="v2")
     outcome = update.merge(MergeChoices.of(None, "smart", None).merger_under(Policy()))
