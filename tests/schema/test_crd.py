@@ -114,6 +114,10 @@ spec:
                 oneOf:
                 - required: [a, b]
                 - required: [c]
+              single:
+                type: object
+                oneOf:
+                - required: [a]
               template:
                 type: object
                 x-kubernetes-embedded-resource: true
@@ -230,6 +234,7 @@ def test_the_key_of_patches_is_the_one_that_the_definition_names_else_the_only_k
         ("spec.source", (("git", "oci"),)),
         ("spec.target", (("cluster", "namespace"),)),
         ("spec.either", ()),
+        ("spec.single", ()),
         ("spec.listeners[0]", ()),
         ("metadata", ()),
         ("spec", ()),

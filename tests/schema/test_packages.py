@@ -16,7 +16,7 @@ from krm_merge.schema import (
     WithListKeys,
 )
 from krm_merge.schema.model import FUNCTIONS as FUNCTION_KIND
-from krm_merge.schema.model import WHOLE
+from krm_merge.schema.model import WHOLE, is_bookkeeping
 from krm_merge.schema.packages import FUNCTION_ALTERNATIVES
 
 FUNCTION = (("name", "labels"),)
@@ -87,3 +87,24 @@ def test_the_users_own_keys_and_local_fields_come_on_top() -> None:
     assert schema.stays_local(local)
     assert schema.stays_local(("upstream",))
     assert not schema.stays_local(("spec",))
+
+
+@pytest.mark.parametrize(
+    ("path", "is_map"), [(("info",), True), (("pipeline",), True), (("upstream",), False), (("info", "man"), False)]
+)
+def test_each_field_of_info_and_pipeline_is_of_use_alone(path: FieldPath, is_map: bool) -> None:
+    assert KptfileSchema().is_map(path) is is_map
+
+
+@pytest.mark.parametrize(
+    ("annotation", "is_note"),
+    [
+        ("internal.config.kubernetes.io/anything", True),
+        ("internal.kpt.dev/upstream-identifier", True),
+        ("config.kubernetes.io/index", True),
+        ("config.kubernetes.io/local-config", False),
+        ("example.com/internal.kpt.dev/x", False),
+    ],
+)
+def test_notes_of_kpt_are_not_values_of_a_resource(annotation: str, is_note: bool) -> None:
+    assert is_bookkeeping(annotation) is is_note

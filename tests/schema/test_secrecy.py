@@ -171,7 +171,7 @@ def test_places_that_are_shown(spec: str, path: str) -> None:
     assert not hides(f"{WIDGET}spec:\n  {spec}\n", path)
 
 
-@pytest.mark.parametrize("path", ["data.a", "immutable", "metadata", "metadata.annotations.a", ""])
+@pytest.mark.parametrize("path", ["data.a", "data.name", "immutable", "metadata", "metadata.annotations.a", ""])
 @pytest.mark.parametrize("kind", ["Secret", "secret", "SECRET", "SecretList"])
 def test_a_secret_is_hidden_as_a_whole(kind: str, path: str) -> None:
     assert hides(f"kind: {kind}\nmetadata: {{name: s, annotations: {{a: b}}}}\ndata: {{a: b}}\nimmutable: true\n", path)
