@@ -327,7 +327,7 @@ def edit_policy(
     resource = Resource.from_tree(root)
     resource.change(value, new)
     before = document_text(root)
-    return File(text.replace(before, resource.text()).encode(), "file" if file is None else file.mode)
+    return File(text.replace(before, resource.text(), 1).encode(), "file" if file is None else file.mode)
 
 
 def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution]) -> File:
@@ -345,7 +345,7 @@ def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution
     file = tree[policy.file]
     text = file.data.decode("utf-8")
     before = document_text(root)
-    return File(text.replace(before, resource.text()).encode(), file.mode)
+    return File(text.replace(before, resource.text(), 1).encode(), file.mode)
 
 
 def rule_value(rule: Rule) -> dict[str, Value]:

@@ -455,13 +455,13 @@ def _is_replaced(start: Sequence[str], middle: Sequence[str], end: Sequence[str]
     if len(removed) * len(added) > MOST_COMPARED:
         return False
     ours, theirs = list(removed), list(Counter(middle) - Counter(start))
-    replaced = dict(pair_alike(ours, theirs))
+    replaced, candidates = dict(pair_alike(ours, theirs)), set(added - Counter(start))
     for at, line in enumerate(ours):
-        others = set(added - Counter(start))
+        others = candidates
         if at in replaced:
             # What the middle put in its place, and the end has, too, is its other version: one more may be beside that.
             place = end.index(theirs[replaced[at]])
-            others.intersection_update(end[max(place - 1, 0) : place + 2])
+            others = candidates.intersection(end[max(place - 1, 0) : place + 2])
         if any(line_likeness(line, other) >= THRESHOLD for other in others):
             return True
     return False

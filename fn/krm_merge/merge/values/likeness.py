@@ -240,7 +240,6 @@ def _new_names(
     original: dict[Canonical, Entry], side: dict[Canonical, Entry], other: dict[Canonical, Entry]
 ) -> dict[Canonical, Canonical]:
     """The new names of the fields with more than a scalar that a side renamed, and the other side changed, too."""
-    new = [key for key in side if key not in original and key not in other]
     gone = [
         key
         for key, entry in original.items()
@@ -248,7 +247,11 @@ def _new_names(
         and not isinstance(node := resolved(entry.value), Scalar)
         and (key not in other or resolved(other[key].value).canonical != node.canonical)
     ]
-    if not gone or len(gone) * len(new) > MOST_COMPARED:
+    if not gone:
+        # So it is in most mappings: their new fields need not be looked for.
+        return {}
+    new = [key for key in side if key not in original and key not in other]
+    if len(gone) * len(new) > MOST_COMPARED:
         return {}
     before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
     scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
