@@ -195,8 +195,10 @@ GUARDED = [
     # Both wrapped it in an object of their own: two opening brackets, one closing.
     ("[\n1\n]", '{\n"u":\n[\n1\n]\n}', '{\n"l":\n[\n1\n]\n}', None),
     (JSON, JSON.replace("1,", "7,"), JSON.replace("3\n", "8\n"), BOTH),
+    # No JSON on some side, but each brace has its end there.
+    ("[\n1\n", '{\n"u":\n[\n1\n}', '{\n"l":\n[\n1\n}', None),
     # No JSON on some side: nothing to guard.
-    ("[\n1\n", '{\n"u":\n[\n1\n}', '{\n"l":\n[\n1\n}', '{\n"l":\n{\n"u":\n[\n1\n}'),
+    ("[\n1\n", '{\n"u":\n[\n1\n', '{\n"l":\n[\n1\n', '{\n"l":\n{\n"u":\n[\n1\n'),
     ("[\n1,\n2\n]", "[\n1,\n2,\n3\n]", "[\n0,\n1,\n2\n]", "[\n0,\n1,\n2,\n3\n]"),
 ]
 
@@ -206,6 +208,32 @@ GUARDED = [
 def test_json_stays_json(original: str, upstream: str, local: str, expected: str | None, winner: Winner) -> None:
     result = merge_text(original, upstream, local, winner)
     assert (result and result.text) == expected
+
+
+BLOCKS = [
+    # A helm chart's, as in istio 7200c264.
+    ("{{- if .a }}", "{{- end }}"),
+    ("{{range .a}}", "{{end}}"),
+    ("{{- with .a }}", "{{ end }}"),
+    ('{{ define "a" }}', "{{ end }}"),
+    ('{{ block "a" . }}', "{{ end }}"),
+    ("server {", "}"),
+    ("servers = [", "]"),
+    ("concat(", ")"),
+    ("if a; then", "fi"),
+    ("for a in b; do", "done"),
+    ("case a in", "esac"),
+]
+
+
+@pytest.mark.parametrize(("begin", "end"), BLOCKS)
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_a_block_keeps_its_end(begin: str, end: str, winner: Winner) -> None:
+    """Upstream wraps a block in another, and the end of that is in local's addition by chance."""
+    block, added = f"{begin}\n  a\n{end}\n", f"{begin}\n  b\n{end}\n"
+    assert merge_text(block, f"{begin}\n{block}{end}\n", block + added, winner) is None
+    # Where a side has an end too many, or both have added one there is nothing to compare with.
+    assert merge_text(block, f"{end}\n{block}{end}\n", block + added, winner) == MergedText(f"{end}\n{block}{added}")
 
 
 @pytest.mark.parametrize("winner", ["upstream", "local"])

@@ -38,6 +38,8 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
+    import re
+
     from krm_merge.merge.values.tree import TreeMerge
 
 
@@ -315,16 +317,40 @@ def _merged_settings(sides: tuple[str, str, str], winner: Winner, form: Form) ->
 
 
 def _keeps_form(sides: tuple[str, str, str], text: str, form: Form) -> bool:
-    """Whether a text is YAML, JSON or settings where all three sides are; no key may be repeated there."""
+    """Whether a text is YAML, JSON or settings where all three sides are, without a repeated key, and blocks end."""
 
     def has_settings(text: str) -> bool:
         return read_settings(form.split(text)) is not None
 
     tests: tuple[Callable[[str], bool], ...] = (_holds_collections, has_settings)
     # JSON is YAML, too: that the text is still YAML does not say that it is JSON.
-    if loses_json(*sides, text):
+    if loses_json(*sides, text) or _loses_ends(sides, text):
         return False
     return all(test(text) or not all(map(test, sides)) for test in tests)
+
+
+# The first group begins a block, and what else matches ends it: of Go templates, in brackets, of shell scripts.
+_BLOCKS = (
+    pattern(r"(\{\{-?\s*(?:if|range|with|define|block)\b)|\{\{-?\s*end\b"),
+    pattern(r"(\{)|\}"),
+    pattern(r"(\[)|\]"),
+    pattern(r"(\()|\)"),
+    pattern(r"(?m)(^\s*if\b)|^\s*fi\b"),
+    pattern(r"(?m)(\bdo[ \t]*$)|^\s*done\b"),
+    pattern(r"(?m)(^\s*case\b)|^\s*esac\b"),
+)
+
+
+def _loses_ends(sides: tuple[str, str, str], text: str) -> bool:
+    """Whether all blocks have an end on all sides, and not in the text made of them.
+
+    Each side's change has as many ends as beginnings then: an end of one side was taken for one of the other's.
+    """
+    return any(_count_open(block, text) and not any(_count_open(block, side) for side in sides) for block in _BLOCKS)
+
+
+def _count_open(block: re.Pattern[str], text: str) -> int:
+    return sum(1 if part[1] else -1 for part in block.finditer(text))
 
 
 def _holds_collections(text: str) -> bool:
