@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, are_alike, merge_sequences
-from krm_merge.merge.lines.three_way import AS_GIT, OF_FILE, MergedText, merge_lines
+from krm_merge.merge.lines.three_way import AS_GIT, MergedText, merge_lines
 from krm_merge.merge.values.texts import merge_text
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -221,8 +221,8 @@ def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
 def test_lines_that_git_would_make_a_key_twice_of_leave_the_whole_text_in_conflict() -> None:
     log, rest = "  log:\n    x: 1\n", ["- value:\n", "  a: 1\n", "  z: 3\n"]
     original, upstream, local = "".join(rest), log.join(rest[:2]) + rest[2], rest[0] + log.join(rest[1:])
-    assert merge_lines(original, upstream, local, AS_GIT, OF_FILE).conflicts == 0
-    assert merge_text(original, upstream, local, "local", OF_FILE, marks=True) is None
+    assert merge_lines(original, upstream, local, AS_GIT).conflicts == 0
+    assert merge_text(original, upstream, local, "local", marks=True) is None
 
 
 def test_a_change_is_not_made_again_where_a_blank_line_hides_it() -> None:

@@ -72,6 +72,22 @@ OTHERS = [
         "R4",
     ),
     other(
+        "W5 a line break at the end is no change of the last line: upstream's line above it is kept",
+        "web.tpl",
+        "{{- if .a }}\nweb: 1\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}",
+        "{{- if .a }}\nweb: 1\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}",
+        "{{- if .a }}\nweb: 2\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n",
+        "{{- if .a }}\nweb: 2\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}\n",
+    ),
+    other(
+        "W5 upstream took the line break at the end away, local added a line there",
+        "run.sh",
+        "set -e\nserve\n",
+        "set -e\nserve",
+        "set -e\nserve\nstop\n",
+        "set -e\nserve\nstop",
+    ),
+    other(
         "H what local removed and upstream changed stays removed, though upstream has all that local added",
         "values.yaml",
         "deps:\n- conda=4.6\n- nb\n- mask\n",
