@@ -80,6 +80,15 @@ OTHERS = [
         "{{- if .a }}\nweb: 2\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}\n",
     ),
     other(
+        "V6 the end of upstream's block is not that of the block that local put there",
+        "web.tpl",
+        "{{- if .a }}\na: 1\n{{- end }}\nb: 1\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\n{{- if .b }}\nb: 1\n{{- end }}\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\nb: 1\n{{- if .c }}\nc: 1\n{{- end }}\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\n{{- if .b }}\nb: 1\n{{- if .c }}\nc: 1\n{{- end }}\n{{- end }}\n# tls\n",
+        "R4",
+    ),
+    other(
         "W5 upstream took the line break at the end away, local added a line there",
         "run.sh",
         "set -e\nserve\n",

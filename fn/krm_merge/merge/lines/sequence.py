@@ -202,10 +202,9 @@ def merge_sequences(
 ) -> list[MergedRun]:
     """The runs of the merged sequence; lines that local has are taken from local.
 
-    Where both sides inserted at one place, a run that contains the other one is kept, but for upstream's where the
-    original has local's lines elsewhere. Alike lines are one addition that
-    was made twice (clash `alike`), of others local's are put before upstream's (`inserted`). Of lines that both
-    changed, the chosen ones are kept (`changed`).
+    Where both sides inserted at one place, a run that contains the other one is kept, unless that is in it by chance.
+    Alike lines are one addition that was made twice (clash `alike`), of others local's are put before upstream's
+    (`inserted`). Of lines that both changed, the chosen ones are kept (`changed`).
     """
     return list(merged_runs(original, upstream, local, settling, with_upstream))
 
@@ -240,6 +239,7 @@ class _Merge:
         self._local = local
         self._settling = settling
         self._usual: frozenset[str] | None = None
+        self._is_behind: bool | None = None
 
     def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -269,9 +269,9 @@ class _Merge:
         if l == o:
             return from_upstream
         if not o:
-            if _contains(l, u):
+            # An end such as `{{- end }}` is in the other's block by chance: without both no template parses.
+            if _contains(l, u) and not (self._are_usual(u) and self._lacks_additions()):
                 return from_local
-            # An end such as `{{- end }}` is in upstream's block by chance: without local's own no template parses.
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         # Of single lines, none can lie between two others.
         if max(map(len, (o, u, l))) > 1:
@@ -288,6 +288,13 @@ class _Merge:
         if self._usual is None:
             self._usual = frozenset(self._original)
         return self._usual.issuperset(lines)
+
+    def _lacks_additions(self) -> bool:
+        """Whether local lacks other lines that upstream added: then it has not made upstream's change already."""
+        if self._is_behind is None:
+            added = Counter(self._upstream) - Counter(self._original)
+            self._is_behind = bool(added - (Counter(self._local) - Counter(self._original)))
+        return self._is_behind
 
     def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
