@@ -80,6 +80,23 @@ OTHERS = [
         "{{- if .a }}\nweb: 2\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}\n",
     ),
     other(
+        "V6 a line that local put among lines that upstream commented out is a conflict",
+        "run.sh",
+        "set -e\nstart\nserve\nstop\n",
+        "set -e\n# start\n# serve\n# stop\n",
+        "set -e\nstart\nserve\nlog\nstop\n",
+        "set -e\n# start\n# serve\n# stop\n",
+        "R4",
+    ),
+    other(
+        "V6 a line that local put behind one that upstream commented out is kept",
+        "run.sh",
+        "set -e\nstart\nserve\nstop\n",
+        "set -e\n# start\nserve\nstop\n",
+        "set -e\nstart\nlog\nserve\nstop\n",
+        "set -e\n# start\nlog\nserve\nstop\n",
+    ),
+    other(
         "V6 the end of upstream's block is not that of the block that local put there",
         "web.tpl",
         "{{- if .a }}\na: 1\n{{- end }}\nb: 1\n# tls\n",

@@ -300,10 +300,10 @@ class _Merge:
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
         by_upstream = edits_of(self._original, self._upstream, before, theirs)
         by_local = edits_of(self._original, self._local, before, ours)
-        # Nobody can tell how the inserted lines are to be indented.
+        # Nobody can tell how the inserted lines are to be indented, or whether they are comments.
         if not self._settling.loose and (
-            self._inserts_where_indented(by_local, by_upstream, self._upstream)
-            or self._inserts_where_indented(by_upstream, by_local, self._local)
+            self._inserts_where_laid_out(by_local, by_upstream, self._upstream)
+            or self._inserts_where_laid_out(by_upstream, by_local, self._local)
         ):
             return
         groups = groups_of(by_upstream, by_local, loose=self._settling.loose)
@@ -316,14 +316,15 @@ class _Merge:
             at, u, l = group.stop, u_stop, l_stop  # noqa: E741
         yield MergedRun("local", l, ours[1])
 
-    def _inserts_where_indented(self, edits: list[LineEdit], others: list[LineEdit], lines: Sequence[str]) -> bool:
-        """Whether a side inserted lines beside some that the other, with `lines`, indented anew."""
-        indented = {
-            edit.start
-            for edit in others
-            if edit.is_exchange and _is_indented_anew(self._original[edit.start], lines[edit.other_start])
-        }
-        return any(edit.start == edit.stop and not indented.isdisjoint((edit.start - 1, edit.start)) for edit in edits)
+    def _inserts_where_laid_out(self, edits: list[LineEdit], others: list[LineEdit], lines: Sequence[str]) -> bool:
+        """Whether a side inserted lines beside some that the other, with `lines`, indented anew or commented out."""
+        exchanged = [
+            (edit.start, self._original[edit.start], lines[edit.other_start]) for edit in others if edit.is_exchange
+        ]
+        indented = {at for at, before, after in exchanged if _is_indented_anew(before, after)}
+        commented = {at for at, before, after in exchanged if _toggles_comment(before, after)}
+        places = [{edit.start - 1, edit.start} for edit in edits if edit.start == edit.stop]
+        return any(place & indented or place <= commented for place in places)
 
     def _of_group(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -386,6 +387,14 @@ class _Merge:
 def _is_indented_anew(before: str, after: str) -> bool:
     inner = before.lstrip()
     return bool(inner) and inner == after.lstrip() and len(before) != len(after)
+
+
+def _toggles_comment(before: str, after: str) -> bool:
+    """Whether a line was made a comment, or a comment a line."""
+    words = before.strip(_MARKS)
+    if not words or words != after.strip(_MARKS):
+        return False
+    return before.lstrip().startswith("#") != after.lstrip().startswith("#")
 
 
 def come_twice(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], merged: Sequence[str]) -> bool:
