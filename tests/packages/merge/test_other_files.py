@@ -27,6 +27,7 @@ from packages.merge.cases import (
 
 JSON = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"j"},"data":{"a":"1","b":"1"}}\n'
 INDENTED = '{\n  "a": 1,\n  "b": [\n    1,\n    2\n  ],\n  "c": 3\n}\n'
+RULES = "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n{}{}- resources:\n  - nodes\n  verbs:\n  - get\n"
 OTHERS = [
     other(
         "both add one value in different places: it stands once",
@@ -61,6 +62,14 @@ OTHERS = [
         '{\n  "a": 1,\n  "b": {{ .y }}\n}\n',
         '{\n  "a": 5,\n  "b": 2\n}\n',
         '{\n  "a": 5,\n  "b": {{ .y }}\n}\n',
+    ),
+    other(
+        "E a verb that upstream added to a rule is not the equal one in the rule that local put behind it",
+        "role.yaml",
+        RULES.format("", ""),
+        RULES.format("  - update\n", ""),
+        RULES.format("", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
+        RULES.format("  - update\n", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
     ),
     other(
         "V6 a line that local put among lines that upstream indented anew is a conflict",
