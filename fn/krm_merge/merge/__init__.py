@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.report import shorten as shorten
     from krm_merge.merge.lines.diff import matching_blocks as matching_blocks
     from krm_merge.merge.lines.three_way import MERGE_COMMENT as MERGE_COMMENT
-    from krm_merge.merge.lines.three_way import OF_FILE as OF_FILE
     from krm_merge.merge.lines.three_way import CommentReader as CommentReader
     from krm_merge.merge.lines.three_way import MergedText as MergedText
     from krm_merge.merge.lines.three_way import comments_in as comments_in
@@ -95,7 +94,7 @@ __getattr__, __dir__ = lazy_interface(
         "Resolution Resolutions Rule content_of file_content fingerprint is_of_place without_positions",
         "decisions.report": "in_document_order is_lost_comment lost_comments_message report report_files shorten",
         "lines.diff": "matching_blocks",
-        "lines.three_way": "CommentReader MERGE_COMMENT MergedText OF_FILE comments_in",
+        "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in",
         "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
         "package.merger": "FieldMerge ListKeys PackageMerger children_at essence follows_upstream_move "
         "merge_document node_at reaches",

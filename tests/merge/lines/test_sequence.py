@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, are_alike, merge_sequences
-from krm_merge.merge.lines.three_way import AS_GIT, OF_FILE, MergedText, merge_lines
+from krm_merge.merge.lines.three_way import AS_GIT, MergedText, merge_lines
 from krm_merge.merge.values.texts import merge_text
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -195,10 +195,8 @@ GUARDED = [
     # Both wrapped it in an object of their own: two opening brackets, one closing.
     ("[\n1\n]", '{\n"u":\n[\n1\n]\n}', '{\n"l":\n[\n1\n]\n}', None),
     (JSON, JSON.replace("1,", "7,"), JSON.replace("3\n", "8\n"), BOTH),
-    # No JSON on some side, but each brace has its end there.
-    ("[\n1\n", '{\n"u":\n[\n1\n}', '{\n"l":\n[\n1\n}', None),
     # No JSON on some side: nothing to guard.
-    ("[\n1\n", '{\n"u":\n[\n1\n', '{\n"l":\n[\n1\n', '{\n"l":\n{\n"u":\n[\n1\n'),
+    ("[\n1\n", '{\n"u":\n[\n1\n}', '{\n"l":\n[\n1\n}', '{\n"l":\n{\n"u":\n[\n1\n}'),
     ("[\n1,\n2\n]", "[\n1,\n2,\n3\n]", "[\n0,\n1,\n2\n]", "[\n0,\n1,\n2,\n3\n]"),
 ]
 
@@ -231,9 +229,8 @@ BLOCKS = [
 def test_a_block_keeps_its_end(begin: str, end: str, winner: Winner) -> None:
     """Upstream wraps a block in another, and the end of that is in local's addition by chance."""
     block, added = f"{begin}\n  a\n{end}\n", f"{begin}\n  b\n{end}\n"
-    assert merge_text(block, f"{begin}\n{block}{end}\n", block + added, winner) is None
-    # Where a side has an end too many, or both have added one there is nothing to compare with.
-    assert merge_text(block, f"{end}\n{block}{end}\n", block + added, winner) == MergedText(f"{end}\n{block}{added}")
+    merged = merge_text(block, f"{begin}\n{block}{end}\n", block + added, winner)
+    assert merged == MergedText(f"{begin}\n{block}{added}{end}\n", inserted=1)
 
 
 @pytest.mark.parametrize("winner", ["upstream", "local"])
@@ -249,8 +246,8 @@ def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
 def test_lines_that_git_would_make_a_key_twice_of_leave_the_whole_text_in_conflict() -> None:
     log, rest = "  log:\n    x: 1\n", ["- value:\n", "  a: 1\n", "  z: 3\n"]
     original, upstream, local = "".join(rest), log.join(rest[:2]) + rest[2], rest[0] + log.join(rest[1:])
-    assert merge_lines(original, upstream, local, AS_GIT, OF_FILE).conflicts == 0
-    assert merge_text(original, upstream, local, "local", OF_FILE, marks=True) is None
+    assert merge_lines(original, upstream, local, AS_GIT).conflicts == 0
+    assert merge_text(original, upstream, local, "local", marks=True) is None
 
 
 def test_a_change_is_not_made_again_where_a_blank_line_hides_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.merge.lines.sequence import ChosenSide
-from krm_merge.merge.lines.three_way import OF_VALUE, merge_added_lines
+from krm_merge.merge.lines.three_way import merge_added_lines
 from krm_merge.merge.values.texts import choose_text, merge_added_text, merge_text, read_settings
 
 SETTINGS = [
@@ -84,13 +84,13 @@ def test_a_text_that_both_added(
     upstream: str, local: str, won_by_upstream: str, won_by_local: str, changed: int
 ) -> None:
     for winner, expected in (("upstream", won_by_upstream), ("local", won_by_local)):
-        merged = merge_added_lines(upstream, local, winner, OF_VALUE)  # type: ignore[arg-type]
+        merged = merge_added_lines(upstream, local, winner)  # type: ignore[arg-type]
         assert (merged.text, merged.changed) == (expected, changed)
 
 
 def test_added_texts_of_json_that_would_repeat_a_key_are_one_conflict() -> None:
-    assert merge_added_text('{\n"a": 1,\n"b": 2\n}', '{\n"b": 2\n,"a": 3\n}', "upstream", OF_VALUE) is None
-    merged = merge_added_text('{\n"a": 1,\n"b": 2\n}', '{\n"a": 1,\n"b": 3\n}', "upstream", OF_VALUE)
+    assert merge_added_text('{\n"a": 1,\n"b": 2\n}', '{\n"b": 2\n,"a": 3\n}', "upstream") is None
+    merged = merge_added_text('{\n"a": 1,\n"b": 2\n}', '{\n"a": 1,\n"b": 3\n}', "upstream")
     assert merged is not None
     assert merged.text == '{\n"a": 1,\n"b": 2\n}'
 

@@ -27,6 +27,7 @@ from packages.merge.cases import (
 
 JSON = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"j"},"data":{"a":"1","b":"1"}}\n'
 INDENTED = '{\n  "a": 1,\n  "b": [\n    1,\n    2\n  ],\n  "c": 3\n}\n'
+RULES = "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n{}{}- resources:\n  - nodes\n  verbs:\n  - get\n"
 OTHERS = [
     other(
         "both add one value in different places: it stands once",
@@ -63,6 +64,14 @@ OTHERS = [
         '{\n  "a": 5,\n  "b": {{ .y }}\n}\n',
     ),
     other(
+        "E a verb that upstream added to a rule is not the equal one in the rule that local put behind it",
+        "role.yaml",
+        RULES.format("", ""),
+        RULES.format("  - update\n", ""),
+        RULES.format("", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
+        RULES.format("  - update\n", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
+    ),
+    other(
         "V6 a line that local put among lines that upstream indented anew is a conflict",
         "run.sh",
         "if a; then\none\ntwo\nfi\n",
@@ -70,6 +79,48 @@ OTHERS = [
         "if a; then\none\nnew\ntwo\nfi\n",
         "if a; then\n  one\n  two\nfi\n",
         "R4",
+    ),
+    other(
+        "W5 a line break at the end is no change of the last line: upstream's line above it is kept",
+        "web.tpl",
+        "{{- if .a }}\nweb: 1\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}",
+        "{{- if .a }}\nweb: 1\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}",
+        "{{- if .a }}\nweb: 2\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n",
+        "{{- if .a }}\nweb: 2\n{{- if .c }}\n{{- if .b }}\nb: 1\n{{- end }}\n{{- end }}\n{{- end }}\n",
+    ),
+    other(
+        "V6 a line that local put among lines that upstream commented out is a conflict",
+        "run.sh",
+        "set -e\nstart\nserve\nstop\n",
+        "set -e\n# start\n# serve\n# stop\n",
+        "set -e\nstart\nserve\nlog\nstop\n",
+        "set -e\n# start\n# serve\n# stop\n",
+        "R4",
+    ),
+    other(
+        "V6 a line that local put behind one that upstream commented out is kept",
+        "run.sh",
+        "set -e\nstart\nserve\nstop\n",
+        "set -e\n# start\nserve\nstop\n",
+        "set -e\nstart\nlog\nserve\nstop\n",
+        "set -e\n# start\nlog\nserve\nstop\n",
+    ),
+    other(
+        "V6 the end of upstream's block is not that of the block that local put there",
+        "web.tpl",
+        "{{- if .a }}\na: 1\n{{- end }}\nb: 1\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\n{{- if .b }}\nb: 1\n{{- end }}\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\nb: 1\n{{- if .c }}\nc: 1\n{{- end }}\n# tls\n",
+        "{{- if .a }}\na: 1\n{{- end }}\n{{- if .b }}\nb: 1\n{{- if .c }}\nc: 1\n{{- end }}\n{{- end }}\n# tls\n",
+        "R4",
+    ),
+    other(
+        "W5 upstream took the line break at the end away, local added a line there",
+        "run.sh",
+        "set -e\nserve\n",
+        "set -e\nserve",
+        "set -e\nserve\nstop\n",
+        "set -e\nserve\nstop",
     ),
     other(
         "H what local removed and upstream changed stays removed, though upstream has all that local added",

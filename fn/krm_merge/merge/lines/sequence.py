@@ -202,10 +202,9 @@ def merge_sequences(
 ) -> list[MergedRun]:
     """The runs of the merged sequence; lines that local has are taken from local.
 
-    Where both sides inserted at one place, a run that contains the other one is kept, but for upstream's where the
-    original has local's lines elsewhere. Alike lines are one addition that
-    was made twice (clash `alike`), of others local's are put before upstream's (`inserted`). Of lines that both
-    changed, the chosen ones are kept (`changed`).
+    Where both sides inserted at one place, a run that contains the other one is kept, unless that is in it by chance.
+    Alike lines are one addition that was made twice (clash `alike`), of others local's are put before upstream's
+    (`inserted`). Of lines that both changed, the chosen ones are kept (`changed`).
     """
     return list(merged_runs(original, upstream, local, settling, with_upstream))
 
@@ -240,6 +239,7 @@ class _Merge:
         self._local = local
         self._settling = settling
         self._usual: frozenset[str] | None = None
+        self._lacks_changes: bool | None = None
 
     def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -269,9 +269,9 @@ class _Merge:
         if l == o:
             return from_upstream
         if not o:
-            if _contains(l, u):
+            # An end such as `{{- end }}` is in the other's block by chance: without both no template parses.
+            if _contains(l, u) and not (self._are_usual(u) and self._is_behind()):
                 return from_local
-            # An end such as `{{- end }}` is in upstream's block by chance: without local's own no template parses.
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         # Of single lines, none can lie between two others.
         if max(map(len, (o, u, l))) > 1:
@@ -289,14 +289,20 @@ class _Merge:
             self._usual = frozenset(self._original)
         return self._usual.issuperset(lines)
 
+    def _is_behind(self) -> bool:
+        """Whether local lacks more of what upstream changed: then it has not made this change already."""
+        if self._lacks_changes is None:
+            self._lacks_changes = not has_change(self._original, self._upstream, self._local)
+        return self._lacks_changes
+
     def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
         by_upstream = edits_of(self._original, self._upstream, before, theirs)
         by_local = edits_of(self._original, self._local, before, ours)
-        # Nobody can tell how the inserted lines are to be indented.
+        # Nobody can tell how the inserted lines are to be indented, or whether they are comments.
         if not self._settling.loose and (
-            self._inserts_where_indented(by_local, by_upstream, self._upstream)
-            or self._inserts_where_indented(by_upstream, by_local, self._local)
+            self._inserts_where_laid_out(by_local, by_upstream, self._upstream)
+            or self._inserts_where_laid_out(by_upstream, by_local, self._local)
         ):
             return
         groups = groups_of(by_upstream, by_local, loose=self._settling.loose)
@@ -309,14 +315,15 @@ class _Merge:
             at, u, l = group.stop, u_stop, l_stop  # noqa: E741
         yield MergedRun("local", l, ours[1])
 
-    def _inserts_where_indented(self, edits: list[LineEdit], others: list[LineEdit], lines: Sequence[str]) -> bool:
-        """Whether a side inserted lines beside some that the other, with `lines`, indented anew."""
-        indented = {
-            edit.start
-            for edit in others
-            if edit.is_exchange and _is_indented_anew(self._original[edit.start], lines[edit.other_start])
-        }
-        return any(edit.start == edit.stop and not indented.isdisjoint((edit.start - 1, edit.start)) for edit in edits)
+    def _inserts_where_laid_out(self, edits: list[LineEdit], others: list[LineEdit], lines: Sequence[str]) -> bool:
+        """Whether a side inserted lines beside some that the other, with `lines`, indented anew or commented out."""
+        exchanged = [
+            (edit.start, self._original[edit.start], lines[edit.other_start]) for edit in others if edit.is_exchange
+        ]
+        indented = {at for at, before, after in exchanged if _is_indented_anew(before, after)}
+        commented = {at for at, before, after in exchanged if _toggles_comment(before, after)}
+        places = [{edit.start - 1, edit.start} for edit in edits if edit.start == edit.stop]
+        return any(place & indented or place <= commented for place in places)
 
     def _of_group(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -379,6 +386,14 @@ class _Merge:
 def _is_indented_anew(before: str, after: str) -> bool:
     inner = before.lstrip()
     return bool(inner) and inner == after.lstrip() and len(before) != len(after)
+
+
+def _toggles_comment(before: str, after: str) -> bool:
+    """Whether a line was made a comment, or a comment a line."""
+    words = before.strip(_MARKS)
+    if not words or words != after.strip(_MARKS):
+        return False
+    return before.lstrip().startswith("#") != after.lstrip().startswith("#")
 
 
 def come_twice(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], merged: Sequence[str]) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.lines.sequence import MergedRun, Settling, come_twice, has_change, merge_sequences, merged_runs
-from krm_merge.startup import frozen, pattern, replace
+from krm_merge.startup import frozen, replace
 from krm_merge.text import (
     NO_COMMENTS,
     CannotEditError,
@@ -23,33 +22,6 @@ from krm_merge.text import (
 )
 
 Winner: TypeAlias = Literal["upstream", "local"]
-
-_LINE = pattern(r"[^\n]*\n|[^\n]+")
-"""Only a line feed ends a line, as git reads it."""
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a text with their line feeds; the last may have none."""
-    return _LINE.findall(text)
-
-
-def joined_lines(lines: list[str]) -> str:
-    """The text of lines of which one may have been the last without a line break."""
-    return "".join([line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]] + lines[-1:])
-
-
-@frozen
-class Form:
-    """How a text is a list of lines: `split` and `join` are each other's inverse."""
-
-    split: Callable[[str], list[str]]
-    join: Callable[[list[str]], str]
-
-
-OF_VALUE = Form(lambda text: text.split("\n"), "\n".join)
-"""A string: a line break separates two lines."""
-OF_FILE = Form(split_lines, joined_lines)
-"""A file, as git reads it: a last line without a line break is another than with one."""
 
 
 @frozen
@@ -86,17 +58,17 @@ class MergedText:
         return " and ".join(did), " and ".join(outcomes)
 
 
-def merge_lines(original: str, upstream: str, local: str, settling: Settling, form: Form = OF_VALUE) -> MergedText:
+def merge_lines(original: str, upstream: str, local: str, settling: Settling) -> MergedText:
     """Merges by lines; where git finds no conflict, as git does, unless local has upstream's changes already."""
-    return _Change(original, upstream, form).made_once(local, settling)
+    return _Change(original, upstream).made_once(local, settling)
 
 
-def merge_lines_stably(original: str, upstream: str, local: str, winner: Winner, form: Form) -> MergedText | None:
+def merge_lines_stably(original: str, upstream: str, local: str, winner: Winner) -> MergedText | None:
     """The same, but merging upstream with the result gives it again (law D).
 
     If it does not, neighbouring lines are one place as they are for git; None where that does not help either.
     """
-    change = _Change(original, upstream, form)
+    change = _Change(original, upstream)
     settling = Settling(winner)
     for splits in (True, False):
         merged = change.made_once(local, replace(settling, splits=splits))
@@ -112,7 +84,7 @@ def merge_lines_without_conflict(original: str, upstream: str, local: str) -> st
 
     A merge asks for the same texts when it decides, and when it writes.
     """
-    change = _Change(original, upstream, OF_VALUE)
+    change = _Change(original, upstream)
     text = change.made_without_clash(local)
     if text is None or (text != local and change.made_once(text, AS_GIT).text != text):
         return None
@@ -137,9 +109,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def merge_added_lines(upstream: str, local: str, winner: Winner, form: Form) -> MergedText:
+def merge_added_lines(upstream: str, local: str, winner: Winner) -> MergedText:
     """Merges a text that both sides added: what both have is there once, what one has more is kept."""
-    theirs, ours = form.split(upstream), form.split(local)
+    theirs, ours = upstream.split("\n"), local.split("\n")
     lines: list[str] = []
     u_from = l_from = changed = 0
     for u_at, l_at, size in [*matching_blocks(theirs, ours), (len(theirs), len(ours), 0)]:
@@ -148,7 +120,7 @@ def merge_added_lines(upstream: str, local: str, winner: Winner, form: Form) -> 
         lines += added[winner == "local"] if all(added) else added[0] or added[1]
         lines += ours[l_at : l_at + size]
         u_from, l_from = u_at + size, l_at + size
-    return MergedText(form.join(lines), changed)
+    return MergedText("\n".join(lines), changed)
 
 
 AS_GIT = Settling("local", splits=False)
@@ -158,9 +130,8 @@ AS_GIT = Settling("local", splits=False)
 class _Change:
     """Upstream's change of a text of several lines."""
 
-    def __init__(self, original: str, upstream: str, form: Form) -> None:
-        self._form = form
-        self._original, self._upstream = form.split(original), form.split(upstream)
+    def __init__(self, original: str, upstream: str) -> None:
+        self._original, self._upstream = original.split("\n"), upstream.split("\n")
         # Compared once: the change is made again in its own result, which must not change.
         self._blocks = matching_blocks(self._original, self._upstream)
 
@@ -169,7 +140,7 @@ class _Change:
 
         Of equal lines, a diff may take others for the added ones.
         """
-        ours = self._form.split(local)
+        ours = local.split("\n")
         runs = merge_sequences(self._original, self._upstream, ours, settling, self._blocks)
         clashes = [run.clash for run in runs]
         text = self._text(runs, ours)
@@ -179,7 +150,7 @@ class _Change:
 
     def made_without_clash(self, local: str) -> str | None:
         """The same as git does it; None where the sides cannot agree on some lines."""
-        ours = self._form.split(local)
+        ours = local.split("\n")
         runs: list[MergedRun] = []
         for run in merged_runs(self._original, self._upstream, ours, AS_GIT, self._blocks):
             if run.clash:
@@ -193,13 +164,13 @@ class _Change:
         sides = (self._original, self._upstream, ours)
         if has_change(*sides):
             return True
-        if not come_twice(*sides, self._form.split(merged)):
+        if not come_twice(*sides, merged.split("\n")):
             return False
         return has_change(*([line for line in side if line.strip()] for side in sides))
 
     def _text(self, runs: list[MergedRun], ours: list[str]) -> str:
         lines = {"upstream": self._upstream, "local": ours}
-        return self._form.join([line for run in runs for line in lines[run.side][run.start : run.stop]])
+        return "\n".join([line for run in runs for line in lines[run.side][run.start : run.stop]])
 
 
 MERGE_COMMENT = "# kpt-merge:"

@@ -12,8 +12,6 @@ from krm_merge.merge.decisions.policy import Content, Nature, Policy, Resolution
 from krm_merge.merge.lines.sequence import ChosenSide, Clash, Settling, merge_sequences
 from krm_merge.merge.lines.three_way import (
     AS_GIT,
-    OF_VALUE,
-    Form,
     MergedText,
     Winner,
     loses_json,
@@ -38,8 +36,6 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
-    import re
-
     from krm_merge.merge.values.tree import TreeMerge
 
 
@@ -182,9 +178,7 @@ def read_settings(lines: Sequence[str]) -> SettingLines | None:
     return SettingLines(sections, tuple(head)) if any(sections.values()) else None
 
 
-def merge_settings(
-    original: SettingLines, upstream: SettingLines, local: SettingLines, winner: Winner, form: Form
-) -> MergedText:
+def merge_settings(original: SettingLines, upstream: SettingLines, local: SettingLines, winner: Winner) -> MergedText:
     """Merges settings; where both changed, added or removed one differently, the winner has its way."""
     clashes: list[Clash] = []
     sides = (original, upstream, local)
@@ -211,7 +205,7 @@ def merge_settings(
         for line in (*setting_line.head, setting_line.text)
     ]
     lines += _merged_comments(original.foot, upstream.foot, local.foot)
-    return MergedText(form.join(lines), clashes.count("changed"), 0, clashes.count("alike"))
+    return MergedText("\n".join(lines), clashes.count("changed"), 0, clashes.count("alike"))
 
 
 def _merge_setting(
@@ -241,9 +235,7 @@ def _merged_comments(original: Sequence[str], upstream: Sequence[str], local: Se
 
 # The same file of a ConfigMap is often in many resources. A few, as texts may be large.
 @lru_cache(maxsize=16)
-def merge_text(
-    original: str, upstream: str, local: str, winner: Winner, form: Form = OF_VALUE, *, marks: bool = False
-) -> MergedText | None:
+def merge_text(original: str, upstream: str, local: str, winner: Winner, *, marks: bool = False) -> MergedText | None:
     """Merges a text that both sides changed. None: it is one conflict as a whole.
 
     Where git finds no conflict, its result is taken (law H). Otherwise settings merge by their keys, all else by lines.
@@ -252,27 +244,27 @@ def merge_text(
     checked: people see both ways between markers.
     """
     sides = (original, upstream, local)
-    by_git = merge_lines(original, upstream, local, AS_GIT, form)
-    if not by_git.conflicts and _keeps_form(sides, by_git.text, form):
+    by_git = merge_lines(original, upstream, local, AS_GIT)
+    if not by_git.conflicts and _keeps_form(sides, by_git.text):
         return by_git
-    if (by_keys := _merged_settings(sides, winner, form)) is not None:
+    if (by_keys := _merged_settings(sides, winner)) is not None:
         return by_keys
-    merged = merge_lines_stably(original, upstream, local, winner, form)
+    merged = merge_lines_stably(original, upstream, local, winner)
     if marks:
         settling = Settling(winner, chooses_inserted=True)
-        marked = merge_lines(original, upstream, local, settling, form)
-        is_settled = merged is not None and not merged.conflicts and _keeps_form(sides, merged.text, form)
+        marked = merge_lines(original, upstream, local, settling)
+        is_settled = merged is not None and not merged.conflicts and _keeps_form(sides, merged.text)
         if not marked.conflicts and not is_settled:
             # A conflict that is there for law D or the form alone leaves markers, too.
-            marked = merge_lines(original, upstream, local, replace(settling, splits=False), form)
-        return marked if marked.conflicts or _keeps_form(sides, marked.text, form) else None
-    return merged if merged is not None and _keeps_form(sides, merged.text, form) else None
+            marked = merge_lines(original, upstream, local, replace(settling, splits=False))
+        return marked if marked.conflicts or _keeps_form(sides, marked.text) else None
+    return merged if merged is not None and _keeps_form(sides, merged.text) else None
 
 
-def merge_added_text(upstream: str, local: str, winner: Winner, form: Form) -> MergedText | None:
+def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText | None:
     """Merges a text that both sides added; None: it is one conflict as a whole, as it would not be YAML or JSON."""
-    merged = merge_added_lines(upstream, local, winner, form)
-    return merged if _keeps_form((upstream, upstream, local), merged.text, form) else None
+    merged = merge_added_lines(upstream, local, winner)
+    return merged if _keeps_form((upstream, upstream, local), merged.text) else None
 
 
 def merge_wrapped(sides: Sides) -> Verdict | None:
@@ -289,7 +281,7 @@ def merge_wrapped(sides: Sides) -> Verdict | None:
     return None if node is None else Verdict(sides.local if same(node, sides.local) else node, "V6", "both")
 
 
-def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide, form: Form = OF_VALUE) -> str | None:
+def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide) -> str | None:
     """The merged text with this choice wherever both changed the same; the whole of a side where that is not possible.
 
     None where merging again would change the result, or where it would no longer be YAML or JSON as all three are.
@@ -299,58 +291,34 @@ def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide, fo
 
     def made(local: str) -> str:
         if chosen == "upstream" or chosen == "local":
-            by_keys = _merged_settings((original, upstream, local), chosen, form)
+            by_keys = _merged_settings((original, upstream, local), chosen)
             if by_keys is not None:
                 return by_keys.text
-        return merge_lines(original, upstream, local, settling, form).text
+        return merge_lines(original, upstream, local, settling).text
 
     text = made(local)
-    return text if made(text) == text and _keeps_form(sides, text, form) else None
+    return text if made(text) == text and _keeps_form(sides, text) else None
 
 
-def _merged_settings(sides: tuple[str, str, str], winner: Winner, form: Form) -> MergedText | None:
+def _merged_settings(sides: tuple[str, str, str], winner: Winner) -> MergedText | None:
     """The texts merged by keys; None where not all of them are settings."""
-    original, upstream, local = (read_settings(form.split(side)) for side in sides)
+    original, upstream, local = (read_settings(side.split("\n")) for side in sides)
     if original is None or upstream is None or local is None:
         return None
-    return merge_settings(original, upstream, local, winner, form)
+    return merge_settings(original, upstream, local, winner)
 
 
-def _keeps_form(sides: tuple[str, str, str], text: str, form: Form) -> bool:
-    """Whether a text is YAML, JSON or settings where all three sides are, without a repeated key, and blocks end."""
+def _keeps_form(sides: tuple[str, str, str], text: str) -> bool:
+    """Whether a text is YAML, JSON or settings where all three sides are; no key may be repeated there."""
 
     def has_settings(text: str) -> bool:
-        return read_settings(form.split(text)) is not None
+        return read_settings(text.split("\n")) is not None
 
     tests: tuple[Callable[[str], bool], ...] = (_holds_collections, has_settings)
     # JSON is YAML, too: that the text is still YAML does not say that it is JSON.
-    if loses_json(*sides, text) or _loses_ends(sides, text):
+    if loses_json(*sides, text):
         return False
     return all(test(text) or not all(map(test, sides)) for test in tests)
-
-
-# The first group begins a block, and what else matches ends it: of Go templates, in brackets, of shell scripts.
-_BLOCKS = (
-    pattern(r"(\{\{-?\s*(?:if|range|with|define|block)\b)|\{\{-?\s*end\b"),
-    pattern(r"(\{)|\}"),
-    pattern(r"(\[)|\]"),
-    pattern(r"(\()|\)"),
-    pattern(r"(?m)(^\s*if\b)|^\s*fi\b"),
-    pattern(r"(?m)(\bdo[ \t]*$)|^\s*done\b"),
-    pattern(r"(?m)(^\s*case\b)|^\s*esac\b"),
-)
-
-
-def _loses_ends(sides: tuple[str, str, str], text: str) -> bool:
-    """Whether all blocks have an end on all sides, and not in the text made of them.
-
-    Each side's change has as many ends as beginnings then: an end of one side was taken for one of the other's.
-    """
-    return any(_count_open(block, text) and not any(_count_open(block, side) for side in sides) for block in _BLOCKS)
-
-
-def _count_open(block: re.Pattern[str], text: str) -> int:
-    return sum(1 if part[1] else -1 for part in block.finditer(text))
 
 
 def _holds_collections(text: str) -> bool:

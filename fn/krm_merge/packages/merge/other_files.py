@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm import NO_RESOURCE, Resource, Result, Results, Severity
 from krm_merge.merge import (
-    OF_FILE,
     Choice,
     FieldMerge,
     FileDecision,
@@ -427,9 +426,9 @@ def _files_of_choice(
             yield upstream if choice == "upstream" else local
         return
     if (texts := _texts(original, upstream, local)) is not None:
-        text = choose_text(texts.original, texts.upstream, texts.local, choice, OF_FILE)
+        text = choose_text(texts.original, texts.upstream, texts.local, choice)
         if text is not None:
-            yield File(text.encode(texts.encoding), merged_mode(original, upstream, local))
+            yield File(texts.written(text), merged_mode(original, upstream, local))
             return
     if choice in ("upstream", "local"):
         yield upstream if choice == "upstream" else local
@@ -439,12 +438,21 @@ def _files_of_choice(
 
 
 class _Texts(NamedTuple):
-    """Three texts, and how they are written as bytes."""
+    """Three texts without the line break at their ends, and how the merged one is written.
+
+    Whether the last line has one is a value of its own: as a part of the line, it would be in the way of changes beside
+    it (W5).
+    """
 
     original: str
     upstream: str
     local: str
     encoding: str
+    is_ended: bool
+
+    def written(self, text: str) -> bytes:
+        """A text made of the three as the bytes of a file."""
+        return (f"{text}\n" if text and self.is_ended else text).encode(self.encoding)
 
 
 class _Text(NamedTuple):
@@ -463,7 +471,10 @@ def _texts(original: File | None, upstream: File, local: File) -> _Texts | None:
             before, theirs, ours = ("" if side is None else side.data.decode(encoding) for side in sides)
         except UnicodeDecodeError:
             continue
-        return _Texts(before, theirs, ours, encoding)
+        was_ended, *are_ended = (text[-1:] in ("", "\n") for text in (before, theirs, ours))
+        is_ended = are_ended[0] if are_ended[1] == was_ended else are_ended[1]  # V2
+        before, theirs, ours = (text.removesuffix("\n") for text in (before, theirs, ours))
+        return _Texts(before, theirs, ours, encoding, is_ended)
     return None
 
 
@@ -475,14 +486,14 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
     winner, marks = _winner(policy), policy.leaves_marks(())
     merged: MergedText | None
     if original is None:
-        merged = merge_added_text(theirs, ours, winner, OF_FILE)
+        merged = merge_added_text(theirs, ours, winner)
     elif ours == before:
         merged = MergedText(theirs)
     elif theirs in (before, ours):
         merged = MergedText(ours)
     else:
-        merged = merge_text(before, theirs, ours, winner, OF_FILE, marks=marks)
-    return None if merged is None else _Text(merged.text.encode(texts.encoding), merged)
+        merged = merge_text(before, theirs, ours, winner, marks=marks)
+    return None if merged is None else _Text(texts.written(merged.text), merged)
 
 
 def _winner(policy: Policy) -> Literal["upstream", "local"]:
