@@ -236,6 +236,11 @@ def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
         assert apply(live, create(live, once, SHAPE), SHAPE) == once
 
 
+def test_elements_of_one_key_are_changed_in_their_order() -> None:
+    live, patch = ([{"name": "a", "value": value} for value in values] for values in ("123", "xyz"))
+    assert apply({"items": [*live]}, {"items": [*patch]}, SHAPE) == {"items": patch}
+
+
 def test_kubectl_skips_elements_with_directives_in_orders() -> None:
     patch: Data = {
         "$setElementOrder/items": [{"name": "a"}, {"name": "b"}],
