@@ -238,7 +238,7 @@ def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
 
 def test_elements_of_one_key_are_changed_in_their_order() -> None:
     live, patch = ([{"name": "a", "value": value} for value in values] for values in ("123", "xyz"))
-    assert apply({"items": [*live]}, {"items": [*patch]}, SHAPE) == {"items": patch}
+    assert apply({"items": list[Any](live)}, {"items": list[Any](patch)}, SHAPE) == {"items": patch}
 
 
 def test_kubectl_skips_elements_with_directives_in_orders() -> None:

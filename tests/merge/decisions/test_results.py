@@ -6,7 +6,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.krm import FieldPath, ResourceRef, Results, format_path, parse_path
-from krm_merge.merge import is_lost_comment, lost_comments_message, node_at
+from krm_merge.merge import is_lost_comment, lost_comments_message, node_at, resource_content
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.report import in_document_order, shown_paths
 from krm_merge.text import MappingNode, read, to_value
@@ -148,3 +148,40 @@ def test_a_null_beside_what_is_local_alone_is_the_lack_of_a_mapping(
 ) -> None:
     sides = ({"c.yaml": NULLS.format(value).encode()} for value in (original, upstream, local))
     assert merge_packages(*sides).files["c.yaml"].decode() == NULLS.format(merged)
+
+
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  a: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("{x: 1, z: {q: 1}}", "{z: {q: 1}}", "{x: 1, z: {q: 1}, n: 2}", [("V2", "removed")]),
+        ("{x: 1}", "{x: 1, y: 2}", "{x: 1, n: 2}", [("V2", "added")]),
+        ("{x: 1, y: 1}", "{x: 2, y: 1}", "{x: 1, y: 2}", [("V2", "changed")]),
+        ("{x: 1, y: 1}", "{x: 2, y: 2}", "{x: 2, y: 2}", []),
+        ("{x: 1, y: 1}", "{x: 1, y: 1}", "{x: 1}", []),
+    ],
+)
+def test_what_is_no_question_is_told_as_a_change_alone(
+    original: str, upstream: str, local: str, expected: list[tuple[str, str]]
+) -> None:
+    sides = ({"w.yaml": WIDGET.format(value).encode()} for value in (original, upstream, local))
+    assert [(record.rule, record.message) for record in merge_packages(*sides).records] == expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_same"),
+    [
+        ("name: b, namespace: n, labels: {x: y}", True),
+        ("name: a, labels: {x: y}, annotations: {config.kubernetes.io/index: '1'}", True),
+        ("name: a, labels: {x: z}", False),
+        ("name: a", False),
+        ("name: a, labels: {x: y}, annotations: {own: '1'}", False),
+    ],
+)
+def test_a_resource_of_another_name_has_the_same_content(metadata: str, is_same: bool) -> None:
+    first, other = (read(f"kind: A\nmetadata: {{{text}}}\n") for text in ("name: a, labels: {x: y}", metadata))
+    assert isinstance(first, MappingNode)
+    assert isinstance(other, MappingNode)
+    assert (resource_content(first) == resource_content(other)) is is_same
