@@ -297,9 +297,11 @@ def test_a_list_of_objects_has_the_lists_of_an_item_below_it() -> None:
     assert isinstance(item, MappingNode)
     objects = ObjectListSchema(lambda _: schema_of("v1/Pod"))
     assert objects.list_kind(("items",)) == OBJECTS
+    assert objects.list_kind(("others",)) == ORDERED
     below = objects.of_item(("items", 0), item)
     assert below.list_kind(("items", 0, "spec", "containers")) == NAME
     assert below.list_kind(("items", 1, "spec", "containers")) == ORDERED
+    assert below.list_kind(("items",)) == ORDERED
 
 
 def test_an_unknown_version_is_read_as_the_newest() -> None:

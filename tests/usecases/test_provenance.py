@@ -239,3 +239,12 @@ def test_the_commit_that_made_the_lines_of_a_file(days: list[int | None], expect
     commits = [None if day is None else LineCommit(str(day), "", day, "") for day in days]
     commit = local_commit(decided, (), sides[2], NO_POLICY, lambda _: commits)
     assert (None if commit is None else commit.time) == expected
+
+
+def test_notes_of_kpt_have_no_origin_and_fields_of_their_names_have_one(tmp_path: Path) -> None:
+    note = "internal.kpt.dev/upstream-identifier"
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations: {{{note}: a, own: b}}\n"
+    (tmp_path / "c.yaml").write_text(f"{text}data: {{{note}: c}}\n")
+    places = [place.partition(":")[2] for place in origins(tmp_path, {})]
+    assert [place for place in places if "annotations" in place] == ["metadata.annotations.own"]
+    assert f'data["{note}"]' in places
