@@ -9,6 +9,7 @@ from krm_merge.krm import FieldPath, ResourceRef, Results, format_path, parse_pa
 from krm_merge.merge import is_lost_comment, lost_comments_message, node_at, resource_content
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.report import in_document_order, shown_paths
+from krm_merge.merge.package.merger import children_at
 from krm_merge.text import MappingNode, read, to_value
 
 DOCUMENT = """\
@@ -72,6 +73,17 @@ def test_the_first_value_at_a_path(path: str, value: object) -> None:
     node = node_at(root(), parse_path(path) if path else ())
     assert (None if node is None else to_value(node)) == (to_value(root()) if value is ... else value)
     assert node_at(None, ("kind",)) is None
+
+
+def test_any_step_is_every_field_whatever_its_name() -> None:
+    node = read("{'*': 1, x: 2, 3: 4}")
+    assert node is not None
+    assert [[to_value(child) for child in children_at(node, step)] for step in ("*", "x", "3", "y")] == [
+        [1, 2, 4],
+        [2],
+        [4],
+        [],
+    ]
 
 
 @pytest.mark.parametrize(

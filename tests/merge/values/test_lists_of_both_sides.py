@@ -245,6 +245,14 @@ PAIRED = [
         "F5",
     ),
     row(
+        "L3 upstream exchanged one of two equal elements, and local removed one",
+        *[widget(*elements) for elements in ("bb", "bd", "b", "bd")],
+    ),
+    row(
+        "L3 upstream exchanged both of two equal elements, and local removed one",
+        *[widget(*elements) for elements in ("cc", "b", "c", "b")],
+    ),
+    row(
         "L1 what both put in the place of an element with a key is a conflict",
         *[pod(container(name=name), container(name="side")) for name in ("web", "web-u", "web-l", "web-u")],
         "L3",

@@ -169,6 +169,8 @@ def test_a_narrowed_replacement(original: str, upstream: str, local: str, expect
         ("[a, b]", "[a, u, b]", "[a, l, b]", True),
         ("[a, b]", "[u, a, b]", "[l, a, b]", True),
         ("[a, b]", "[u, a, b]", "[a, b, l]", False),
+        ("[]", "[u]", "[l]", True),
+        ("[]", "[u]", "[]", False),
         ("[a, b]", "[a, n, b]", "[a, n, b]", False),
         ("[a, b]", "[a, u, b]", "[a, b]", False),
         ("[a, b]", "[a, b]", "[a, b]", False),
