@@ -11,6 +11,7 @@ from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.report import in_document_order, shown_paths
 from krm_merge.merge.package.merger import children_at
 from krm_merge.text import MappingNode, read, to_value
+from packages.merge.cases import merge, tree
 
 DOCUMENT = """\
 kind: A
@@ -197,3 +198,38 @@ def test_a_resource_of_another_name_has_the_same_content(metadata: str, is_same:
     assert isinstance(first, MappingNode)
     assert isinstance(other, MappingNode)
     assert (resource_content(first) == resource_content(other)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("sides", "told"),
+    [
+        (("1", "1", "1"), []),
+        (("1", "1", "2"), []),
+        (("1", "2", "2"), []),
+        ((None, None, "1"), []),
+        (("1", None, None), []),
+        (("1", "1", None), []),
+        ((None, "1", None), [("info", "R2", "Widget w: added, as upstream has it")]),
+        (("1", None, "1"), [("info", "R2", "Widget w: deleted, as upstream deleted it")]),
+        (("1", "2", "1"), [("info", "V2", "Widget w: 1 change from upstream: spec.a")]),
+        (
+            ("1", "2", "3"),
+            [
+                (
+                    "warning",
+                    "V4",
+                    "spec.a: upstream changed it, local changed it; upstream's value is kept "
+                    "(original 1, upstream 2, local 3)",
+                ),
+                ("info", "V2", "Widget w: 1 change from upstream: spec.a"),
+            ],
+        ),
+    ],
+)
+def test_what_became_of_a_resource_is_told_and_nothing_of_others(
+    sides: tuple[str | None, ...], told: list[tuple[str, str, str]]
+) -> None:
+    texts = ({} if value is None else {"w.yaml": WIDGET.format(value)} for value in sides)
+    original, upstream, local = map(tree, texts)
+    merged = merge(original, upstream, local, "upstream", smart=True)
+    assert [(result.severity, result.rule, result.message) for result in merged.results] == told

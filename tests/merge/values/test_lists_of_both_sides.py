@@ -278,6 +278,24 @@ PAIRED = [
         says="local has the former old as new, and something else as old",
     ),
     row(
+        "L3 equal elements of which each side removed another one",
+        *[widget(*elements) for elements in ("aab", "a", "ba", "a")],
+        "L3",
+        says="elements that are there several times, or moved, cannot be told apart",
+    ),
+    row(
+        "L1 a port that got another number is known by its name, wherever it is",
+        *[
+            pod(container(more="    ports:\n" + "".join(f"    - {{name: {port}}}\n" for port in ports)))
+            for ports in (
+                ["http, containerPort: 80"],
+                ["web, containerPort: 90", "http, containerPort: 81"],
+                ["http, containerPort: 80, hostPort: 1"],
+                ["web, containerPort: 90", "http, containerPort: 81, hostPort: 1"],
+            )
+        ],
+    ),
+    row(
         "L1 what both put in the place of an element with a key is a conflict",
         *[pod(container(name=name), container(name="side")) for name in ("web", "web-u", "web-l", "web-u")],
         "L3",
