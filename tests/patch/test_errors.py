@@ -236,6 +236,19 @@ def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
         assert apply(live, create(live, once, SHAPE), SHAPE) == once
 
 
+def test_elements_of_one_key_are_changed_in_their_order() -> None:
+    live, patch = ([{"name": "a", "value": value} for value in values] for values in ("123", "xyz"))
+    assert apply({"items": list[Any](live)}, {"items": list[Any](patch)}, SHAPE) == {"items": patch}
+
+
+def test_of_more_elements_of_one_key_than_a_patch_has_two_are_named() -> None:
+    live: Data = {"items": [{"name": "a", "value": value} for value in "12"]}
+    with pytest.raises(
+        PatchError, match=r'same merge key a: \{"name": "a", "value": "1"\} and \{"name": "a", "value": "2"\}'
+    ):
+        apply(live, {"items": [{"name": "a", "value": "x"}]}, SHAPE, merge_keys="multi")
+
+
 def test_kubectl_skips_elements_with_directives_in_orders() -> None:
     patch: Data = {
         "$setElementOrder/items": [{"name": "a"}, {"name": "b"}],

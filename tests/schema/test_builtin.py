@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
-from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind, WithListKeys
+from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind, WithListKeys, element_key
 from krm_merge.schema.builtin import BuiltinSchema, ObjectListSchema, any_object_schema, builtin_schema, with_pods
 from krm_merge.text import MappingNode, read
 
@@ -297,9 +297,11 @@ def test_a_list_of_objects_has_the_lists_of_an_item_below_it() -> None:
     assert isinstance(item, MappingNode)
     objects = ObjectListSchema(lambda _: schema_of("v1/Pod"))
     assert objects.list_kind(("items",)) == OBJECTS
+    assert objects.list_kind(("others",)) == ORDERED
     below = objects.of_item(("items", 0), item)
     assert below.list_kind(("items", 0, "spec", "containers")) == NAME
     assert below.list_kind(("items", 1, "spec", "containers")) == ORDERED
+    assert below.list_kind(("items",)) == ORDERED
 
 
 def test_an_unknown_version_is_read_as_the_newest() -> None:
@@ -399,3 +401,9 @@ def test_keys_that_a_user_names_are_those_of_a_list_in_all_that_a_schema_says() 
     assert schema.stays_local(strategy)
     assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
     assert not schema.stays_local(containers)
+
+
+def test_a_key_field_that_an_element_lacks_has_its_default() -> None:
+    fields, defaults = ("containerPort", "protocol", "hostIP"), {"protocol": "TCP"}
+    assert element_key(fields, {"containerPort": 80}.get, defaults) == (80, "TCP", None)
+    assert element_key(fields, {"containerPort": 80, "protocol": "UDP"}.get, defaults) == (80, "UDP", None)

@@ -166,3 +166,10 @@ def test_group_and_namespace_of_a_reference(reference: dict[str, Any], group: st
 def test_a_group_that_a_scaler_leaves_open_may_be_any() -> None:
     scaler: Any = {"kind": "HorizontalPodAutoscaler", "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}}}
     assert [each.group for each in references_in(scaler)] == [None]
+
+
+def test_of_a_role_that_a_binding_names_the_group_may_be_left_out() -> None:
+    binding: Any = {"kind": "RoleBinding", "roleRef": {"kind": "Role", "name": "r"}}
+    assert [(each.group, each.kind, each.name) for each in references_in(binding)] == [
+        ("rbac.authorization.k8s.io", "Role", "r")
+    ]

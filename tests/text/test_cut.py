@@ -119,6 +119,15 @@ def test_items_of_json_that_are_no_list_are_refused(items: str) -> None:
         cut_items(f'{{"kind": "X", "items": {items}}}'.encode())
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [(b"", "empty"), (b"# nothing\n", "empty"), (b"- a\n", "not a mapping"), (b"a\n", "not a mapping")],
+)
+def test_what_is_no_list_of_items_is_named(data: bytes, problem: str) -> None:
+    with pytest.raises(TextError, match=f"^{problem}$"):
+        cut_items(data)
+
+
 SECOND = {
     "after a list": list_of("- a: 1\n---\nx: 1\n"),
     "after an indented list": list_of("  - a: 1\n---\nx: 1\n"),

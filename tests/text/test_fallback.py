@@ -12,7 +12,7 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.reemit import reemit, written_anew
 from krm_merge.text.editing.render import Rendering
-from krm_merge.text.reading.nodes import TextError, to_value
+from krm_merge.text.reading.nodes import TextError, from_value, to_value
 from text.edits import Edit, Path, tree
 
 COMPLEX = """\
@@ -53,6 +53,12 @@ def test_complex_keys() -> None:
     assert text == result + "  - a: |\n      l\n      m\n    b: null\n"
 
 
+def test_the_value_of_a_complex_key() -> None:
+    edit = Edit("? [a]\n: 1\nb: 2 # c\n")
+    edit.editor.replace(edit.collection().entries[0], from_value("yes"))  # type: ignore[union-attr]
+    assert rendered(edit.editor)[::2] == ('[a]: "yes"\nb: 2 # c\n', True)
+
+
 def test_commented_flow() -> None:
     edit = Edit("a: [1, # one\n  2]\nb: 1 # b\n").remove("a", 1)
     text, _, fallback = rendered(edit.editor)
@@ -83,6 +89,13 @@ def test_aliases_in_a_document_for_ruamel(text: str) -> None:
     assert to_value(tree(text)) == {"a": {"b": 1}, "c": {"b": 2}, "[d]": 1}
     text, _, fallback = rendered(Edit("a: &x {b: 1}\nc: *x\n? [d]\n: 1\n").set("a", "b", to=2).editor)
     assert to_value(tree(text)) == {"a": {"b": 2}, "c": {"b": 1}, "[d]": 1}
+
+
+def test_a_mapping_with_a_merge_key_that_no_edit_touches_stays_in_a_document_for_ruamel() -> None:
+    before = "? [d]\n: 1\na: &x {b: 1}\nc:\n  <<: *x\n  # why\n  e: 'q' # f\ng: 1\n"
+    text, _, fallback = rendered(Edit(before).move("g", after=None).editor)
+    assert fallback
+    assert text == "g: 1\n[d]: 1\na: &x {b: 1}\nc:\n  <<: *x\n  # why\n  e: 'q' # f\n"
 
 
 def test_line_ends_and_column_are_kept() -> None:

@@ -60,6 +60,17 @@ def test_functions_are_recognised_as_the_run_says(function_identity: str, smart:
     assert MergeChoices.of(None, function_identity, None).smart is smart
 
 
+@pytest.mark.parametrize(("function_identity", "conflicts"), [("smart", False), ("document", True)])
+def test_functions_of_one_image_are_recognised_as_the_caller_says(
+    function_identity: Literal["smart", "document"], conflicts: bool
+) -> None:
+    head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\npipeline:\n  mutators:\n"
+    functions = "".join(f"  - image: set:v1\n    configMap: {{a: {value}, b: {value}}}\n" for value in "xy")
+    versions = functions, functions.replace("v1", "v2"), functions.replace("b: y", "b: z")
+    sides = [{"Kptfile": f"{head}{version}".encode()} for version in versions]
+    assert merge_packages(*sides, function_identity=function_identity).has_conflicts is conflicts
+
+
 def test_choices_made_elsewhere_come_behind_those_of_the_package() -> None:
     own, earlier = (Resolution("value", ("data", "a"), digit * 64, "local") for digit in "01")
     choices = MergeChoices.of(None, "smart", None).obeying(PackagePolicy(resolutions=Resolutions([own])))
@@ -235,3 +246,14 @@ def test_a_rule_that_matches_nothing_is_reported(tmp_path: Path) -> None:
     assert [
         message.partition(": ")[2] for message in warnings if "r.yaml" in message and "matches nothing" in message
     ] == ["rules[1] matches nothing in the package; check its kind, name and path"]
+
+
+def test_a_report_has_the_lines_around_conflicts_where_it_is_asked_for_them() -> None:
+    text = CONFIG_MAP + "  b: {}\n"
+    original, upstream, local = ({"c.yaml": File(text.format(*side).encode())} for side in ("oo", "uu", "lo"))
+    outcome = merge_sides(MergeSides(original, upstream, local), MergeChoices.of(None, "smart", None))
+    report = outcome.report("p", with_contexts=True)
+    assert report.package == "p"
+    assert {record.path: record.status for record in report.records} == {"data.a": "settled", "data.b": "automatic"}
+    assert list(report.contexts) == [record.id for record in report.records if record.path == "data.a"]
+    assert not outcome.report("p").contexts

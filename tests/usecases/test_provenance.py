@@ -239,3 +239,31 @@ def test_the_commit_that_made_the_lines_of_a_file(days: list[int | None], expect
     commits = [None if day is None else LineCommit(str(day), "", day, "") for day in days]
     commit = local_commit(decided, (), sides[2], NO_POLICY, lambda _: commits)
     assert (None if commit is None else commit.time) == expected
+
+
+def test_notes_of_kpt_have_no_origin_and_fields_of_their_names_have_one(tmp_path: Path) -> None:
+    note = "internal.kpt.dev/upstream-identifier"
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  annotations: {{{note}: a, own: b}}\n"
+    (tmp_path / "c.yaml").write_text(f"{text}data: {{{note}: c}}\n")
+    places = [place.partition(":")[2] for place in origins(tmp_path, {})]
+    assert [place for place in places if "annotations" in place] == ["metadata.annotations.own"]
+    assert f'data["{note}"]' in places
+
+
+def test_a_text_of_several_lines_is_as_new_as_the_newest_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  first: |\n    a\n    {}\n  last: {}\n"
+    repository = Repository.at(tmp_path / "r")
+    ids = []
+    for year, version in ((2001, ("b", "'1'")), (2002, ("c", "'1'")), (2003, ("c", "'2'"))):
+        monkeypatch.setenv("GIT_AUTHOR_DATE", f"{year}-01-01T00:00:00Z")
+        ids.append(repository.commit({"c.yaml": text.format(*version)}))
+    commits = {place: origin.commit for place, origin in origins(repository.path, {}).items()}
+    of_values = [commits[f"c.yaml:{place}"] for place in ("kind", "data.first", "data.last")]
+    assert [commit and commit.id for commit in of_values] == ids
+
+
+def test_an_empty_mapping_has_an_origin(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata: {}\n")
+    assert origins(tmp_path, {})["c.yaml:data"].value == {}

@@ -6,10 +6,12 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.krm import FieldPath, ResourceRef, Results, format_path, parse_path
-from krm_merge.merge import is_lost_comment, lost_comments_message, node_at
+from krm_merge.merge import is_lost_comment, lost_comments_message, node_at, resource_content
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.report import in_document_order, shown_paths
+from krm_merge.merge.package.merger import children_at
 from krm_merge.text import MappingNode, read, to_value
+from packages.merge.cases import merge, tree
 
 DOCUMENT = """\
 kind: A
@@ -72,6 +74,17 @@ def test_the_first_value_at_a_path(path: str, value: object) -> None:
     node = node_at(root(), parse_path(path) if path else ())
     assert (None if node is None else to_value(node)) == (to_value(root()) if value is ... else value)
     assert node_at(None, ("kind",)) is None
+
+
+def test_any_step_is_every_field_whatever_its_name() -> None:
+    node = read("{'*': 1, x: 2, 3: 4}")
+    assert node is not None
+    assert [[to_value(child) for child in children_at(node, step)] for step in ("*", "x", "3", "y")] == [
+        [1, 2, 4],
+        [2],
+        [4],
+        [],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,3 +161,75 @@ def test_a_null_beside_what_is_local_alone_is_the_lack_of_a_mapping(
 ) -> None:
     sides = ({"c.yaml": NULLS.format(value).encode()} for value in (original, upstream, local))
     assert merge_packages(*sides).files["c.yaml"].decode() == NULLS.format(merged)
+
+
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  a: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("{x: 1, z: {q: 1}}", "{z: {q: 1}}", "{x: 1, z: {q: 1}, n: 2}", [("V2", "removed")]),
+        ("{x: 1}", "{x: 1, y: 2}", "{x: 1, n: 2}", [("V2", "added")]),
+        ("{x: 1, y: 1}", "{x: 2, y: 1}", "{x: 1, y: 2}", [("V2", "changed")]),
+        ("{x: 1, y: 1}", "{x: 2, y: 2}", "{x: 2, y: 2}", []),
+        ("{x: 1, y: 1}", "{x: 1, y: 1}", "{x: 1}", []),
+    ],
+)
+def test_what_is_no_question_is_told_as_a_change_alone(
+    original: str, upstream: str, local: str, expected: list[tuple[str, str]]
+) -> None:
+    sides = ({"w.yaml": WIDGET.format(value).encode()} for value in (original, upstream, local))
+    assert [(record.rule, record.message) for record in merge_packages(*sides).records] == expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_same"),
+    [
+        ("name: b, namespace: n, labels: {x: y}", True),
+        ("name: a, labels: {x: y}, annotations: {config.kubernetes.io/index: '1'}", True),
+        ("name: a, labels: {x: z}", False),
+        ("name: a", False),
+        ("name: a, labels: {x: y}, annotations: {own: '1'}", False),
+    ],
+)
+def test_a_resource_of_another_name_has_the_same_content(metadata: str, is_same: bool) -> None:
+    first, other = (read(f"kind: A\nmetadata: {{{text}}}\n") for text in ("name: a, labels: {x: y}", metadata))
+    assert isinstance(first, MappingNode)
+    assert isinstance(other, MappingNode)
+    assert (resource_content(first) == resource_content(other)) is is_same
+
+
+@pytest.mark.parametrize(
+    ("sides", "told"),
+    [
+        (("1", "1", "1"), []),
+        (("1", "1", "2"), []),
+        (("1", "2", "2"), []),
+        ((None, None, "1"), []),
+        (("1", None, None), []),
+        (("1", "1", None), []),
+        ((None, "1", None), [("info", "R2", "Widget w: added, as upstream has it")]),
+        (("1", None, "1"), [("info", "R2", "Widget w: deleted, as upstream deleted it")]),
+        (("1", "2", "1"), [("info", "V2", "Widget w: 1 change from upstream: spec.a")]),
+        (
+            ("1", "2", "3"),
+            [
+                (
+                    "warning",
+                    "V4",
+                    "spec.a: upstream changed it, local changed it; upstream's value is kept "
+                    "(original 1, upstream 2, local 3)",
+                ),
+                ("info", "V2", "Widget w: 1 change from upstream: spec.a"),
+            ],
+        ),
+    ],
+)
+def test_what_became_of_a_resource_is_told_and_nothing_of_others(
+    sides: tuple[str | None, ...], told: list[tuple[str, str, str]]
+) -> None:
+    texts = ({} if value is None else {"w.yaml": WIDGET.format(value)} for value in sides)
+    original, upstream, local = map(tree, texts)
+    merged = merge(original, upstream, local, "upstream", smart=True)
+    assert [(result.severity, result.rule, result.message) for result in merged.results] == told

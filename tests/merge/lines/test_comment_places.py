@@ -305,6 +305,16 @@ def test_all_comments_that_go_with_a_value_are_named(
         ),
         pytest.param(
             value("1"),
+            value("1", SETTER),
+            value("3", "# why"),
+            value("3", SETTER),
+            id="a setter for a note",
+        ),
+        pytest.param(
+            value("1"), value("2", "# why"), value("1", SETTER), value("2", SETTER), id="local's setter for a note"
+        ),
+        pytest.param(
+            value("1"),
             value("2", "", "# up"),
             value("1", "# mine"),
             value("2", "# mine", "# up"),

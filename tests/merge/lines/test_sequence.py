@@ -263,7 +263,10 @@ def test_a_change_is_not_made_again_where_a_blank_line_hides_it() -> None:
     ("first", "second", "alike"),
     [
         (["a: 1"], ["a: 2"], True),
+        (["a: 1"], ["b: 1"], False),
         (["a: 1"], ["some other words"], False),
+        (["half"], ["halfdone"], True),
+        (["half"], ["half-done"], False),
         (["a: 1", "  x: 1"], ["a: 2", "  y: 3"], True),
         # Keys that are indented more are part of something else.
         (["a: 1", "  x: 1"], ["b: 2", "  x: 3"], False),

@@ -71,6 +71,15 @@ def test_kptfiles_of_a_package_are_neither_added_nor_removed() -> None:
     assert texts(merge({}, file, {})) == {}
 
 
+def test_a_kptfile_as_data_merges_as_any_resource() -> None:
+    fields = ("old: {}\n", "new: {}\n", "old: {}\n", "new: {}\n")
+    values = (f"\n  a: 1\n  b: 1\n  c: {value}" for value in (1, 1, 2, 2))
+    sides = [{"data/p.yaml": KPTFILE + f.format(v)} for f, v in zip(fields, values, strict=True)]
+    done = merge(*sides[:3])
+    assert texts(done) == sides[3]
+    assert not done.has_conflicts
+
+
 @pytest.mark.parametrize(("keeps", "value"), [("true", "null"), ("false", "u"), ("'true'", "u"), (None, "u")])
 def test_a_null_of_local_stays_where_the_kptfile_of_the_package_says_so(keeps: str | None, value: str) -> None:
     field = "" if keeps is None else f"  preserveExplicitNull: {keeps}\n"

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from krm_merge import MergedPackage, merge_packages
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.merge.trees import merge_trees
+from packages.merge.cases import tree
 
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: %s}\nupstream: {type: git, git: {repo: %s}}\n"
 ROOT = {"Kptfile": KPTFILE % ("root", "a")}
@@ -87,3 +91,11 @@ def test_what_upstream_does_to_the_kptfile_of_a_subpackage_that_is_left_alone_is
     done = merge(SUB, upstream, local)
     assert texts(done) == local
     assert rules(done) == [("R3", "sub/Kptfile")] * is_reported
+
+
+@pytest.mark.parametrize("file", ["Kptfile", "sub/Kptfile"])
+@pytest.mark.parametrize("of_branches", [False, True])
+def test_the_name_of_a_package_is_locals_but_between_branches_of_it(file: str, of_branches: bool) -> None:
+    sides = [tree(ROOT | SUB | {file: KPTFILE % (name, "a")}) for name in ("old", "new", "old")]
+    merged = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy(), of_branches=of_branches))
+    assert merged.changes == ({file: sides[1][file]} if of_branches else {})

@@ -81,6 +81,35 @@ def test_what_functions_wrote_is_nobodys_edit(
     assert [record.rule for record in done.records if record.status != "automatic"] == conflicts
 
 
+REMOVAL = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: removal
+data:
+  function: PatchResources
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    $patch: delete
+"""
+
+
+@pytest.mark.parametrize(("local", "merged"), [(("", 1), ("", 2)), (None, None)])
+def test_what_a_function_removes_is_gone_only_where_it_was_rendered(local: Side, merged: Side) -> None:
+    kptfile = KPTFILE.partition("  - image")[0] + "  - image: krm-merge\n    configPath: removal.yaml\n"
+    sides = [
+        {"Kptfile": kptfile, "removal.yaml": REMOVAL}
+        | ({} if side is None else {"web.yaml": DEPLOYMENT.format(metadata=side[0], replicas=side[1])})
+        for side in (("", 1), ("", 2), local, merged)
+    ]
+    original, upstream, own, expected = ({path: text.encode() for path, text in side.items()} for side in sides)
+    done = merge_packages(original, upstream, own)
+    assert done.files == expected
+    assert not done.has_conflicts
+
+
 def containers(*names: str, **images: str) -> Any:
     return {"spec": {"template": {"spec": {"containers": [{"name": n, "image": images.get(n, "i")} for n in names]}}}}
 

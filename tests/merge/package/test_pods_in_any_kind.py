@@ -66,3 +66,12 @@ def test_a_custom_resource_merges_as_a_deployment(seed: int) -> None:
         decisions = sorted((record.rule, record.path, record.status) for record in merged.records)
         results.append((yaml.safe_load(merged.files["w.yaml"])["spec"], decisions))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_one_list_of_containers_makes_a_pod(field: str) -> None:
+    head = f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  {field}:\n"
+    container = "  - name: web\n    image: web\n    env:\n    - {{name: A, value: {}}}\n"
+    original, upstream, local = ({"w.yaml": (head + container.format(value)).encode()} for value in "oul")
+    (conflict,) = merge_packages(original, upstream, local).records
+    assert conflict.path == f"spec.{field}[name=web].env[name=A].value"

@@ -20,7 +20,15 @@ from krm_merge.merge.values.likeness import likeness
 from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.reader import read
 
-CONTENT = {"x": "a: 1, b: 2, c: 3, d: 4", "y": "a: 1, b: 2, c: 3, d: 5", "z": "q: 7, r: 8"}
+CONTENT = {
+    "x": "a: 1, b: 2, c: 3, d: 4",
+    "y": "a: 1, b: 2, c: 3, d: 5",
+    "z": "q: 7, r: 8",
+    "v": "a: 1, b: 2, c: 3",
+    "w": "a: 1, b: 8, c: 9",
+    "p": "a: 1, b: 2",
+    "q": "a: 1, b: 9",
+}
 
 
 def side(text: str) -> list[Member]:
@@ -66,8 +74,12 @@ def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
         pytest.param("f:A/a", "f:A/b", "", {"00-"}, id="local removed what upstream renamed"),
         pytest.param("f:A/a", "", "f:A/b", {"0-0"}, id="upstream removed what local renamed"),
         pytest.param("f:A/a", "f:A/n@a=y", "f:A/a", {"000"}, id="another namespace"),
+        pytest.param("f:A/a", "f:A/n@a=z", "f:A/a", {"0-0", "-0-"}, id="another namespace, not alike"),
         pytest.param("f:A/a", "f:B/a=y", "f:A/a", {"000"}, id="another kind"),
         pytest.param("f:A/a", "f:A/b=z", "f:A/a", {"0-0", "-0-"}, id="not alike"),
+        pytest.param("f:A/a=p", "f:A/b=q", "f:A/a=p", {"000"}, id="half alike"),
+        pytest.param("f:A/a=p", "f:A/b=q f:A/c=q", "f:A/a=p", {"0-0", "-0-", "-1-"}, id="half alike, twice"),
+        pytest.param("f:A/a=v", "f:A/b=w", "f:A/a=v", {"0-0", "-0-"}, id="alike by metadata that is only a name"),
         pytest.param("f:A/a", "g:A/b", "f:A/a", {"0-0", "-0-"}, id="renamed in another file"),
         pytest.param("f:A/a", "f:B/b", "f:A/a", {"0-0", "-0-"}, id="another kind and name"),
         pytest.param("f:A/a", "f:A/b f:A/c", "f:A/a", {"0-0", "-0-", "-1-"}, id="two candidates"),
@@ -92,6 +104,8 @@ def test_which_resource_is_which(original: str, upstream: str, local: str, expec
     [
         ("f:A/a", "f:A/b", "f:A/a", []),
         ("f:A/a", "g:A/b", "f:A/a=y", [("a", "b")]),
+        ("f:A/a=p", "g:A/b=q", "f:A/a=p", [("a", "b")]),
+        ("f:A/a=v", "g:A/b=w", "f:A/a=v", []),
         ("f:A/a", "f:A/b=z", "f:A/a=y", []),
         ("f:A/a", "f:A/a f:A/b", "f:A/a", []),
     ],

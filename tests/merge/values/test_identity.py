@@ -130,6 +130,8 @@ SMART = [
     ("a/?x:1 a/?z:1", "a/?y:1", "a/?x:1 a/?z:1", "0-0 1-1 -0-"),
     ("gcr.io/a", "ghcr.io/a:v2", "gcr.io/a", "000"),
     ("a", "!a", "a", "0-0 -0-"),
+    # The configuration counts among functions of one image.
+    ("a/?x:2 n=gcr.io/a/?x:2", "n=!ls", "a:v2", "0-0 10-"),
     ("!ls", "!ls", "!ls", "000"),
     ("=", "=", "=", "000"),
     ("=", "a", "=", "0-0 -0-"),

@@ -200,6 +200,11 @@ MERGES = [
         "V4",
     ),
     row(
+        "V10 the scheme of an address is no registry",
+        *[config_map(f"  url: {i}\n") for i in ("http://a/i:1", "http://a/i:2", "https://a/i:1", "http://a/i:2")],
+        "V4",
+    ),
+    row(
         "V10 text with blanks is no image",
         *[config_map(f"  image: {i}\n") for i in ("a b/i:1", "a b/i:2", "b c/i:1", "a b/i:2")],
         "V4",

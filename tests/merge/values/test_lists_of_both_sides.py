@@ -245,6 +245,57 @@ PAIRED = [
         "F5",
     ),
     row(
+        "L3 upstream exchanged one of two equal elements, and local removed one",
+        *[widget(*elements) for elements in ("bb", "bd", "b", "bd")],
+    ),
+    row(
+        "L3 upstream exchanged both of two equal elements, and local removed one",
+        *[widget(*elements) for elements in ("cc", "b", "c", "b")],
+    ),
+    row(
+        "R1 a mapping of which half is as before has its old name, whatever else is a copy of it",
+        {"values.yaml": "old:\n  a: 1\n  b: 2\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 9\nnew:\n  a: 1\n  b: 2\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 2\n  c: 3\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 9\n  c: 3\nnew:\n  a: 1\n  b: 2\n"},
+    ),
+    row(
+        "R1 upstream's mapping of a new name is the former one where half of it is",
+        {"values.yaml": "old:\n  a: 1\n  b: 2\n"},
+        {"values.yaml": "old:\n  a: 1\n  x: 9\n  y: 8\nnew:\n  a: 1\n  b: 7\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 2\n  c: 3\n"},
+        {"values.yaml": "old:\n  a: 1\n  x: 9\n  y: 8\nnew:\n  a: 1\n  b: 7\n"},
+        "V4",
+        says="upstream has the former old as new, and something else as old",
+    ),
+    row(
+        "R1 local's mapping of a new name is the former one where half of it is",
+        {"values.yaml": "old:\n  a: 1\n  b: 2\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 5\n"},
+        {"values.yaml": "old:\n  a: 1\n  x: 9\n  y: 8\nnew:\n  a: 1\n  b: 7\n"},
+        {"values.yaml": "old:\n  a: 1\n  b: 5\nnew:\n  a: 1\n  b: 7\n"},
+        "V4",
+        says="local has the former old as new, and something else as old",
+    ),
+    row(
+        "L3 equal elements of which each side removed another one",
+        *[widget(*elements) for elements in ("aab", "a", "ba", "a")],
+        "L3",
+        says="elements that are there several times, or moved, cannot be told apart",
+    ),
+    row(
+        "L1 a port that got another number is known by its name, wherever it is",
+        *[
+            pod(container(more="    ports:\n" + "".join(f"    - {{name: {port}}}\n" for port in ports)))
+            for ports in (
+                ["http, containerPort: 80"],
+                ["web, containerPort: 90", "http, containerPort: 81"],
+                ["http, containerPort: 80, hostPort: 1"],
+                ["web, containerPort: 90", "http, containerPort: 81, hostPort: 1"],
+            )
+        ],
+    ),
+    row(
         "L1 what both put in the place of an element with a key is a conflict",
         *[pod(container(name=name), container(name="side")) for name in ("web", "web-u", "web-l", "web-u")],
         "L3",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.values.likeness import Match
-from krm_merge.merge.values.pairing import added_at_one_place, match_sequence
+from krm_merge.merge.values.pairing import added_at_one_place, is_narrowed_replacement, match_sequence
 from krm_merge.text.reading.nodes import Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
@@ -137,6 +137,8 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"
         ),
         pytest.param("[]", "[u]", "[l]", {"-0-", "--0"}, id="from nothing"),
+        pytest.param("[]", "[--x=1]", "[--y=1]", {"-0-", "--0"}, id="other options"),
+        pytest.param("[]", "[--x=1]", "[--x=2]", {"-00"}, id="one option"),
         pytest.param("[{a: 1}]", "[{a: 1, b: [1, 2, 3]}]", "[]", {"00-"}, id="alone, all fields kept"),
         pytest.param("[{a: 1}]", "[{a: 2, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, no field kept"),
     ],
@@ -148,9 +150,27 @@ def test_example(original: str, upstream: str, local: str, expected: set[str]) -
 @pytest.mark.parametrize(
     ("original", "upstream", "local", "expected"),
     [
+        ("[a]", "[u, v]", "[u]", True),
+        ("[a]", "[u]", "[u]", False),
+        ("[a]", "[u, v]", "[u, l]", False),
+        # Local has one that upstream removed, or upstream one that local did.
+        ("[a]", "[u, v]", "[a, u]", False),
+        ("[a]", "[a, u, v]", "[u]", False),
+        ("[a, b]", "[u, v]", "[b, u]", False),
+    ],
+)
+def test_a_narrowed_replacement(original: str, upstream: str, local: str, expected: bool) -> None:
+    assert is_narrowed_replacement(match_elements(original, upstream, local)) is expected
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
         ("[a, b]", "[a, u, b]", "[a, l, b]", True),
         ("[a, b]", "[u, a, b]", "[l, a, b]", True),
         ("[a, b]", "[u, a, b]", "[a, b, l]", False),
+        ("[]", "[u]", "[l]", True),
+        ("[]", "[u]", "[]", False),
         ("[a, b]", "[a, n, b]", "[a, n, b]", False),
         ("[a, b]", "[a, u, b]", "[a, b]", False),
         ("[a, b]", "[a, b]", "[a, b]", False),

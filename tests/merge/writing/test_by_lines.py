@@ -71,6 +71,14 @@ def script(lines: str) -> str:
             id="a list removed whose texts upstream made shorter",
         ),
         pytest.param(
+            "  k: 1\n  a:\n    b: 1\n",
+            "  k: 1\n  a:\n",
+            "  k: 1\n",
+            "  k: 1\n",
+            [],
+            id="a map that upstream emptied",
+        ),
+        pytest.param(
             "  a: 1\n  b: 1\n  c: 1\n",
             "  a: 1\n  b: 1\n  c: 1\n  n: 1\n",
             "  n: 2\n  a: 1\n  b: 1\n  c: 1\n",

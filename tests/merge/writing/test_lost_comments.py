@@ -28,6 +28,7 @@ def root_of(text: str) -> MappingNode:
             [("# one", "a[0]"), ("# above two", "a[1]"), ("# two", "a[1].y")],
         ),
         ("a: [1, # one\n  2] # two\n", [("# one", "a[0]"), ("# two", "a[1]")]),
+        ("a: [1,\n2, # two\n3]\n", [("# two", "a[1]")]),
         # Number signs of values, of which one ends on the line of a comment.
         ("a: 'x # y' # z\nb: x#y\n", [("# z", "a")]),
         ("a: |\n  # text\nb: 1 # b\n", [("# b", "b")]),

@@ -121,6 +121,18 @@ def present(original: str, upstream: str, local: str) -> str:
             "\n# b\n\n# a\n\nf: 1 # o\ng: 1\n",
             "\n# b\n\n# a\n\nf: 1\ng: 2\n",
         ),
+        # Above a value that local changed, or wrote in another way.
+        ("data:\n  a: ''\n", "data:\n  # u\n  a: ''\n", "data:\n  a: b\n", "data:\n  # u\n  a: b\n"),
+        ("a: x\nb: y\n", "# u\na: x\nb: y\n", "a: 'x'\nb: \"y\"\n", "# u\na: 'x'\nb: \"y\"\n"),
+        # Half of them above an inserted line.
+        (
+            "k: 1\n# a\n# b\nm: 1\n",
+            "k: 1\n# a\nn: 1\nm: 1\n",
+            "k: 1\n# a\n# b\n# c\nm: 1\n",
+            "k: 1\n# a\n# c\nn: 1\nm: 1\n",
+        ),
+        # Beside one that the other side exchanged.
+        ("# a\nk: 1\n", "# c\nk: 1\n", "# a\n# b\n# c\nk: 1\n", "# b\n# c\nk: 1\n"),
         # Line ends are local's; so are kpt's notes.
         ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
         ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from krm_merge.krm import FieldPath
 from krm_merge.patch import JsonPatch, PatchError
-from krm_merge.patch.json_patch import create_json
+from krm_merge.patch.json_patch import create_json, field_path
 from krm_merge.patch.patches import read_patches
+from krm_merge.safe_text import LONGEST_QUOTE
 from krm_merge.text.reading.reader import MAX_DEPTH
 
 COPY = {"op": "copy", "from": "/a", "path": "/b"}
@@ -118,3 +120,34 @@ def test_operations_that_are_made_again_change_nothing(before: Any, after: Any, 
     patch = create_json({"a": before}, {"a": after}, repeatable=True)
     assert patch == operations
     assert apply({"a": after}, *patch) == {"a": after}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "path"),
+    [
+        ("/a/b", ("a", "b")),
+        ("/a~1b/c~0d/~01", ("a/b", "c~d", "~1")),
+        ("/a/0/12", ("a", 0, 12)),
+        ("/a/-", ("a", "-")),
+        ("/123456789", (123456789,)),
+        # No list is that long: it is a name.
+        ("/1234567890", ("1234567890",)),
+        ("/", ("",)),
+        ("", ()),
+        ("a/b", ()),
+        (1, ()),
+        (None, ()),
+    ],
+)
+def test_the_field_that_a_pointer_names(pointer: Any, path: FieldPath) -> None:
+    assert field_path(pointer) == path
+
+
+def test_of_a_long_value_that_a_test_does_not_find_both_ends_are_quoted() -> None:
+    with pytest.raises(PatchError) as raised:
+        apply({"a": "b" * 10_000}, {"op": "test", "path": "/a", "value": "c" * 10_000})
+    problem = raised.value.problem
+    assert "bbb" in problem
+    assert "ccc" in problem
+    # The operation and the answer of the library, each in at most as many characters.
+    assert len(problem) < 3 * LONGEST_QUOTE

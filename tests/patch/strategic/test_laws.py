@@ -284,6 +284,15 @@ def test_no_patch_is_created_that_leads_elsewhere(first: Data, second: Data, pat
     assert create(first, second, shape, list_order="kubernetes", merge_keys="single")
 
 
+@pytest.mark.parametrize("value", [{"a": 1}, ["a"], [{"name": "a"}], "a", None])
+@pytest.mark.parametrize("other", [{"b": 1}, ["b"], "b"])
+def test_a_value_of_another_kind_is_written_as_a_whole(value: Any, other: Any) -> None:
+    shape = SpecShape(SMALL)
+    for name in ("inner", "items", "set", "word"):
+        if type(value) is not type(other):
+            assert create({name: value}, {name: other}, shape) == {name: other}
+
+
 def test_of_null_a_patch_can_say_nothing() -> None:
     second: Data = {"word": None, "inner": {"word": None, "set": ["a"]}}
     patch = create({"word": "x"}, second, SpecShape(SMALL))

@@ -114,3 +114,18 @@ def test_one_patch_for_two(first: Any, second: Any, expected: Any) -> None:
 def test_no_one_patch_removes_a_list_of_scalars_and_sets_it_anew() -> None:
     with pytest.raises(PatchError, match="cannot remove a list of scalars and set it anew"):
         merge_patches({"set": None}, {"set": ["x"]}, SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            {"items": [{"name": "a"}], "$setElementOrder/items": [{"name": "b"}, {"name": "a"}]},
+            {"items": [{"name": "a"}, {"name": "b"}]},
+        ),
+        ({"set": ["x"], "$setElementOrder/set": ["y", "x"]}, {"set": ["x", "y"]}),
+    ],
+)
+def test_no_one_order_is_that_of_a_list_and_of_other_elements_behind_it(first: Any, second: Any) -> None:
+    with pytest.raises(PatchError, match="no one order says what both patches do"):
+        merge_patches(first, second, SHAPE)

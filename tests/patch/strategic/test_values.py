@@ -58,6 +58,7 @@ def test_maps_that_nothing_identifies_are_one_value_but_for_kubectl() -> None:
 
 def test_an_empty_order_orders_nothing() -> None:
     assert apply({"set": ["b", "a"]}, {"$setElementOrder/set": []}, KEYED) == {"set": ["b", "a"]}
+    assert apply({"set": ["b", "a"]}, {"$setElementOrder/set": [], "set": ["c"]}, KEYED) == {"set": ["b", "a", "c"]}
 
 
 def test_patches_of_unknown_fields_do_not_combine() -> None:

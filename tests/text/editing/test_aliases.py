@@ -55,6 +55,11 @@ def test_an_edit_of_the_anchored_value_leaves_the_aliases_their_value() -> None:
     assert Edit(ALIASES).set("e", 1, to="w").text() == ALIASES.replace("&y z", "w").replace("*y", "z")
 
 
+def test_beside_aliases_that_are_written_out_all_else_stays_as_it_is() -> None:
+    before = "a: &x\n  b: 1\nc: [ 'y',k: ,{ d,e: z} ]\n"
+    assert Edit(before + "f: *x\n").set("a", "b", to=5).text() == before.replace("1", "5") + "f:\n  b: 1\n"
+
+
 def test_an_edit_that_an_alias_shares_with_its_anchor_is_written_once() -> None:
     before = "a: &x\n  b: 1\nd: {e: *x }\nf: *x # two\n"
     shared = Edit(before).set("a", "b", to=5).set("d", "e", "b", to=5)

@@ -152,8 +152,9 @@ def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> 
     [
         ("data:\n  " + "? " * 60 + "x\n", "nested deeper than 4 levels"),
         ("{? " * 60 + "x" + "}" * 60, "nested deeper than 4 levels"),
-        ("? [" + "a, " * 100 + "a]\n: 1\n", "of more than 64 nodes"),
-        (f"? [{'a' * 10_001}]\n: 1\n", "longer than 10000 characters"),
+        ("? [[[[a]]]]\n: 1\n", "nested deeper than 4 levels"),
+        ("? [" + "a, " * 63 + "a]\n: 1\n", "of more than 64 nodes"),
+        (f"? [{'a' * 9_999}]\n: 1\n", "longer than 10000 characters"),
         ("a: &x b\n? [*x]\n: 1\n", "with an alias inside"),
         ("a: &x [b]\n*x : 1\n", "with an alias inside"),
     ],
@@ -166,6 +167,8 @@ def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
 
 def test_small_keys_that_are_no_texts_are_read() -> None:
     assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"[a, {b: c}]": 1, "a": "b", "b": 2}
+    assert to_value(read("? [[[a]]]\n: 1\n")) == {"[[[a]]]": 1}
+    assert to_value(read(f"? [{'a' * 9_998}]\n: 1\n")) == {f"[{'a' * 9_998}]": 1}
     far_below = f"a: {'b' * 10_000}\n"
     assert to_value(read(far_below + "? [c]\n: 1\n")) == {"a": "b" * 10_000, "[c]": 1}
     assert to_value(read("? [" + ", ".join("a" * 63) + "]\n: 1\n")) == {"[" + ", ".join("a" * 63) + "]": 1}

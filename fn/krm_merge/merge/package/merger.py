@@ -412,7 +412,7 @@ class PackageMerger:
             schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in list_keys))
         identities = [member.identity for member in (original, upstream, local) if member is not None]
         # R1: the name that a local rename gave stays, also where there is no original to compare with.
-        renamed = original is None and (local.identity.name, local.identity.namespace) != (
+        renamed = (local.identity.name, local.identity.namespace) != (
             upstream.identity.name,
             upstream.identity.namespace,
         )

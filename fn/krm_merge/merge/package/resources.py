@@ -389,7 +389,7 @@ def _upstream_identity(member: Member, folders: Folders, identities: set[PlacedI
         identity = (folder, group, kind, candidate, name)
         if identity in identities:
             return identity
-    return plain if plain in identities else (folder, group, kind, namespace, name)
+    return plain
 
 
 def _noted_in_comment(root: MappingNode) -> list[str] | None:

@@ -64,8 +64,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return _functions(merge, path, sides, items)
     matches = None
     if kind == SET:
-        if (matches := match_set(items)) is not None:
-            return _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
+        matches = match_set(items)
     elif kind == OBJECTS:
         matches = match_objects(items)
     elif isinstance(kind, KeyedList):

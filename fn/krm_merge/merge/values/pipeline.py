@@ -128,7 +128,7 @@ def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]
         is_only_one = len(places[0].get(segment, ())) == 1
         positions = list(match.places)
         for side in (1, 2):
-            candidates = places[side].get(segment, ()) if is_only_one and positions[side] is None else ()
+            candidates = places[side].get(segment, ()) if is_only_one else ()
             if len(candidates) == 1 and candidates[0] in added[side]:
                 positions[side] = candidates[0]
         if tuple(positions) == match.places:

@@ -355,7 +355,7 @@ def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
 
 def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
     """Checks that the order list has the patch's merging elements, in its order. Raises PatchError."""
-    if not patch or not order:
+    if not order:
         return
     expected = iter([key.of(item) for item in order])
     merging = ("merge",) if mode == "document" else ()

@@ -160,9 +160,9 @@ def _pair_values(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> l
 
 def _may_be(old: Value, new: Value, keys: tuple[str, ...], *, renamed: bool) -> bool:
     """Whether an element may be the other one, changed; `renamed` in its keys only where all else is the same."""
-    if type(old) is not type(new) or not isinstance(new, dict | list):
-        return False
-    if not isinstance(old, dict) or not isinstance(new, dict) or not any(key in old for key in keys):
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return isinstance(old, list) and isinstance(new, list)
+    if not any(key in old for key in keys):
         return True
     if all(key not in old or key not in new or same(old[key], new[key]) for key in keys):
         # A key field that is absent for its default may be written out.

@@ -276,7 +276,7 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
                 if fields is not None and key is None:
                     _check_size(node)
             else:
-                if kind is DocumentEndEvent and roots:
+                if kind is DocumentEndEvent:
                     yield roots.pop()
                     reading.end_document()
                 continue
