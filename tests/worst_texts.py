@@ -256,7 +256,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "a in ("),
         Worst(" ", "a="),
     ),
-    "merge.lines.three_way._LINE": (Worst("a"), Worst("\n"), Worst("a\n")),
     "merge.package.narrow._DASH": (Worst(" "),),
     "merge.package.narrow._FIRST_FIELD": (Worst(" "), Worst(" \n"), Worst("#")),
     "merge.package.narrow._FIRST_WORD": LETTERS,

@@ -9,7 +9,7 @@ import itertools
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, are_alike, merge_sequences
@@ -39,9 +39,12 @@ def test_a_b_c(first: str, other: str, winner: Winner) -> None:
     assert merge(first, other, other, winner) == (other, [])  # C
 
 
-@given(SEQUENCES, SEQUENCES, SEQUENCES, WINNERS)
-def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, local: str, winner: Winner) -> None:
-    runs = merge_sequences(original, upstream, local, Settling(winner))
+@given(SEQUENCES, SEQUENCES, SEQUENCES, WINNERS, st.booleans())
+@example("dc", "daccdb", "b", "local", True)
+def test_runs_go_forward_and_say_what_clashed(
+    original: str, upstream: str, local: str, winner: Winner, loose: bool
+) -> None:
+    runs = merge_sequences(original, upstream, local, Settling(winner, loose=loose))
     for side in ("upstream", "local"):
         runs_of_side = [run for run in runs if run.side == side]
         assert all(a.stop <= b.start for a, b in itertools.pairwise(runs_of_side))

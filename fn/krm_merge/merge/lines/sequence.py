@@ -133,6 +133,9 @@ def _same_lines(first: LineEdit, second: LineEdit, loose: bool) -> bool:
     if first.start == first.stop == second.start == second.stop:
         return True
     start, stop = max(first.start, second.start), min(first.stop, second.stop)
+    if any(edit.start < start == stop < edit.stop for edit in (first, second)):
+        # Inside of lines that others replaced there is no place of its own.
+        return True
     inserts = not loose and (first.inserts or second.inserts)
     return start < stop or (start == stop and inserts and not (first.is_exchange or second.is_exchange))
 
