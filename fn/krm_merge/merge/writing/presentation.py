@@ -17,8 +17,7 @@ from typing import TypeAlias
 from krm_merge.krm import ID_ANNOTATIONS, FieldPath, generate_name_of, identity_of
 from krm_merge.merge.decisions.decision import Decide, Decision, is_doubtful
 from krm_merge.merge.decisions.report import shown_paths
-from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.three_way import MERGE_COMMENT, comments_in, merge_lines_without_conflict
+from krm_merge.merge.lines.three_way import MERGE_COMMENT, are_in_place, comments_in, merge_lines_without_conflict
 from krm_merge.merge.writing.comments import placed_comments, with_merged_comments
 from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import frozen, replace
@@ -59,7 +58,8 @@ def has_all_by_lines(
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
     if merged_by_lines(before, theirs, ours, lambda text: text == ours) is None:
         return False
-    if _removed_all(decisions, original, local) or not _are_in_place(before, theirs, ours):
+    in_lines = (text.split("\n") for text in (before, theirs, ours))
+    if _removed_all(decisions, original, local) or not are_in_place(*in_lines):
         return False
     # What upstream removed and local moved is gone from its old place on both sides, but not from local.
     counts, upstream_counts, local_counts = (Counter(_scalars(root)) for root in (original, upstream, local))
@@ -76,43 +76,6 @@ def _removed_all(decisions: Sequence[Decision], original: MappingNode, local: Ma
             if theirs.total() < before.total() and 2 * (rest & removed).total() > rest.total():
                 return True
     return False
-
-
-def _are_in_place(original: str, upstream: str, local: str) -> bool:
-    """Whether the lines that upstream added are in local inside of what they are in upstream.
-
-    An equal line in another element, such as a verb in another rule, is one that local added by itself (law E).
-    """
-    before, theirs, ours = (text.split("\n") for text in (original, upstream, local))
-    places = {a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)}
-    added = Counter(theirs) - Counter(before)
-    outer, outer_of_local = _outer_lines(theirs), _outer_lines(ours)
-    taken = set(places.values())
-    for start, line in enumerate(theirs):
-        at: int | None = start
-        place = places.get(start) if line in added else None
-        while at is not None and place is not None:
-            at, place = outer[at], outer_of_local[place]
-            # A line that only local has may be another version of one that only upstream has.
-            if (at in places or place in taken) and (at is None or places.get(at) != place):
-                return False
-    return True
-
-
-def _outer_lines(lines: Sequence[str]) -> list[int | None]:
-    """The line that each line is inside of, by indentation; an element of a list is in the key above it."""
-    outer: list[int | None] = []
-    around: list[tuple[int, int]] = []
-    for at, line in enumerate(lines):
-        words = line.lstrip()
-        depth = 2 * (len(line) - len(words)) + words.startswith("- ")
-        if words:
-            while around and around[-1][0] >= depth:
-                around.pop()
-        outer.append(around[-1][1] if around else None)
-        if words:
-            around.append((depth, at))
-    return outer
 
 
 def settled_by_lines(
