@@ -202,7 +202,8 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 def _scalars(node: Node) -> Iterator[object]:
     """Keys and values as they are written; what an alias stands for is at its anchor (V9).
 
-    A text is its lines, one that is a mapping its fields: a side may have written them without the quotes (V5).
+    A text is its lines, one with a structure what it holds: a side may have written it without the quotes (V5). Null is
+    nothing: a side may have removed all elements of a list, but not its key.
     """
     if isinstance(node, Alias):
         yield "alias", node.name
@@ -214,9 +215,10 @@ def _scalars(node: Node) -> Iterator[object]:
         for item in node.items:
             yield from _scalars(item)
     elif type(node.canonical) is not str:
-        yield node.canonical
-    elif (fields := _read(node.canonical) if "\n" in node.canonical else None) is not None:
-        yield from _scalars(fields)
+        if node.canonical != ("null",):
+            yield node.canonical
+    elif isinstance(root := _read(node.canonical) if "\n" in node.canonical else None, MappingNode | SequenceNode):
+        yield from _scalars(root)
     else:
         yield from node.canonical.split("\n")
 
@@ -399,7 +401,7 @@ class Presentation:
 
     def _root(self, text: str) -> MappingNode | None:
         """The tree of a text; None where it cannot be read, or changes local's notes of its origin (R6)."""
-        if text not in self._read and notes_in(text) == self._notes and (root := _read(text)) is not None:
+        if text not in self._read and notes_in(text) == self._notes and isinstance(root := _read(text), MappingNode):
             self._read[text] = root
         return self._read.get(text)
 
@@ -487,9 +489,8 @@ def notes_in(text: str) -> list[str]:
     return [comment for comment in comments_in(text) if MERGE_COMMENT in comment] if MERGE_COMMENT in text else []
 
 
-def _read(text: str) -> MappingNode | None:
+def _read(text: str) -> Node | None:
     try:
-        root: Node | None = read(text)
+        return read(text)
     except TextError:
         return None
-    return root if isinstance(root, MappingNode) else None
