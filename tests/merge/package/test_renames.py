@@ -177,3 +177,22 @@ def test_files_with_other_resources_are_not_compared(monkeypatch: pytest.MonkeyP
     old, new = ({m.place for m in members} for members in (before, now))
     assert moved_files(before, now, old, new, old) == {f"g{at}": f"f{at}" for at in range(20)}
     assert len(compared) == 20
+
+
+BACKUP = "apiVersion: v1\nkind: Backup\nmetadata:\n  name: {}\nspec:\n  repository: {}\n  cloud: c\n  kept:\n{}"
+DAYS = "  - monday\n  - tuesday\n  place: temp\n"
+
+
+@pytest.mark.parametrize("renamed_by_local", [False, True])
+def test_what_is_hardly_alike_is_one_resource_only_where_both_sides_changed_other_lines(renamed_by_local: bool) -> None:
+    original, renamed = BACKUP.format("test", "r", DAYS), BACKUP.format("nightly", "r", "  - all\n")
+
+    def merge(changed: str) -> tuple[str, bool]:
+        sides = (original, changed, renamed) if renamed_by_local else (original, renamed, changed)
+        done = merge_packages(*({"b.yaml": text.encode()} for text in sides))
+        return done.files["b.yaml"].decode(), done.has_conflicts
+
+    assert merge(BACKUP.format("test", "s", DAYS)) == (BACKUP.format("nightly", "s", "  - all\n"), False)
+    text, has_conflicts = merge(BACKUP.format("test", "s", DAYS + "  old: 1\n"))
+    assert has_conflicts
+    assert text.count("kind: Backup") == 2 - renamed_by_local

@@ -121,6 +121,22 @@ def script(lines: str) -> str:
             ["L3"],
             id="a script in a list, one of its lines",
         ),
+        pytest.param(
+            "  l:\n  - a\n\n  # more\n  # - b\n",
+            "  l:\n  # - a\n\n  # more\n  # - b\n",
+            "  l:\n  - a\n\n  # more\n  - b\n",
+            "  l:\n  # - a\n\n  # more\n  - b\n",
+            [],
+            id="a list that upstream commented out, and an element that local added",
+        ),
+        pytest.param(
+            '  l: |\n    - name: x\n      path: "/x"\n  k: 1\n',
+            "  l: |\n    - name: x\n      path: /x\n  k: 1\n",
+            '  l:\n    - name: x\n      path: "/x"\n  k: 1\n',
+            "  l:\n    - name: x\n      path: /x\n  k: 1\n",
+            [],
+            id="a text that local made a list, and a line changed",
+        ),
     ],
 )
 def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:

@@ -28,6 +28,7 @@ from packages.merge.cases import (
 JSON = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"j"},"data":{"a":"1","b":"1"}}\n'
 INDENTED = '{\n  "a": 1,\n  "b": [\n    1,\n    2\n  ],\n  "c": 3\n}\n'
 RULES = "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n{}{}- resources:\n  - nodes\n  verbs:\n  - get\n"
+WATCHES = "- group: a\n  kind: {}\n  role: r\n{}  manage: false\n"
 OTHERS = [
     other(
         "both add one value in different places: it stands once",
@@ -70,6 +71,14 @@ OTHERS = [
         RULES.format("  - update\n", ""),
         RULES.format("", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
         RULES.format("  - update\n", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
+    ),
+    other(
+        "E a field that upstream added to an element is not the equal one in the element that local put behind it",
+        "watches.yaml",
+        WATCHES.format("A", ""),
+        WATCHES.format("A", "  period: 30m\n"),
+        WATCHES.format("A", "") + "\n" + WATCHES.format("B", "  period: 30m\n"),
+        WATCHES.format("A", "  period: 30m\n") + "\n" + WATCHES.format("B", "  period: 30m\n"),
     ),
     other(
         "V6 a line that local put among lines that upstream indented anew is a conflict",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -161,16 +163,54 @@ class _Change:
 
     def _contains_change(self, ours: list[str], merged: str) -> bool:
         """Whether the lines have the change already; without blank ones, where it would be there twice."""
-        sides = (self._original, self._upstream, ours)
-        if has_change(*sides):
-            return True
-        if not come_twice(*sides, merged.split("\n")):
-            return False
-        return has_change(*([line for line in side if line.strip()] for side in sides))
+        before, theirs = self._original, self._upstream
+        if not has_change(before, theirs, ours):
+            if not come_twice(before, theirs, ours, merged.split("\n")):
+                return False
+            before, theirs, ours = ([line for line in side if line.strip()] for side in (before, theirs, ours))
+            if not has_change(before, theirs, ours):
+                return False
+        return are_in_place(before, theirs, ours)
 
     def _text(self, runs: list[MergedRun], ours: list[str]) -> str:
         lines = {"upstream": self._upstream, "local": ours}
         return "\n".join([line for run in runs for line in lines[run.side][run.start : run.stop]])
+
+
+def are_in_place(before: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> bool:
+    """Whether the lines that upstream added are, in local, inside of what they are inside of in upstream.
+
+    An equal line in another element, such as a verb in another rule, is one that local added by itself (law E).
+    """
+    places = {a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)}
+    added = Counter(line for line in theirs if line.strip()) - Counter(before)
+    outer, outer_of_local = _outer_lines(theirs), _outer_lines(ours)
+    taken = set(places.values())
+    for start, line in enumerate(theirs):
+        at: int | None = start
+        place = places.get(start) if line in added else None
+        while at is not None and place is not None:
+            at, place = outer[at], outer_of_local[place]
+            # A line that only local has may be another version of one that only upstream has.
+            if (at in places or place in taken) and (at is None or places.get(at) != place):
+                return False
+    return True
+
+
+def _outer_lines(lines: Sequence[str]) -> list[int | None]:
+    """The line that each line is inside of, by indentation; an element of a list is in the key above it."""
+    outer: list[int | None] = []
+    around: list[tuple[int, int]] = []
+    for at, line in enumerate(lines):
+        words = line.lstrip()
+        depth = 2 * (len(line) - len(words)) + words.startswith("- ")
+        if words:
+            while around and around[-1][0] >= depth:
+                around.pop()
+        outer.append(around[-1][1] if around else None)
+        if words:
+            around.append((depth, at))
+    return outer
 
 
 MERGE_COMMENT = "# kpt-merge:"

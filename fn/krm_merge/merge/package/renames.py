@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from krm_merge.merge.decisions.decision import Member
+from krm_merge.merge.lines.three_way import merge_lines_without_conflict
 from krm_merge.merge.values.likeness import image_repository, leaves_of, likeness
-from krm_merge.text import THRESHOLD, Entry, MappingNode, Node, resolved
+from krm_merge.text import THRESHOLD, Entry, MappingNode, Node, document_text, resolved
 
 Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 """A resource in original, upstream and local."""
@@ -144,6 +146,7 @@ def _scores(
     identities = {row[0].identity for row in rows if row is not None and row[0] is not None}
     new_ones = [at for at in new_rows if _member(rows, at, side).identity not in identities]
     contents: dict[int, list[Node]] = {}
+    lost_from = Counter(_member(rows, at, 0).place for at in lost)
     for at in lost:
         old = _member(rows, at, 0)
         near = by_file.get(old.place, [])
@@ -164,11 +167,20 @@ def _scores(
             score = max(likeness(content, another) for content in contents[at] for another in contents[other])
             if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
                 score = 1.0  # R9: nothing but the namespace could tell one from the other
+            is_sure = other in near and _fit_together(rows[at], rows[other])
+            is_sure = is_sure and (same_name or not _are_other_things(contents[at], contents[other]))
+            if is_sure and score < THRESHOLD and near == [other] and lost_from[old.place] == 1:
+                score = THRESHOLD if _merge_by_lines(rows[at], rows[other]) else 0.0
             # Of several that are alike, one that kept its name is the nearer.
             score = score + same_name if score >= THRESHOLD else 0.0
-            is_sure = other in near and _fit_together(rows[at], rows[other])
-            is_other = not same_name and _are_other_things(contents[at], contents[other])
-            yield at, other, score, is_sure and not is_other
+            yield at, other, score, is_sure
+
+
+def _merge_by_lines(old: _Row | None, new: _Row | None) -> bool:
+    """Whether both sides changed other lines of the two: then these are one resource, as they are for git (law H)."""
+    members = (a if a is not None else b for a, b in zip(old or (), new or (), strict=True))
+    texts = [document_text(member.root) for member in members if member is not None]
+    return len(texts) == 3 and texts[0] not in texts[1:] and merge_lines_without_conflict(*texts) is not None
 
 
 def _lacks_both(old: _Row | None, new: _Row | None) -> bool:

@@ -255,11 +255,11 @@ class TreeMerge:
         self.note(path, "V3", f"{remover} removed it; what {other} added to it is kept: {rest}", sides=sides)
 
     def _merges_inside(self, path: FieldPath, sides: Sides) -> bool:
-        """Whether a mapping that one side lacks merges by its fields: one of free keys does (V3)."""
+        """V3: whether a mapping that one side lacks merges by its fields; else half a job or schema comes back."""
         if self._holds_local(path) or self.schema.is_map(path):
             return True
         fields = (entry for node in sides.present for entry in _fields_of(node).values())
-        return all(isinstance(resolved(entry.value), Scalar) for entry in fields)  # Else half a job comes back (V3).
+        return "openAPIV3Schema" not in path and all(isinstance(resolved(entry.value), Scalar) for entry in fields)
 
     def existence(self, path: FieldPath, sides: Sides) -> Verdict:
         """F5: of what one side removed and the other changed, the local decision about existence is kept."""

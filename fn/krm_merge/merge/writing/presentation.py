@@ -17,8 +17,7 @@ from typing import TypeAlias
 from krm_merge.krm import ID_ANNOTATIONS, FieldPath, generate_name_of, identity_of
 from krm_merge.merge.decisions.decision import Decide, Decision, is_doubtful
 from krm_merge.merge.decisions.report import shown_paths
-from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.three_way import MERGE_COMMENT, comments_in, merge_lines_without_conflict
+from krm_merge.merge.lines.three_way import MERGE_COMMENT, are_in_place, comments_in, merge_lines_without_conflict
 from krm_merge.merge.writing.comments import placed_comments, with_merged_comments
 from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import frozen, replace
@@ -59,7 +58,8 @@ def has_all_by_lines(
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
     if merged_by_lines(before, theirs, ours, lambda text: text == ours) is None:
         return False
-    if _removed_all(decisions, original, local) or not _are_in_place(before, theirs, ours):
+    in_lines = (text.split("\n") for text in (before, theirs, ours))
+    if _removed_all(decisions, original, local) or not are_in_place(*in_lines):
         return False
     # What upstream removed and local moved is gone from its old place on both sides, but not from local.
     counts, upstream_counts, local_counts = (Counter(_scalars(root)) for root in (original, upstream, local))
@@ -76,43 +76,6 @@ def _removed_all(decisions: Sequence[Decision], original: MappingNode, local: Ma
             if theirs.total() < before.total() and 2 * (rest & removed).total() > rest.total():
                 return True
     return False
-
-
-def _are_in_place(original: str, upstream: str, local: str) -> bool:
-    """Whether the lines that upstream added are in local inside of what they are in upstream.
-
-    An equal line in another element, such as a verb in another rule, is one that local added by itself (law E).
-    """
-    before, theirs, ours = (text.split("\n") for text in (original, upstream, local))
-    places = {a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)}
-    added = Counter(theirs) - Counter(before)
-    outer, outer_of_local = _outer_lines(theirs), _outer_lines(ours)
-    taken = set(places.values())
-    for start, line in enumerate(theirs):
-        at: int | None = start
-        place = places.get(start) if line in added else None
-        while at is not None and place is not None:
-            at, place = outer[at], outer_of_local[place]
-            # A line that only local has may be another version of one that only upstream has.
-            if (at in places or place in taken) and (at is None or places.get(at) != place):
-                return False
-    return True
-
-
-def _outer_lines(lines: Sequence[str]) -> list[int | None]:
-    """The line that each line is inside of, by indentation; an element of a list is in the key above it."""
-    outer: list[int | None] = []
-    around: list[tuple[int, int]] = []
-    for at, line in enumerate(lines):
-        words = line.lstrip()
-        depth = 2 * (len(line) - len(words)) + words.startswith("- ")
-        if words:
-            while around and around[-1][0] >= depth:
-                around.pop()
-        outer.append(around[-1][1] if around else None)
-        if words:
-            around.append((depth, at))
-    return outer
 
 
 def settled_by_lines(
@@ -239,7 +202,8 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 def _scalars(node: Node) -> Iterator[object]:
     """Keys and values as they are written; what an alias stands for is at its anchor (V9).
 
-    A text is its lines, one that is a mapping its fields: a side may have written them without the quotes (V5).
+    A text is its lines, one with a structure what it holds: a side may have written it without the quotes (V5). Null is
+    nothing: a side may have removed all elements of a list, but not its key.
     """
     if isinstance(node, Alias):
         yield "alias", node.name
@@ -251,9 +215,10 @@ def _scalars(node: Node) -> Iterator[object]:
         for item in node.items:
             yield from _scalars(item)
     elif type(node.canonical) is not str:
-        yield node.canonical
-    elif (fields := _read(node.canonical) if "\n" in node.canonical else None) is not None:
-        yield from _scalars(fields)
+        if node.canonical != ("null",):
+            yield node.canonical
+    elif isinstance(root := _read(node.canonical) if "\n" in node.canonical else None, MappingNode | SequenceNode):
+        yield from _scalars(root)
     else:
         yield from node.canonical.split("\n")
 
@@ -436,7 +401,7 @@ class Presentation:
 
     def _root(self, text: str) -> MappingNode | None:
         """The tree of a text; None where it cannot be read, or changes local's notes of its origin (R6)."""
-        if text not in self._read and notes_in(text) == self._notes and (root := _read(text)) is not None:
+        if text not in self._read and notes_in(text) == self._notes and isinstance(root := _read(text), MappingNode):
             self._read[text] = root
         return self._read.get(text)
 
@@ -524,9 +489,8 @@ def notes_in(text: str) -> list[str]:
     return [comment for comment in comments_in(text) if MERGE_COMMENT in comment] if MERGE_COMMENT in text else []
 
 
-def _read(text: str) -> MappingNode | None:
+def _read(text: str) -> Node | None:
     try:
-        root: Node | None = read(text)
+        return read(text)
     except TextError:
         return None
-    return root if isinstance(root, MappingNode) else None
