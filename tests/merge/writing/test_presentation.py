@@ -64,6 +64,26 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  # o\n  v:\n",
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  v:\n",
         ),
+        # A copy of one that upstream removed elsewhere stays, and that one goes; of equal elements, only one does.
+        (
+            "c:\n- a: 3\n  # o\n  v: 1\n# o\n- a: 1\n  v: 1\n# o\n- a: 4\n  v: 1\n",
+            "c:\n- a: 3\n  # o\n  v: 1\n- a: 1\n  v: 1\n# o\n- a: 4\n  v: 1\n",
+            "c:\n- a: 1\n  # o\n  v: 1\n- a: 3\n  # o\n  v: 1\n# o\n- a: 1\n  v: 1\n# o\n- a: 4\n  v: 1\n",
+            "c:\n- a: 1\n  # o\n  v: 1\n- a: 3\n  # o\n  v: 1\n- a: 1\n  v: 1\n# o\n- a: 4\n  v: 1\n",
+        ),
+        (
+            "c:\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n",
+            "c:\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  v: 1\n",
+            "c:\n- a: 1\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n",
+            "c:\n- a: 1\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  v: 1\n",
+        ),
+        # An element whose list is as it was is the same element.
+        (
+            "c:\n- i: 1\n  # o\n  s: [x]\n  r: abcd\n- i: 9\n  s: [y]\n  r: z\n",
+            "c:\n- i: 1\n  s: [x]\n  r: abcd\n- i: 9\n  s: [y]\n  r: z\n",
+            "c:\n- i: 7\n  s: [w]\n  r: q\n- i: 1\n  # o\n  s: [x]\n  r: efgh\n- i: 9\n  s: [y]\n  r: z\n",
+            "c:\n- i: 7\n  s: [w]\n  r: q\n- i: 1\n  s: [x]\n  r: efgh\n- i: 9\n  s: [y]\n  r: z\n",
+        ),
         # Both wrote an element in the place of a comment, upstream one more.
         (
             "c:\n- a\n#- b\n#- c\n#- d\n- e\n",

@@ -9,7 +9,7 @@ mean what was decided.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import TypeAlias
@@ -366,16 +366,32 @@ class Presentation:
         if any(now[line] > max(theirs[line], ours[line]) for line in added_by_both):
             return None
         gone = (before - theirs) & ours
-        return None if gone and self._are_copied(gone) else text
+        copies = self._copies(gone) if gone else []
+        counts = Counter(comment for comment, _ in copies)
+        # None of local's copies is one of those that upstream removed, nor one of the others once more.
+        is_lost = any(now[line] < min(theirs[line], ours[line] - count) + count for line, count in counts.items())
+        return None if is_lost or (copies and not self._holds_comments(text, copies)) else text
 
-    def _are_copied(self, comments: Container[str]) -> bool:
-        """Whether local has one of these in an element of a list that the original lacks: lines could take that one."""
+    def _copies(self, comments: Container[str]) -> list[tuple[str, Canonical]]:
+        """Those of these comments that local has in an element of a list that the original lacks, with the element."""
         # Read here, since hardly any merge asks: where merging again is tried, it is not the tree of `versions`.
         local = self._root(self._local)
         if local is None:
-            return False
-        paths = [path for comment, path in placed_comments(local) if comment in comments]
-        return any(_is_in_new_element(path, local, self._versions.original) for path in paths)
+            return []
+        return [
+            (comment, element.canonical)
+            for comment, path in placed_comments(local)
+            if comment in comments and (element := _new_element(path, local, self._versions.original)) is not None
+        ]
+
+    def _holds_comments(self, text: str, comments: Iterable[tuple[str, Canonical]]) -> bool:
+        """Whether a text has comments in the same elements."""
+        root = self._root(text)
+        return root is not None and {*comments} <= {
+            (comment, element.canonical)
+            for comment, path in placed_comments(root)
+            for element in _elements_on(path, root)
+        }
 
     def root_of(self, text: str) -> MappingNode | None:
         """The tree of a text that was looked at, None of others."""
@@ -427,8 +443,8 @@ class Presentation:
         return before != theirs or ours != merged
 
 
-def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> bool:
-    """Whether a path leads through an element that the same list of the original does not have."""
+def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> Node | None:
+    """The element on a path that the same list of the original does not have."""
     node: Node | None = root
     before: Node | None = original
     for step in path:
@@ -437,14 +453,25 @@ def _is_in_new_element(path: FieldPath, root: MappingNode, original: MappingNode
             before = before.get(str(step)) if isinstance(before, MappingNode) else None
         elif isinstance(node, SequenceNode) and isinstance(step, int):
             if not isinstance(before, SequenceNode):
-                return False
+                return None
             place = pair_elements(before.items, node.items)[step]
             node = resolved(node.items[step])
             if place is None:
                 # A comment above a word is beside it: between two others it is there for those, too.
-                return not isinstance(node, Scalar)
+                return None if isinstance(node, Scalar) else node
             before = resolved(before.items[place])
-    return False
+    return None
+
+
+def _elements_on(path: FieldPath, root: MappingNode) -> Iterator[Node]:
+    """The elements of lists that a path leads through."""
+    node: Node | None = root
+    for step in path:
+        if isinstance(node, MappingNode):
+            node = node.get(str(step))
+        elif isinstance(node, SequenceNode) and isinstance(step, int):
+            node = resolved(node.items[step])
+            yield node
 
 
 def _annotations(metadata: Canonical) -> set[Canonical]:

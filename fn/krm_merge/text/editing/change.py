@@ -301,6 +301,8 @@ def pair_elements(old: list[Node], new: list[Node]) -> list[int | None]:
 def _likeness(first: Node, second: Node) -> float:
     """From 0 to 1: the likeness of two strings, or of the fields that two mappings have."""
     first, second = resolved(first), resolved(second)
+    if first.canonical == second.canonical:
+        return 1.0
     if isinstance(first, Scalar) and isinstance(second, Scalar):
         return text_likeness(first.text, second.text)
     if not isinstance(first, MappingNode) or not isinstance(second, MappingNode) or not _may_be_one(first, second):
