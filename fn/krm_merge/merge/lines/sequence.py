@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import Block, matching_blocks
@@ -242,7 +243,6 @@ class _Merge:
         self._local = local
         self._settling = settling
         self._usual: frozenset[str] | None = None
-        self._lacks_changes: bool | None = None
 
     def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -273,7 +273,7 @@ class _Merge:
             return from_upstream
         if not o:
             # An end such as `{{- end }}` is in the other's block by chance: without both no template parses.
-            if _contains(l, u) and not (self._are_usual(u) and self._is_behind()):
+            if _contains(l, u) and not (self._are_usual(u) and self._is_behind):
                 return from_local
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         # Of single lines, none can lie between two others.
@@ -292,11 +292,10 @@ class _Merge:
             self._usual = frozenset(self._original)
         return self._usual.issuperset(lines)
 
+    @cached_property
     def _is_behind(self) -> bool:
         """Whether local lacks more of what upstream changed: then it has not made this change already."""
-        if self._lacks_changes is None:
-            self._lacks_changes = not has_change(self._original, self._upstream, self._local)
-        return self._lacks_changes
+        return not has_change(self._original, self._upstream, self._local)
 
     def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         at, u, l = before[0], theirs[0], ours[0]  # noqa: E741

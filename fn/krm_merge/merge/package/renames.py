@@ -167,10 +167,11 @@ def _scores(
             score = max(likeness(content, another) for content in contents[at] for another in contents[other])
             if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
                 score = 1.0  # R9: nothing but the namespace could tell one from the other
-            is_sure = other in near and _fit_together(rows[at], rows[other])
-            is_sure = is_sure and (same_name or not _are_other_things(contents[at], contents[other]))
-            if is_sure and score < THRESHOLD and near == [other] and lost_from[old.place] == 1:
-                score = THRESHOLD if _merge_by_lines(rows[at], rows[other]) else 0.0
+            is_other = not same_name and _are_other_things(contents[at], contents[other])
+            is_sure = other in near and _fit_together(rows[at], rows[other]) and not is_other
+            is_only = near == [other] and lost_from[old.place] == 1
+            if is_sure and is_only and score < THRESHOLD and _merge_by_lines(rows[at], rows[other]):
+                score = THRESHOLD
             # Of several that are alike, one that kept its name is the nearer.
             score = score + same_name if score >= THRESHOLD else 0.0
             yield at, other, score, is_sure

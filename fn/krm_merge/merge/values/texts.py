@@ -289,15 +289,15 @@ def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide) ->
     sides = (original, upstream, local)
     settling = Settling(chosen, chooses_inserted=True)
 
-    def made(local: str) -> str:
+    def choose(local: str) -> str:
         if chosen == "upstream" or chosen == "local":
             by_keys = _merged_settings((original, upstream, local), chosen)
             if by_keys is not None:
                 return by_keys.text
         return merge_lines(original, upstream, local, settling).text
 
-    text = made(local)
-    return text if made(text) == text and _keeps_form(sides, text) else None
+    text = choose(local)
+    return text if choose(text) == text and _keeps_form(sides, text) else None
 
 
 def _merged_settings(sides: tuple[str, str, str], winner: Winner) -> MergedText | None:
