@@ -73,6 +73,15 @@ OTHERS = [
         RULES.format("  - update\n", "- resources:\n  - leases\n  verbs:\n  - get\n  - update\n"),
     ),
     other(
+        "E a verb that upstream added at the end is not the equal one in the rule that local put there",
+        "role.yaml",
+        "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n",
+        "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n  - list\n",
+        "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n- resources:\n  - leases\n  verbs:\n  - get\n  - list\n",
+        "rules:\n- resources:\n  - pods\n  verbs:\n  - get\n  - list\n"
+        "- resources:\n  - leases\n  verbs:\n  - get\n  - list\n",
+    ),
+    other(
         "E a field that upstream added to an element is not the equal one in the element that local put behind it",
         "watches.yaml",
         WATCHES.format("A", ""),
