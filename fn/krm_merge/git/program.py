@@ -316,8 +316,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             for number in (signal.SIGTERM, signal.SIGKILL):
                 os.killpg(process.pid, number)
-                end = time.monotonic() + _TO_END_IN
-                while time.monotonic() < end:
+                for _ in range(round(_TO_END_IN / _BETWEEN_LOOKS)):
                     process.poll()
                     os.killpg(process.pid, 0)
                     time.sleep(_BETWEEN_LOOKS)

@@ -9,6 +9,7 @@ import pytest
 from krm_merge.patch import (
     AnyShape,
     Field,
+    ListOrder,
     PatchConflictError,
     PatchError,
     apply,
@@ -59,6 +60,15 @@ def test_maps_that_nothing_identifies_are_one_value_but_for_kubectl() -> None:
 def test_an_empty_order_orders_nothing() -> None:
     assert apply({"set": ["b", "a"]}, {"$setElementOrder/set": []}, KEYED) == {"set": ["b", "a"]}
     assert apply({"set": ["b", "a"]}, {"$setElementOrder/set": [], "set": ["c"]}, KEYED) == {"set": ["b", "a", "c"]}
+
+
+@pytest.mark.parametrize("mode", ["document", "kubernetes"])
+def test_an_order_of_a_list_that_is_not_there_is_not_read(mode: ListOrder) -> None:
+    """As `kubectl patch` does: it reads the order only to sort something."""
+    patch: Data = {"$setElementOrder/items": [{}, {"name": "a"}]}
+    assert apply({"set": ["b"]}, patch, KEYED, list_order=mode, merge_keys="single") == {"set": ["b"]}
+    with pytest.raises(PatchError, match=r"^items: map: {} does not contain declared merge key: name"):
+        apply({"items": [{"name": "a"}]}, patch, KEYED, list_order=mode, merge_keys="single")
 
 
 def test_patches_of_unknown_fields_do_not_combine() -> None:

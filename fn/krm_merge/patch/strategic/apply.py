@@ -316,10 +316,10 @@ class _Apply:
         if not isinstance(patch, list):
             raise PatchError(f"a list is expected for $setElementOrder, not {render(patch)}", path)
         field = self._known_field(path, name, shape)
+        if live is None and not change.has_value:
+            return  # kubectl reads no order list that orders nothing
         key = self._keys(path, field, live or [], patch, order) if field.merges else _plain_keys(field, path)
         check_order(path, patch, order, key, self.list_order)
-        if live is None and not change.has_value:
-            return
         if self.as_kubectl and not live and not patch:
             raise PatchError("kubectl cannot order a list without elements", path)
         if live is None:
