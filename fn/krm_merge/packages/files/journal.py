@@ -423,6 +423,7 @@ class Journal:
     def _finish(self) -> None:
         """Removes the journal at once: half a journal could be read as another one."""
         os.rename(self.directory, self._finished)
+        disk.remove_files(self._finished / _FILES)
         shutil.rmtree(self._finished, ignore_errors=True)
 
     def _places(self, step: _Step) -> tuple[Path, Path]:
