@@ -278,6 +278,62 @@ PAIRED = [
         says="local has the former old as new, and something else as old",
     ),
     row(
+        "R1 a mapping that both added, each under a name with the words of the other, is one addition",
+        {"values.yaml": "a: 1\n"},
+        {"values.yaml": "a: 1\ngatekeeperService:\n  image:\n    name: r/gate\n"},
+        {"values.yaml": "a: 1\ngatekeeper:\n  image:\n    name: r/gate\n    tag: latest\n"},
+        {"values.yaml": "a: 1\ngatekeeperService:\n  image:\n    name: r/gate\n"},
+        "V4",
+        "V4",
+        says="upstream and local added one thing, as gatekeeperService and as gatekeeper",
+    ),
+    row(
+        "R1 what both added under names of which each has a word of its own are two things",
+        {"values.yaml": "a: 1\n"},
+        {"values.yaml": "a: 1\nlivenessProbe:\n  path: /\n  port: 80\n"},
+        {"values.yaml": "a: 1\nreadinessProbe:\n  path: /\n  port: 80\n"},
+        {"values.yaml": "a: 1\nreadinessProbe:\n  path: /\n  port: 80\nlivenessProbe:\n  path: /\n  port: 80\n"},
+    ),
+    row(
+        "R1 what both added under names of the same words is two things where less than half is alike",
+        {"values.yaml": "a: 1\n"},
+        {"values.yaml": "a: 1\npodLimits:\n  cpu: 1\n  memory: 1Gi\n  disk: 1\n"},
+        {"values.yaml": "a: 1\npod:\n  cpu: 1\n  name: web\n"},
+        {"values.yaml": "a: 1\npod:\n  cpu: 1\n  name: web\npodLimits:\n  cpu: 1\n  memory: 1Gi\n  disk: 1\n"},
+    ),
+    row(
+        "R1 a value that both added under names of the same words is two values",
+        {"values.yaml": "a: 1\n"},
+        {"values.yaml": "a: 1\nserviceName: web\n"},
+        {"values.yaml": "a: 1\nservice: web\n"},
+        {"values.yaml": "a: 1\nservice: web\nserviceName: web\n"},
+    ),
+    row(
+        "R1 a property of a schema that both added, in the singular and in the plural, is one addition",
+        *[
+            "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: w}\nspec:\n"
+            f"  validation:\n    openAPIV3Schema:\n      properties:\n        a: {{type: string}}\n{properties}"
+            for properties in (
+                "",
+                "        podPhaseSelectors: {type: array, items: {type: string}}\n",
+                "        phaseSelector: {type: array, items: {type: string}}\n",
+                "        podPhaseSelectors: {type: array, items: {type: string}}\n",
+            )
+        ],
+        "V4",
+        "V4",
+        says="upstream and local added one thing, as podPhaseSelectors and as phaseSelector",
+    ),
+    row(
+        "R1 a variable that both added, each under a name with the words of the other, is one addition",
+        *[
+            pod(container(more="    env:\n" + "".join(f"    - {{name: {name}, value: task}}\n" for name in names)))
+            for names in (["A"], ["A", "EVENT_TYPES"], ["A", "HTTP_EVENT_TYPES"], ["A", "EVENT_TYPES"])
+        ],
+        "L3",
+        says="upstream and local added one thing, as EVENT_TYPES and as HTTP_EVENT_TYPES",
+    ),
+    row(
         "L3 equal elements of which each side removed another one",
         *[widget(*elements) for elements in ("aab", "a", "ba", "a")],
         "L3",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.schema import KeyedList, element_key
@@ -36,6 +36,7 @@ _VERSION = pattern(
     r"|(?<![\w.])[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?![\w])"
     r"|(?<![\w.])[0-9a-f]{7,64}(?![\w.])"
 )
+_WORD = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _ADDRESS = pattern(r"(?<![0-9.])[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
 _LONGEST = 2000
 _IN_VERSIONS = frozenset("0123456789?@:")
@@ -124,7 +125,10 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
         if (renamed := _reused_name(side, original, other)) is not None:
             old, new = map(canonical_text, renamed)
             return renamed[:1], f"{name} has the former {old} as {new}, and something else as {old}"
-    return _contested_by_renames(original, upstream, local) if are_names else ((), "")
+    if not are_names:
+        return (), ""
+    renamed_by_sides = _contested_by_renames(original, upstream, local)
+    return renamed_by_sides if renamed_by_sides[0] else _contested_by_two_names(original, upstream, local)
 
 
 def _contested_by_renames(
@@ -143,6 +147,46 @@ def _contested_by_renames(
     }
     renames = ", ".join(f"{canonical_text(old)} to {canonical_text(new)}" for old, new in smaller.items())
     return smaller, f"one side renamed {renames}"
+
+
+def _contested_by_two_names(
+    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+) -> tuple[Collection[Canonical], str]:
+    """R1: the names of mappings and lists that both added, each under a name of its own."""
+    names = upstream.keys() - local.keys() - original.keys(), local.keys() - upstream.keys() - original.keys()
+    theirs, ours = (
+        {name: node for name in of_side if not isinstance(node := resolved(side[name].value), Scalar)}
+        for of_side, side in zip(names, (upstream, local), strict=True)
+    )
+    pairs = added_under_two_names(theirs, ours)
+    why = UNDER_TWO_NAMES.format(*map(canonical_text, pairs[0])) if pairs else ""
+    return {name for pair in pairs for name in pair}, why
+
+
+UNDER_TWO_NAMES: Final = "upstream and local added one thing, as {} and as {}"
+
+
+def added_under_two_names(
+    upstream: Mapping[Canonical, Node], local: Mapping[Canonical, Node]
+) -> list[tuple[Canonical, Canonical]]:
+    """The names of what both sides added, each under its own: all words of one are in the other, half is alike."""
+    if not upstream or not local or len(upstream) * len(local) > MOST_COMPARED:
+        return []
+    words = {name: _words_of(name) for name in (*upstream, *local)}
+    return [
+        (theirs, ours)
+        for theirs, node in upstream.items()
+        for ours, other in local.items()
+        if words[theirs]
+        and words[ours]
+        and (words[theirs] <= words[ours] or words[ours] <= words[theirs])
+        and likeness(node, other) >= THRESHOLD
+    ]
+
+
+def _words_of(name: Canonical) -> frozenset[str]:
+    """The words of a name in camel case, or with marks between them; the plural of one is the same word."""
+    return frozenset(word.lower().removesuffix("s") for word in _WORD.findall(canonical_text(name)))
 
 
 def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:

@@ -21,7 +21,15 @@ from krm_merge.merge.decisions.decision import (
     same,
 )
 from krm_merge.merge.decisions.policy import Resolution
-from krm_merge.merge.values.likeness import Match, have_same_fields, match_by_key, match_objects, part_renamed
+from krm_merge.merge.values.likeness import (
+    UNDER_TWO_NAMES,
+    Match,
+    added_under_two_names,
+    have_same_fields,
+    match_by_key,
+    match_objects,
+    part_renamed,
+)
 from krm_merge.merge.values.pairing import (
     added_at_one_place,
     is_narrowed_replacement,
@@ -35,10 +43,12 @@ from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList,
 from krm_merge.startup import replace
 from krm_merge.text import (
     NO_COMMENTS,
+    Canonical,
     Editor,
     MappingNode,
     Node,
     SequenceNode,
+    canonical_text,
     copy,
     from_value,
     longest_rising,
@@ -462,24 +472,43 @@ def _paired_elements(
 ) -> tuple[Verdict, set[Match]]:
     """Decides on each element; the second are those that the other side's take the place of."""
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
-    losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
+    loser: Side = "upstream" if winner == "local" else "local"
+    losers = dict.fromkeys(replaced_by_both(matches, loser), "upstream and local put others in the same place")
+    losers |= _under_two_names(items, matches, loser)
 
     def lost(match: Match, element_sides: Sides) -> Verdict | None:
-        return _losing_element(merge, (*path, match.step), element_sides, winner, is_loser=match in losers)
+        return _losing_element(merge, (*path, match.step), element_sides, winner, losers.get(match, ""))
 
-    return _elements(merge, path, sides, items, matches, lost, stays_empty=stays_empty), losers
+    return _elements(merge, path, sides, items, matches, lost, stays_empty=stays_empty), {*losers}
 
 
-def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
-    """L3: where both sides put other elements in the place of the same ones, these are a conflict of their own."""
+def _under_two_names(items: list[list[Node]], matches: list[Match], loser: Side) -> dict[Match, str]:
+    """R1: the loser's elements that the other side added under another name, and what both did."""
+    of_sides = [_added_alone(items, matches, *places) for places in ((1, 2), (2, 1))]
+    pairs = added_under_two_names(*({name: node for name, (_, node) in side.items()} for side in of_sides))
+    at = 1 if loser == "local" else 0
+    return {of_sides[at][pair[at]][0]: UNDER_TWO_NAMES.format(*map(canonical_text, pair)) for pair in pairs}
+
+
+def _added_alone(
+    items: list[list[Node]], matches: list[Match], side: int, other: int
+) -> dict[Canonical, tuple[Match, Node]]:
+    """The elements that only one of the sides added, by the field `name`."""
+    alone = ((match, match.places[side]) for match in matches if match.original is None and match.places[other] is None)
+    named = (
+        (match, node, node.get("name")) for match, at in alone if isinstance(node := items[side][at or 0], MappingNode)
+    )
+    return {name.canonical: (match, node) for match, node, name in named if name is not None}
+
+
+def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, why: str) -> Verdict | None:
+    """L3, R1: of what both sides put in one place, or added under two names, one side's is a conflict of its own."""
     is_alone = sides.original is None and (sides.upstream is None or sides.local is None)
     if is_alone and (chosen := merge.chosen_side(("sequence",), step, sides)) is not None:
         return chosen
-    if not is_loser:
+    if not why:
         return None
-    explanation = merge.policy.explanation(
-        step, "upstream and local put others in the same place", f"{winner}'s are kept"
-    )
+    explanation = merge.policy.explanation(step, why, f"{winner}'s are kept")
     return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 

@@ -306,7 +306,8 @@ class TreeMerge:
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
         # In a resource, fields have names of the schema; files such as values have their own.
-        contested, why = contested_fields(fields, are_names=self.file != "" or self.schema.is_map(path))
+        are_names = self.file != "" or self.schema.is_map(path) or path[-1:] == ("properties",)
+        contested, why = contested_fields(fields, are_names=are_names)
         settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):  # What neither of them has, both removed.
             if key in verdicts:
