@@ -196,3 +196,31 @@ def test_what_is_hardly_alike_is_one_resource_only_where_both_sides_changed_othe
     text, has_conflicts = merge(BACKUP.format("test", "s", DAYS + "  old: 1\n"))
     assert has_conflicts
     assert text.count("kind: Backup") == 2 - renamed_by_local
+
+
+DONE = BACKUP.format("test", "r", DAYS)
+RENAMED = BACKUP.format("nightly", "r", "  - all\n")
+OF_ANOTHER_KIND = DONE.replace("kind: Backup", "kind: Snapshot").replace("name: test", "name: nightly")
+SERVICE = "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: {}\nspec:\n  port: 80\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "renamed", "resources"),
+    [
+        pytest.param(DONE + SERVICE.format("a"), RENAMED, 1, id="it removed another kind, too"),
+        pytest.param(DONE, RENAMED + SERVICE.format("a"), 2, id="it added another kind, too"),
+        pytest.param(DONE, OF_ANOTHER_KIND, 1, id="another kind and name, alone in the file"),
+        pytest.param(DONE, OF_ANOTHER_KIND + SERVICE.format("a"), None, id="another kind and name, with a new one"),
+        pytest.param(DONE, RENAMED + "---\n" + RENAMED.replace("nightly", "daily"), None, id="two of the kind"),
+    ],
+)
+@pytest.mark.parametrize("renamed_by_local", [False, True])
+def test_a_rename_that_lines_merge_is_of_one_kind_or_alone(
+    original: str, renamed: str, resources: int | None, renamed_by_local: bool
+) -> None:
+    changed = original.replace("repository: r", "repository: s")
+    sides = (original, changed, renamed) if renamed_by_local else (original, renamed, changed)
+    done = merge_packages(*({"b.yaml": text.encode()} for text in sides))
+    text = done.files["b.yaml"].decode()
+    assert done.has_conflicts == (resources is None)
+    assert resources is None or (text.count("kind: "), text.count("repository: s")) == (resources, 1)

@@ -157,9 +157,9 @@ def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int
 def _perhaps_renamed(
     original: Sequence[Document], local: Sequence[Document], chosen: list[set[int]]
 ) -> Iterator[Document]:
-    """Chooses what local may have renamed (R1): of the kinds of chosen resources that local lacks, in their files.
+    """Chooses what local may have renamed (R1): in files of chosen resources that local lacks, of a kind or new.
 
-    Where files are not known, those under names that the original has not.
+    Where files are not known, of a kind of these and new.
     """
     counts = Counter((d.file, m.identity) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
     lost: list[tuple[str, bytes]] = []
@@ -172,21 +172,23 @@ def _perhaps_renamed(
         return
     kinds, files = {kind for _, kind in lost}, {file for file, _ in lost}
     files_before = {document.file for document in original}
-    names_before = {named for document in original for named in _kinds_and_names(document, kinds)}
+    before = (document for document in original if document.file in files)
+    names_before = {named for document in before for named in _kinds_and_names(document)}
     for document in local:
         if id(document) in chosen[2] or (document.file in files_before and document.file not in files):
             continue
-        named = _kinds_and_names(document, kinds)
-        if named and (document.file or not named <= names_before):
+        named = _kinds_and_names(document)
+        is_new, of_these_kinds = not named <= names_before, any(kind in kinds for kind, _ in named)
+        if (is_new or document.file) if of_these_kinds else (is_new and document.file in files):
             chosen[2].add(id(document))
             yield document
 
 
-def _kinds_and_names(document: Document, kinds: set[bytes]) -> set[tuple[bytes, bytes]]:
-    """Possible kinds and names of a document, of these kinds; a name that cannot be seen is empty."""
+def _kinds_and_names(document: Document) -> set[tuple[bytes, bytes]]:
+    """Possible kinds and names of a document; a name that cannot be seen is empty."""
     # The kind of the document itself is the one that is indented least.
     kind_line = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
-    return {(kind_line, name) for name in document.names() or {b""}} if kind_line in kinds else set()
+    return {(kind_line, name) for name in document.names() or {b""}}
 
 
 class _Index:

@@ -139,42 +139,61 @@ def _scores(
 
     Against it speaks another file, or a third side that has both.
     """
+    pairs = list(_candidates(rows, lost, new_rows, side, places))
+    rivals = [Counter(pair[end] for pair in pairs if pair[2]) for end in (0, 1)]
+    contents: dict[int, list[Node]] = {}
+    for at, other, is_near in pairs:
+        old, new = _member(rows, at, 0), _member(rows, other, side)
+        same_name = _have_one_name(old, new)
+        for row in (at, other):
+            if row not in contents:
+                contents[row] = [_content(member) for member in rows[row] or () if member is not None]
+        # A side that has the other one's changes already resembles that more than the original (law D).
+        score = max(likeness(content, another) for content in contents[at] for another in contents[other])
+        if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
+            score = 1.0  # R9: nothing but the namespace could tell one from the other
+        is_other = not same_name and _are_other_things(contents[at], contents[other])
+        is_sure = is_near and _fit_together(rows[at], rows[other]) and not is_other
+        is_only = is_near and rivals[0][at] == rivals[1][other] == 1
+        if old.identity.kind != new.identity.kind and not same_name:
+            score = 0.0  # However alike they are, only lines say that the one became the other.
+        if is_sure and is_only and score < THRESHOLD and _merge_by_lines(rows[at], rows[other]):
+            score = THRESHOLD
+        # Of several that are alike, one that kept its name is the nearer.
+        score = score + same_name if score >= THRESHOLD else 0.0
+        yield at, other, score, is_sure
+
+
+def _candidates(
+    rows: Sequence[_Row | None], lost: Sequence[int], new_rows: Sequence[int], side: int, places: Mapping[str, str]
+) -> Iterator[tuple[int, int, bool]]:
+    """What may be one resource, and whether it is in one file: of one kind or name, or alone in the file."""
     by_file: dict[str, list[int]] = {}
     for at in new_rows:
         new = _member(rows, at, side)
         by_file.setdefault(places.get(new.place, new.place), []).append(at)
     identities = {row[0].identity for row in rows if row is not None and row[0] is not None}
     new_ones = [at for at in new_rows if _member(rows, at, side).identity not in identities]
-    contents: dict[int, list[Node]] = {}
     lost_from = Counter(_member(rows, at, 0).place for at in lost)
     for at in lost:
         old = _member(rows, at, 0)
         near = by_file.get(old.place, [])
+        in_file, is_alone = frozenset(near), len(near) == lost_from[old.place] == 1
         # Another file gives no more than a warning, which is not worth a quadratic comparison.
         candidates = [*near, *new_ones] if len(lost) * len(new_ones) <= MOST_CANDIDATES else near
         for other in dict.fromkeys(candidates):
             new = _member(rows, other, side)
-            same_name = (old.identity.name, old.generate_name) == (new.identity.name, new.generate_name)
-            if not same_name and (old.identity.kind != new.identity.kind or len(candidates) > MOST_CANDIDATES):
+            of_one_kind = old.identity.kind == new.identity.kind and len(candidates) <= MOST_CANDIDATES
+            is_near = other in in_file
+            if not (of_one_kind or _have_one_name(old, new) or (is_alone and is_near)):
                 continue
-            if side == 1 and _lacks_both(rows[at], rows[other]) and old.index != new.index:
-                # Both sides removed the one, and upstream added the other elsewhere: git has it, too (law H).
-                continue
-            for row in (at, other):
-                if row not in contents:
-                    contents[row] = [_content(member) for member in rows[row] or () if member is not None]
-            # A side that has the other one's changes already resembles that more than the original (law D).
-            score = max(likeness(content, another) for content in contents[at] for another in contents[other])
-            if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
-                score = 1.0  # R9: nothing but the namespace could tell one from the other
-            is_other = not same_name and _are_other_things(contents[at], contents[other])
-            is_sure = other in near and _fit_together(rows[at], rows[other]) and not is_other
-            is_only = near == [other] and lost_from[old.place] == 1
-            if is_sure and is_only and score < THRESHOLD and _merge_by_lines(rows[at], rows[other]):
-                score = THRESHOLD
-            # Of several that are alike, one that kept its name is the nearer.
-            score = score + same_name if score >= THRESHOLD else 0.0
-            yield at, other, score, is_sure
+            # Where both sides removed the one, and upstream added the other elsewhere, git has it, too (law H).
+            if side == 2 or not _lacks_both(rows[at], rows[other]) or old.index == new.index:
+                yield at, other, is_near
+
+
+def _have_one_name(old: Member, new: Member) -> bool:
+    return (old.identity.name, old.generate_name) == (new.identity.name, new.generate_name)
 
 
 def _merge_by_lines(old: _Row | None, new: _Row | None) -> bool:
