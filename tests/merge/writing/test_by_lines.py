@@ -137,6 +137,14 @@ def script(lines: str) -> str:
             [],
             id="a text that local made a list, and a line changed",
         ),
+        pytest.param(
+            "  l:\n  - name: x\n    run: |\n      a\n      b\n      c\n      d\n",
+            "  l:\n  - name: x\n    run: |\n      b\n      c\n      d\n",
+            "  l:\n  - name: y\n    run: |\n      a\n      b\n  - name: x\n    run: |\n      c\n      d\n",
+            "  l:\n  - name: y\n    run: |\n      b\n  - name: x\n    run: |\n      c\n      d\n",
+            [],
+            id="lines of a text that local moved into a new element, and upstream removed",
+        ),
     ],
 )
 def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:

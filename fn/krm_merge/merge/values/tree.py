@@ -187,7 +187,8 @@ class TreeMerge:
             return self.conflict(path, sides, "V6")
         node = _text_node(merged.text, sides)
         if not merged.conflicts:
-            return Verdict(node, "V6", "both")
+            # What upstream removed, and local lacks here, may be elsewhere: lines know.
+            return Verdict(node, "V3" if merged.text == texts[2] else "V6", "both")
         did, outcome = merged.explanation(winner)
         explanation = self.policy.explanation(path, f"upstream and local {did}", outcome)
         return Verdict(node, "V6", "both", self.policy.severity(path), explanation)
@@ -423,7 +424,7 @@ class TreeMerge:
             elif key in fields:
                 entry = fields[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                if edits or verdict.is_reported:
+                if edits or verdict.is_reported or verdict.rule == "V3":
                     children = (original_fields.get(key), upstream_fields.get(key), entry)
                     discarded = self.discarded_comments(verdict, sides, children)
                     self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
