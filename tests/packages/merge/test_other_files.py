@@ -57,6 +57,15 @@ OTHERS = [
         "R4",
     ),
     other(
+        "V6 an element that both added is never there twice",
+        "tasks.yaml",
+        "- name: a\n  tags: t\n",
+        "- name: a\n  when: w\n- name: b\n  run: 1\n  tags: t\n",
+        "- name: a\n  tags: t\n- name: b\n  run: 1\n  tags: t\n- name: c\n",
+        "- name: a\n  when: w\n- name: b\n  run: 1\n  tags: t\n",
+        "R4",
+    ),
+    other(
         "V5 a template that upstream put into JSON is as upstream wrote it",
         "values.json",
         '{\n  "a": 1,\n  "b": 2\n}\n',

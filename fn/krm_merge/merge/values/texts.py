@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 from krm_merge.krm import FieldPath
 from krm_merge.merge.decisions.decision import Sides, Verdict, same
 from krm_merge.merge.decisions.policy import Content, Nature, Policy, Resolution, content_of, fingerprint
-from krm_merge.merge.lines.sequence import ChosenSide, Clash, Settling, merge_sequences
+from krm_merge.merge.lines.sequence import ChosenSide, Clash, Settling, come_twice, merge_sequences
 from krm_merge.merge.lines.three_way import (
     AS_GIT,
     MergedText,
@@ -23,6 +24,7 @@ from krm_merge.schema import Secrecy, is_bookkeeping
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
     IN_COLLECTIONS,
+    Canonical,
     MappingNode,
     Node,
     Scalar,
@@ -239,17 +241,19 @@ def merge_text(original: str, upstream: str, local: str, winner: Winner, *, mark
     """Merges a text that both sides changed. None: it is one conflict as a whole.
 
     Where git finds no conflict, its result is taken (law H). Otherwise settings merge by their keys, all else by lines.
-    It is one conflict where the result would no longer be YAML or JSON as all three texts are, and where merging again
-    would change it (law D). With `marks`, the winner has its way wherever the sides cannot agree, and the result is not
-    checked: people see both ways between markers.
+    It is one conflict where the result would no longer be YAML or JSON as all three texts are, where it would have
+    twice what both added, and where merging again would change it (law D). With `marks`, the winner has its way
+    wherever the sides cannot agree, and the result is not checked: people see both ways between markers.
     """
     sides = (original, upstream, local)
     by_git = merge_lines(original, upstream, local, AS_GIT)
-    if not by_git.conflicts and _keeps_form(sides, by_git.text):
+    if not by_git.conflicts and _keeps_form(sides, by_git.text) and not _doubles(sides, by_git.text):
         return by_git
     if (by_keys := _merged_settings(sides, winner)) is not None:
         return by_keys
     merged = merge_lines_stably(original, upstream, local, winner)
+    if merged is not None and not merged.conflicts and _doubles(sides, merged.text):
+        return None
     if marks:
         settling = Settling(winner, chooses_inserted=True)
         marked = merge_lines(original, upstream, local, settling)
@@ -319,6 +323,35 @@ def _keeps_form(sides: tuple[str, str, str], text: str) -> bool:
     if loses_json(*sides, text):
         return False
     return all(test(text) or not all(map(test, sides)) for test in tests)
+
+
+def _doubles(sides: tuple[str, str, str], text: str) -> bool:
+    """Whether a mapping that both sides added to a list is there more often than on either of them (law G)."""
+    # Lines first, as reading takes long.
+    if not come_twice(*(side.split("\n") for side in (*sides, text))):
+        return False
+    before, theirs, ours, merged = map(_elements, (*sides, text))
+    added = theirs.keys() & ours.keys() - before.keys()
+    return any(merged[element] > max(theirs[element], ours[element]) for element in added)
+
+
+def _elements(text: str) -> Counter[Canonical]:
+    """The mappings in the lists of a text that is YAML."""
+    elements: Counter[Canonical] = Counter()
+    if IN_COLLECTIONS.isdisjoint(text):
+        return elements
+    try:
+        pending = list(read_all(text))
+    except TextError:
+        return elements
+    while pending:
+        node = resolved(pending.pop())
+        if isinstance(node, MappingNode):
+            pending += (entry.value for entry in node.fields.values())
+        elif isinstance(node, SequenceNode):
+            pending += node.items
+            elements.update(item.canonical for item in map(resolved, node.items) if isinstance(item, MappingNode))
+    return elements
 
 
 def _holds_collections(text: str) -> bool:
