@@ -66,6 +66,14 @@ OTHERS = [
         "R4",
     ),
     other(
+        "V8 the comments of a file that holds nothing else are above what local wrote below them",
+        "values.yaml",
+        "# a\n# b\n",
+        "# h\n# a\n# b\n\n# x: 0\n",
+        "# a\n# b\n\nx: 1\n",
+        "# h\n# a\n# b\n\n# x: 0\n\nx: 1\n",
+    ),
+    other(
         "V5 a template that upstream put into JSON is as upstream wrote it",
         "values.json",
         '{\n  "a": 1,\n  "b": 2\n}\n',

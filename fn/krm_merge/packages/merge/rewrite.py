@@ -331,6 +331,10 @@ class _Keys:
 
 def _with_upstream_head(merged: bytes, original: bytes, upstream: bytes, local: bytes) -> bytes:
     """The merged file with the head that upstream changed and local did not (V8): it is about the file."""
+    head = _head_of(merged).rstrip()
+    if head and head == original.rstrip() and is_empty(upstream) and upstream.strip():
+        # A file of comments alone is all head of what local added below.
+        return upstream.rstrip() + merged.removeprefix(head)
     before, theirs, ours, now = (_file_head(data) for data in (original, upstream, local, merged))
     if before and theirs and theirs != before == ours == now:
         return merged.replace(before, theirs, 1)
