@@ -74,6 +74,14 @@ OTHERS = [
         "# h\n# a\n# b\n\n# x: 0\n\nx: 1\n",
     ),
     other(
+        "V9 a field that upstream adds to what a merge key names is added there alone",
+        "values.yaml",
+        "v: &v\n  a: 1\nw: 1\njob:\n  <<: *v\n  d: 1\n",
+        "v: &v\n  a: 1\n  m: 1\nw: 1\njob:\n  <<: *v\n  d: 2\n",
+        "v: &v\n  a: 1\n  e: 1\nw: 1\njob:\n  <<: *v\n  d: 1\n",
+        "v: &v\n  a: 1\n  e: 1\n  m: 1\nw: 1\njob:\n  <<: *v\n  d: 2\n",
+    ),
+    other(
         "V5 a template that upstream put into JSON is as upstream wrote it",
         "values.json",
         '{\n  "a": 1,\n  "b": 2\n}\n',

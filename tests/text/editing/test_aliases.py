@@ -144,7 +144,23 @@ def test_a_changed_base_leaves_the_heirs_their_values() -> None:
 def test_merge_of_several() -> None:
     before = "a: &a {x: 1}\nb: &b {x: 2, y: 3}\nc:\n  <<: [*a, *b]\n"
     assert to_value(tree(before)) == {"a": {"x": 1}, "b": {"x": 2, "y": 3}, "c": {"x": 1, "y": 3}}
-    assert Edit(before).set("b", "x", to=9).text() == "a: &a {x: 1}\nb: &b {x: 9, y: 3}\nc:\n  x: 1\n  y: 3\n"
+    assert Edit(before).set("b", "x", to=9).text() == before.replace("x: 2", "x: 9")
+    assert Edit(before).set("b", "y", to=9).text() == "a: &a {x: 1}\nb: &b {x: 2, y: 9}\nc:\n  x: 1\n  y: 3\n"
+
+
+def test_what_a_base_and_its_heirs_get_is_written_once() -> None:
+    edit = Edit(MERGE).set("base", "cpu", to=5).set("one", "cpu", to=5).set("two", "cpu", to=5)
+    assert edit.text() == MERGE.replace("cpu: 1", "cpu: 5")
+    edit = Edit(MERGE).add("base", key="x", value=1, after="mem").add("one", key="x", value=1, after="mem")
+    assert edit.add("one", key="z", value=2, after="mem").add("two", key="x", value=1, after="mem").text() == (
+        "base: &d # base\n  cpu: 1 # cpu\n  mem: 2\n  x: 1\n"
+        "one:\n  !!merge <<: *d # merged\n  mem: 3\n  z: 2\ntwo:\n  <<: *d\n"
+    )
+    edit = Edit(MERGE).remove("base", "cpu").remove("one", "cpu").remove("two", "cpu")
+    assert edit.text() == MERGE.replace("  cpu: 1 # cpu\n", "")
+    # An heir that keeps its value has it written out.
+    changed = MERGE.replace("cpu: 1", "cpu: 5").replace("two:\n  <<: *d\n", "two:\n  cpu: 1\n  mem: 2\n")
+    assert Edit(MERGE).set("base", "cpu", to=5).set("one", "cpu", to=5).text() == changed
 
 
 def test_into_another_text_they_come_written_out() -> None:

@@ -68,6 +68,9 @@ class EditPlan:
 
     def _walk(self, node: Node) -> bool:
         """Walks the nodes that stay in place, in the order of the text. True where something must be written out."""
+        if id(node) in self._kept:
+            # A merge key that stays.
+            return False
         if isinstance(node, Alias):
             # By identity: an anchor of the same name may have come in between.
             is_anchored = self._anchored.get(node.name) is node.target
@@ -108,6 +111,10 @@ class EditPlan:
         merges = [child for child in children if isinstance(child, Entry) and is_merge_key(child)]
         if not merges:
             return False
+        if (rest := self._beside_anchors(node, children, merges)) is not None:
+            self._kept.update(id(merge.value) for merge in merges)
+            self._lists[id(node)] = rest
+            return True
         keys = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
         inherited = editor.inherited(node)
         # An edited field is written beside the merge keys, which still add the others.
@@ -123,13 +130,51 @@ class EditPlan:
         self._lists[id(node)] = now
         return True
 
+    def _beside_anchors(self, node: MappingNode, children: list[Child], merges: list[Entry]) -> list[Child] | None:
+        """What is to be written beside merge keys whose anchors get the same edits; None where they get others."""
+        editor = self._editor
+        parents = [parent for merge in merges for parent in merged_mappings(merge.value)]
+        if not any(map(editor.is_touched, parents)) or not all(map(self._is_anchored, merges)):
+            return None
+        # The strongest comes last here.
+        shared = {key: value for parent in parents[::-1] for key, value in _fields(editor.canonical(parent))}
+        native = set(map(id, node.children))
+        rest = [
+            child
+            for child in children
+            if id(child) in native
+            or not isinstance(child, Entry)
+            or shared.get(child.key.canonical) != editor.canonical(editor.value(child))
+        ]
+        own = {
+            child.key.canonical: editor.canonical(editor.value(child))
+            for child in rest
+            if isinstance(child, Entry) and not is_merge_key(child)
+        }
+        return rest if shared | own == dict(_fields(editor.canonical(node))) else None
+
     def _can_keep(self, merge: Entry) -> bool:
         """Whether a merge key can stay: it is unchanged, and the anchors that it names precede it."""
-        if self._editor.value(merge) is not merge.value or self._editor.is_touched(merge.value):
+        if self._editor.is_touched(merge.value) or not self._is_anchored(merge):
             return False
-        named = merge.value.items if isinstance(merge.value, SequenceNode) else [merge.value]
-        aliases = [node for node in named if isinstance(node, Alias)]
-        return all(self._anchored.get(a.name) is a.target and not self._is_changed(a.target) for a in aliases)
+        return not any(isinstance(node, Alias) and self._is_changed(node.target) for node in _named(merge))
+
+    def _is_anchored(self, merge: Entry) -> bool:
+        """Whether a merge key has its value, and the anchors that it names precede it."""
+        aliases = [node for node in _named(merge) if isinstance(node, Alias)]
+        is_same = self._editor.value(merge) is merge.value
+        return is_same and all(self._anchored.get(alias.name) is alias.target for alias in aliases)
+
+
+def _named(merge: Entry) -> list[Node]:
+    """What a merge key names: one mapping, or a list of them."""
+    return merge.value.items if isinstance(merge.value, SequenceNode) else [merge.value]
+
+
+def _fields(mapping: Canonical) -> frozenset[tuple[Canonical, Canonical]]:
+    fields = mapping[-1]
+    assert isinstance(fields, frozenset)
+    return fields
 
 
 def _has_aliases(node: Node) -> bool:
