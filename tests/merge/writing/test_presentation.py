@@ -163,6 +163,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "# u\nk: 1\nl:\n-  # o\n",
             "# u\nk: 1\nl:\n-  # o\n  # u\n",
         ),
+        # At the end of a list, where local added an element below.
+        (
+            "l:\n- a: 1\n  b: 1\n# o\n# p\n",
+            "l:\n- a: 1\n  b: 1\n# u\n# p\n",
+            "l:\n- a: 1\n  b: 1\n# o\n# p\n- a: 2\n  b: 1\n",
+            "l:\n- a: 1\n  b: 1\n# u\n# p\n- a: 2\n  b: 1\n",
+        ),
         # In flow collections.
         (
             "a: [x, # o\n  y]\nb: 1\n",

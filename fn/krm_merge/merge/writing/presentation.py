@@ -447,7 +447,7 @@ def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> N
     """The element on a path that the same list of the original does not have."""
     node: Node | None = root
     before: Node | None = original
-    for step in path:
+    for at, step in enumerate(path, 1):
         if isinstance(node, MappingNode):
             node = node.get(str(step))
             before = before.get(str(step)) if isinstance(before, MappingNode) else None
@@ -457,8 +457,8 @@ def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> N
             place = pair_elements(before.items, node.items)[step]
             node = resolved(node.items[step])
             if place is None:
-                # A comment above a word is beside it: between two others it is there for those, too.
-                return None if isinstance(node, Scalar) else node
+                # A comment above an element is beside it: between two others it is there for those, too.
+                return None if at == len(path) else node
             before = resolved(before.items[place])
     return None
 
