@@ -145,6 +145,14 @@ def script(lines: str) -> str:
             [],
             id="lines of a text that local moved into a new element, and upstream removed",
         ),
+        pytest.param(
+            "  a-b:\n    c-d:\n      v: 1\n    e: 1\n",
+            "  a_b:\n    c_d:\n      v: 1\n    e: 1\n",
+            "  a-b:\n    c-d:\n      v: 1\n",
+            "  a_b:\n    c_d:\n      v: 1\n",
+            [],
+            id="all fields renamed in a renamed field, and one removed",
+        ),
     ],
 )
 def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:

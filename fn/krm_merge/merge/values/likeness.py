@@ -275,7 +275,7 @@ def renamed_by_both(
     before, *after = (
         resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
     )
-    if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
+    if isinstance(before, Scalar) or not any(likeness(before, node) for node in after):
         return original
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
