@@ -444,6 +444,13 @@ OTHERS = [
         {},
         "F5",
     ),
+    row(
+        "L4 a new document comes before one that local has in another version of its API",
+        documents(A, B),
+        documents(A, config_map("  n: 1\n", "n"), B),
+        documents(A, B.replace("v1", "v2")),
+        documents(A, config_map("  n: 1\n", "n"), B.replace("v1", "v2")),
+    ),
 ]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 
-from krm_merge.krm import Resource, Results
+from krm_merge.krm import Identity, Resource, Results, identity_of
 from krm_merge.merge import (
     MERGE_POLICY,
     FileDecision,
@@ -322,7 +322,7 @@ class _Keys:
         return text
 
     @cached_property
-    def _texts_by_name(self) -> dict[str, bytes]:
+    def _texts_by_name(self) -> dict[Identity, bytes]:
         """The texts of documents of which no resource is known, by what names them."""
         documents = zip(self._known, self._documents, self._texts, strict=True)
         named = [(_name_of(data), text) for texts, data, text in documents if texts is None]
@@ -370,16 +370,13 @@ def _without_marks(document: bytes) -> bytes:
     return without_separator(document).strip()
 
 
-def _name_of(document: bytes) -> str | None:
-    """Kind and metadata of a document's resource, None where it cannot be read."""
+def _name_of(document: bytes) -> Identity | None:
+    """The identity of a document's resource, None where it cannot be read."""
     try:
-        value = to_value(read(document.decode()))
+        root = read(document.decode())
     except (UnicodeDecodeError, TextError):
         return None
-    metadata = value.get("metadata") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(metadata, dict):
-        return None
-    return str([value.get("apiVersion"), value.get("kind"), metadata.get("namespace"), metadata.get("name")])
+    return identity_of(root) if isinstance(root, MappingNode) and root.get("metadata") is not None else None
 
 
 def _place(member: Member | None) -> Place | None:
