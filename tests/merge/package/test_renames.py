@@ -224,3 +224,14 @@ def test_a_rename_that_lines_merge_is_of_one_kind_or_alone(
     text = done.files["b.yaml"].decode()
     assert done.has_conflicts == (resources is None)
     assert resources is None or (text.count("kind: "), text.count("repository: s")) == (resources, 1)
+
+
+def test_several_that_are_alike_are_renamed_in_their_turn_where_lines_merge() -> None:
+    names = "test-0", "test-1", "test-2"
+    original, renamed, changed, both = (
+        "---\n".join(BACKUP.format(name.replace("test", test), cloud, DAYS) for name in names)
+        for test, cloud in (("test", "r"), ("demo", "r"), ("test", "s"), ("demo", "s"))
+    )
+    for sides in ((original, renamed, changed), (original, changed, renamed)):
+        done = merge_packages(*({"b.yaml": text.encode()} for text in sides))
+        assert (done.files["b.yaml"].decode(), done.has_conflicts) == (both, False)

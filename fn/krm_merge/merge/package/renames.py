@@ -21,6 +21,9 @@ _Thing = TypeVar("_Thing")
 MOST_CANDIDATES = 100
 """Of more new resources in one file only those of the same name are looked at."""
 
+_IN_TURN = 0.001
+"""By how much two that are in the same turn are nearer than others that are as much alike."""
+
 _IDENTITY = {"apiVersion", "kind"}
 _NAME = {"name", "namespace", "generateName"}
 
@@ -141,6 +144,7 @@ def _scores(
     """
     pairs = list(_candidates(rows, lost, new_rows, side, places))
     rivals = [Counter(pair[end] for pair in pairs if pair[2]) for end in (0, 1)]
+    ranks = _ranks(rows, lost, 0), _ranks(rows, new_rows, side)
     contents: dict[int, list[Node]] = {}
     for at, other, is_near in pairs:
         old, new = _member(rows, at, 0), _member(rows, other, side)
@@ -159,9 +163,21 @@ def _scores(
             score = 0.0  # However alike they are, only lines say that the one became the other.
         if is_sure and is_only and score < THRESHOLD and _merge_by_lines(rows[at], rows[other]):
             score = THRESHOLD
+        elif is_sure and not is_only and ranks[0][at] == ranks[1][other] and _merge_by_lines(rows[at], rows[other]):
+            # Of as many as were there before, each alike, lines take the one in the same turn (law H).
+            score += _IN_TURN
         # Of several that are alike, one that kept its name is the nearer.
         score = score + same_name if score >= THRESHOLD else 0.0
         yield at, other, score, is_sure
+
+
+def _ranks(rows: Sequence[_Row | None], numbers: Iterable[int], side: int) -> dict[int, tuple[int, int]]:
+    """The turn of each among those of its kind in its file, and how many these are."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for at in sorted(numbers, key=lambda at: _member(rows, at, side).index):
+        member = _member(rows, at, side)
+        groups.setdefault((member.place, member.identity.kind), []).append(at)
+    return {at: (turn, len(group)) for group in groups.values() for turn, at in enumerate(group)}
 
 
 def _candidates(
