@@ -88,17 +88,58 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
         pytest.param("a: &x 1\nb: *x # b\n", "a: 1\nb: 2\n", "a: &x 1\nb: 2 # b\n", id="in the place of an alias"),
         pytest.param("a: 1\nb: 2 # b\n", "a: &x 1\nb: *x\n", "a: 1\nb: 1 # b\n", id="what an alias means"),
         pytest.param("a: {b: 1} # a\n", "a:\n  b: 2\n", "a: {b: 2} # a\n", id="flow style stays"),
+        pytest.param("a: {} # a\n", "a:\n  b: 2\n", "a: # a\n  b: 2\n", id="style of what was empty"),
+        pytest.param("a: [] # a\n", "a:\n- 2\n", "a: # a\n- 2\n", id="style of a list that was empty"),
+        pytest.param("a:\n- [] # a\n- b\n", "a: [[2], b]\n", "a:\n- [2] # a\n- b\n", id="style of an empty element"),
+        pytest.param(
+            "a: # a\n\n  # b\n\n  b: 1\nc:\n\n# d\n\n- d\n", "a: {}\nc: []\n", "a: {} # a\nc: []\n", id="nothing inside"
+        ),
+        pytest.param(
+            "# head\n\na: 1\n\n# over b\nb: 1\nc: 1\n",
+            "b: 1\nc: 1\na: 1\n",
+            "# head\n\n# over b\nb: 1\nc: 1\na: 1\n",
+            id="as few fields move as possible",
+        ),
+        pytest.param(
+            "l:\n- a: text-one # x\n- b # b\n",
+            "l: [d, {a: text-two}]\n",
+            "l:\n- d # b\n- a: text-two # x\n",
+            id="elements of two kinds",
+        ),
+        pytest.param("l:\n# x\n- a: 1\n", "l: [b]\n", "l:\n# x\n- b\n", id="a text in the place of a mapping"),
+        pytest.param("l:\n# x\n- b\n", "l:\n- a: 1\n", "l:\n# x\n- a: 1\n", id="a mapping in the place of a text"),
+        pytest.param(
+            "l:\n- a: text-one # x\n",
+            "l: [{z: 1}, {a: text-two}]\n",
+            "l:\n- {z: 1}\n- a: text-two # x\n",
+            id="elements of one field that are alike",
+        ),
+        pytest.param(
+            "l:\n# x\n- name: x\n  v: 1\n", "l: [{w: 2}]\n", "l:\n# x\n- w: 2\n", id="an element that lost its name"
+        ),
+        pytest.param("l:\n# x\n- w: 2\n", "l: [{name: x}]\n", "l:\n# x\n- name: x\n", id="an element that got a name"),
+        pytest.param(
+            "l:\n- kind: A # x\n  metadata: {name: x}\n- kind: A # y\n  metadata: {name: y}\n"
+            "- kind: B # z\n  metadata: {}\n",
+            "l: [{kind: B, metadata: {a: 1}}, {kind: A, metadata: {name: y, a: 1}}, "
+            "{kind: A, metadata: {name: x, a: 1}}]\n",
+            "l:\n- kind: B # z\n  metadata: {a: 1}\n- kind: A # y\n  metadata: {name: y, a: 1}\n"
+            "- kind: A # x\n  metadata: {name: x, a: 1}\n",
+            id="objects of one kind and other names",
+        ),
     ],
 )
 def test_example(base: str, other: str, expected: str) -> None:
     assert aligned(mapping(base), mapping(other)) == expected
 
 
-@pytest.mark.parametrize(("elements", "first"), [(99, "- text-0-new\n"), (100, "- text-0-new # first\n")])
+@pytest.mark.parametrize(("elements", "first"), [(100, "- text-1-new\n"), (101, "- text-1-new # first\n")])
 def test_likeness_counts_where_few_elements_are_compared(elements: int, first: str) -> None:
-    base = "l:\n- z # first\n" + "".join(f"- text-{at}-old\n" for at in range(elements))
-    other = "l:\n" + "".join(f"- text-{at}-new\n" for at in range(elements))
-    assert aligned(mapping(base), mapping(other)) == "l:\n" + first + other.split("\n", 2)[2]
+    base = "l:\n- z # first\n" + "".join(f"- text-{at}-old\n" for at in range(1, elements))
+    other = "l:\n" + "".join(f"- text-{at}-new\n" for at in range(1, elements)) + "- other\n"
+    last = "- other # first\n" if elements == 100 else "- other\n"
+    expected = other.replace("- text-1-new\n", first).replace("- other\n", last)
+    assert aligned(mapping(base), mapping(other)) == expected
 
 
 def test_comments_that_go() -> None:

@@ -196,6 +196,15 @@ LISTS = [
     ("a: # list\n- x\n", "text", "a: text # list\n"),
     ("a: # list\n- x\n", {"b": 1}, "a: # list\n  b: 1\n"),
     ("a: [] # none\n", ["x"], "a: # none\n- x\n"),
+    ("a: # list\n\n# x\n\n- x\n", [], "a: [] # list\n"),
+    ("a: # map\n\n  # b\n\n  b: 1\n", {}, "a: {} # map\n"),
+    # What is of another kind is another element, and has no comment of the old one.
+    ("a:\n# old\n- x\n- z\n", ["new", "z"], "a:\n- new\n- z\n"),
+    ("a:\n# old\n- b: 1\n- z\n", ["new", "z"], "a:\n- new\n- z\n"),
+    ("a:\n# old\n- x\n- z\n", [{"b": 1}, "z"], "a:\n- b: 1\n- z\n"),
+    ("a:\n# old\n- b: 1\n- z\n", [["b"], "z"], "a:\n- - b\n- z\n"),
+    ("a:\n# old\n- [b]\n- z\n", [{"b": 1}, "z"], "a:\n- b: 1\n- z\n"),
+    ("a:\n# old\n- [b]\n- z\n", [["c"], "z"], "a:\n# old\n- [c]\n- z\n"),
 ]
 
 
@@ -244,6 +253,49 @@ KEYED = """\
 )
 def test_elements_with_several_keys(value: Value, after: str) -> None:
     assert change(KEYED, lambda _: {"ports": value}, ("port", "protocol")) == after
+
+
+def test_elements_without_keys_are_known_by_what_they_hold() -> None:
+    text = "a:\n- {b: 1} # one\n- {b: 2} # two\n- 3 # three\n"
+    after = "a:\n- 3 # three\n- {b: 2} # two\n- {b: 1} # one\n"
+    assert change(text, lambda _: {"a": [3, {"b": 2}, {"b": 1}]}, ("name",)) == after
+
+
+NAMED = "a:\n- name: x # x\n  v: 1 # v\n- name: y # y\n- name: z # z\n  v: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "after"),
+    [
+        pytest.param(
+            [{"name": "new", "v": 1}, {"name": "y"}, {"name": "z", "v": 3}],
+            NAMED.replace("name: x", "name: new"),
+            id="another name in the place of one, and the same values",
+        ),
+        pytest.param(
+            [{"name": "new", "v": 2}, {"name": "y"}, {"name": "z", "v": 3}],
+            NAMED.replace("name: x # x\n  v: 1 # v", "name: new\n  v: 2"),
+            id="another name, and other values",
+        ),
+        pytest.param(
+            [{"name": "x", "v": 1}, {"name": "new"}, {"name": "z", "v": 3}],
+            NAMED.replace("name: y # y", "name: new"),
+            id="another name, and no values",
+        ),
+        pytest.param(
+            [{"name": "new", "v": 1}, {"name": "z", "v": 3}, {"name": "y"}],
+            "a:\n- name: new\n  v: 1\n- name: z # z\n  v: 3\n- name: y # y\n",
+            id="another name, where others moved",
+        ),
+        pytest.param(
+            [{"name": "new", "v": 1}, {"name": "y"}],
+            "a:\n- name: new\n  v: 1\n- name: y # y\n",
+            id="another name, where others went",
+        ),
+    ],
+)
+def test_an_element_with_another_name_is_the_same_one_only_if_all_else_is(value: Value, after: str) -> None:
+    assert change(NAMED, lambda _: {"a": value}, ("name",)) == after
 
 
 def test_keys_are_asked_by_paths_without_steps_into_elements() -> None:
@@ -362,6 +414,9 @@ def test_a_field_named_as_a_merge_key_is_added() -> None:
 def test_what_does_not_change_in_a_merge_key_stays_one() -> None:
     out = change(MERGED, put("one", "name", to="1"))
     assert out == MERGED.replace("name: one #", 'name: "1" #')
+    # Another value than the inherited one is a field of its own, behind those that are there.
+    out = change(MERGED, put("one", "image", to="httpd"))
+    assert out == MERGED.replace("# first\n", "# first\n  image: httpd\n")
     out = change(MERGED, put("one", "more", to=1))
     assert out == MERGED.replace("# first\n", "# first\n  more: 1\n")
 
