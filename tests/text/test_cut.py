@@ -100,11 +100,14 @@ def test_what_stands_above_the_list(start: str, newline: str) -> None:
 @pytest.mark.parametrize("tail", ["", "extra: 1\n"])
 def test_no_items(value: str, tail: str) -> None:
     parts = cut_items(f"{HEAD}items:{value}\n{tail}".encode())
-    assert parts.items == []
+    # Items that come are written at column 0.
+    assert (parts.items, parts.dash) == ([], 0)
 
 
 def test_without_the_field_items_there_is_no_list_of_them() -> None:
-    assert cut_items(HEAD.encode()).items is None
+    for text in (HEAD, "{kind: X}\n"):
+        parts = cut_items(text.encode())
+        assert (parts.items, parts.dash) == (None, 0)
 
 
 @pytest.mark.parametrize("value", [" {}", " a", "\n  a: 1", " 1", " 'x'", " |\n  - a"])
@@ -158,6 +161,7 @@ NOT_YAML = {
     "no UTF-8 where libyaml has to look": list_of("- a: 1\n...\n").replace(b"1", b"\xff"),
     "a complex key at the top": list_of("- a: 1\n", "? x\n: y\n"),
     "a field that stands twice": list_of("- a: 1\n", "kind: ResourceList\n"),
+    "a field below a text": list_of("- a: 1\n", "extra: x\n  y: z\n"),
     "a list": b"- a\n",
     "a word": b"a\n",
     "nothing but a comment": b"# x\n",
@@ -217,6 +221,7 @@ FLOW = {
 def test_items_between_brackets_become_items_of_a_block(text: str) -> None:
     parts = cut_items(text.encode())
     assert [yaml.safe_load(part.data) for part in parts.items or []] == [[{"a": "x\n- y", "b": [1, "2"]}], [{"c": {}}]]
+    assert parts.dash == 0
     assert yaml.safe_load(parts.fields["functionConfig"]) == {"functionConfig": {"d": 1}}
 
 

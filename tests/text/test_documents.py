@@ -54,6 +54,7 @@ def test_each_document_has_its_own_lines_and_comments(text: str, texts: list[str
         ("x", "x\n"),
         (None, "null\n"),
         ({"a": {"b": []}}, "a:\n  b: []\n"),
+        ({"a": [1, {"b": [2]}]}, "a:\n- 1\n- b:\n  - 2\n"),
         ([1, [2], {"a": 3}], "- 1\n- - 2\n- a: 3\n"),
     ],
 )

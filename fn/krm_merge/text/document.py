@@ -103,7 +103,7 @@ def says(text: str, pieces: list[Piece], editor: Editor) -> bool:
     try:
         # Of a text that was read and values that were: its depth is limited already.
         check(text, len(text))
-        roots = read_all("".join(documents), max((piece.depth for piece in pieces), default=0)) if pieces else ()
+        roots = read_all("".join(documents), max(piece.depth for piece in pieces)) if pieces else ()
         return all(
             placed is not None and root is not None and _piece_says(placed[0], placed[1], root, editor)
             for placed, root in zip_longest(zip(pieces, starts, strict=False), roots)
@@ -116,7 +116,7 @@ def _is_whole(piece: Piece) -> bool:
     """Whether a piece has all of its lines and nothing that only means something between documents."""
     text = piece.text
     if piece.column is None:
-        return "\n" not in text and "\r" not in text
+        return "\n" not in text
     return text.endswith("\n") and not _OF_DOCUMENTS.search(text)
 
 
@@ -137,9 +137,8 @@ def _piece_says(piece: Piece, start: int, root: Node, editor: Editor) -> bool:
         return False
     source = source_of(root)
     if piece.column is None:
-        # A block on one line would be one of its parent's.
-        of_one_line = not is_block(root) and not is_block_scalar(root)
-        placed = of_one_line and (root.start, root.end) == (start, start + len(piece.text))
+        # A block, which would be one of its parent's, ends behind the line break.
+        placed = (root.start, root.end) == (start, start + len(piece.text))
     else:
         placed = is_block(root) and source.column(root.start) == piece.column and not is_block_scalar(_last(root))
     return placed and not source.odd_breaks and root.canonical == editor.canonical(piece.node)
