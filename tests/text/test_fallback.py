@@ -91,6 +91,51 @@ def test_aliases_in_a_document_for_ruamel(text: str) -> None:
     assert to_value(tree(text)) == {"a": {"b": 2}, "c": {"b": 1}, "[d]": 1}
 
 
+SHARED = "a: &x {b: 1}\nc: *x\nd: [*x] # d\n? [d]\n: 1\ne: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        pytest.param(
+            Edit(SHARED).move("e", after=None), "e: 1\na: &x {b: 1}\nc: *x\nd: [*x] # d\n[d]: 1\n", id="no alias"
+        ),
+        pytest.param(
+            Edit(SHARED).set("a", "b", to=2), "a: &x {b: 2}\nc: {b: 1}\nd: [*x] # d\n[d]: 1\ne: 1\n", id="its anchor"
+        ),
+        pytest.param(Edit(SHARED).set("c", to=2), "a: &x {b: 1}\nc: 2\nd: [*x] # d\n[d]: 1\ne: 1\n", id="an alias"),
+        pytest.param(
+            Edit(SHARED).set("c", "b", to=2),
+            "a: &x {b: 1}\nc: {b: 2}\nd: [*x] # d\n[d]: 1\ne: 1\n",
+            id="what is in an alias",
+        ),
+    ],
+)
+def test_ruamel_writes_aliases_out_that_no_longer_mean_their_anchor_after_an_edit_of(edit: Edit, after: str) -> None:
+    assert reemit(*both(edit)) == after
+
+
+COMMENTED = "# h\na: 1 # a\nb: 2\n? [d]\n: 1\nc:\n  x: 1\n  y: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        pytest.param(Edit(COMMENTED).comment("a", head=("# h",), line="# n"), COMMENTED, id="no second one at a line"),
+        pytest.param(
+            Edit(COMMENTED).comment("b", line="# n"),
+            COMMENTED.replace("b: 2", "b: 2 # n"),
+            id="at a line that has none",
+        ),
+        pytest.param(
+            Edit(COMMENTED).comment("c", "y", head=("# n",)), COMMENTED.replace("  y", "  # n\n  y"), id="in its column"
+        ),
+    ],
+)
+def test_ruamel_writes_comments(edit: Edit, after: str) -> None:
+    assert reemit(*both(edit)) == after.replace("? [d]\n:", "[d]:")
+
+
 def test_a_mapping_with_a_merge_key_that_no_edit_touches_stays_in_a_document_for_ruamel() -> None:
     before = "? [d]\n: 1\na: &x {b: 1}\nc:\n  <<: *x\n  # why\n  e: 'q' # f\ng: 1\n"
     text, _, fallback = rendered(Edit(before).move("g", after=None).editor)
@@ -128,6 +173,10 @@ def test_another_root() -> None:
     text, _, fallback = rendered(edit.editor)
     assert fallback
     assert to_value(tree(text)) == {"b": [1]}
+    for root in ("{a: 1}", "a"):
+        edit = Edit(f"--- {root}\n")
+        edit.editor.replace(edit.root, tree("b: [1]\n"))
+        assert written_anew(*both(edit)) == "b: [1]\n"
     scalar = Edit("# top\na\n")
     scalar.editor.replace(scalar.root, tree("x: 1\n"))
     assert written_anew(*both(scalar)) == "# top\nx: 1\n"

@@ -113,12 +113,88 @@ def test_text_without_a_last_newline() -> None:
     assert Edit("a: 1\nb: 2").set("b", to="x\ny\n").text() == "a: 1\nb: |\n  x\n  y\n"
 
 
+def test_a_block_scalar_that_holds_the_sign_of_one_is_closed_at_its_head() -> None:
+    assert Edit("a: 1\nb: |\n  x | y").move("b", after=None).text() == "b: |-\n  x | y\na: 1"
+    assert Edit("a: &x |\nb: *x").add(key="c", value=3).text() == "a: &x |\nb: *x\nc: 3"
+
+
 @pytest.mark.parametrize(("header", "closed"), [("|", "|-"), ("|-", "|-"), ("|+", "|-"), (">2", ">2-"), ("|+2", "|2-")])
 def test_block_scalar_at_the_end_without_newline(header: str, closed: str) -> None:
     before = f"a: 1\nb: {header}\n  x"
     assert Edit(before).set("a", to=2).text() == f"a: 2\nb: {header}\n  x"
     assert Edit(before).add(key="c", value=3).text() == f"a: 1\nb: {closed}\n  x\nc: 3"
     assert Edit(before).move("b", after=None).text() == f"b: {closed}\n  x\na: 1"
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        pytest.param(Edit("a: 1\n\n    # end\n").set("a", to="x\n"), "a: |\n  x\n\n# end\n", id="a changed field"),
+        pytest.param(
+            Edit("a: 1\n\n    # end\n").add(key="b", value="x\n"), "a: 1\nb: |\n  x\n\n# end\n", id="an added field"
+        ),
+        pytest.param(
+            Edit("a: |\n  x\nb: 1\n\n    # end\n").remove("b"),
+            "a: |\n  x\n\n# end\n",
+            id="a field that is now the last",
+        ),
+    ],
+)
+def test_comments_at_the_end_are_not_swallowed_by(edit: Edit, after: str) -> None:
+    assert edit.text() == after
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        pytest.param(
+            Edit("# h\n- a: 1\n- b\n").comment(0, head=("# h",), line="# d"), "# h\n# d\n- a: 1\n- b\n", id="of an item"
+        ),
+        pytest.param(
+            Edit("# h\n- # c\n  a: 1\n").comment(0, head=("# h",), line="# d"), "# h\n- # d\n  a: 1\n", id="at a dash"
+        ),
+        pytest.param(Edit("# h\n- # c\n  a: 1\n").comment(0), "-\n  a: 1\n", id="that goes"),
+        pytest.param(
+            Edit("a: 1\n").set("a", to={"b": 1}).comment("a", line="# d"),
+            "a: # d\n  b: 1\n",
+            id="that comes with a block",
+        ),
+        pytest.param(
+            Edit('a: "x"# c\nb: 1\n').set("a", to={"b": 1}), "a: # c\n  b: 1\nb: 1\n", id="behind quotes at once"
+        ),
+        pytest.param(
+            Edit("a: |\n  x\n  # text\n # c\nb: 1\n").set("a", to={"b": 1}),
+            "a:\n  b: 1\n # c\nb: 1\n",
+            id="below a block scalar",
+        ),
+        pytest.param(Edit("- |  # c\n  x\n").set(0, to=tree("[1]")), "- [1]  # c\n", id="of a list on one line"),
+    ],
+)
+def test_a_comment(edit: Edit, after: str) -> None:
+    assert edit.text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a:\n    b: 1\nc:\n  d: 1\n", "e:\n    f:\n    - 1\n"),
+        ("a:\n  b:\n     c: 1\n", "e:\n  f:\n  - 1\n"),
+        ("a:\n- b\nc:\n    d: 1\n", "e:\n    f:\n    - 1\n"),
+        ("a:\n    d:\n      - c\n", "e:\n    f:\n      - 1\n"),
+    ],
+)
+def test_new_text_is_indented_as_the_first_block_of_its_kind(before: str, after: str) -> None:
+    assert Edit(before).add(key="e", value={"f": [1]}).text() == before + after
+
+
+def test_a_tag_goes_with_the_value_that_it_is_of() -> None:
+    assert Edit("a: !!str 1\nb: 2\n").set("a", to=2).text() == "a: 2\nb: 2\n"
+    assert Edit("a: &x 1\nb: 2\n").set("a", to=2).text() == "a: 2\nb: 2\n"
+
+
+def test_the_longest_key() -> None:
+    key = "k" * 1000
+    assert Edit("a: 1\n").add(key=key, value=2).text() == f"a: 1\n{key}: 2\n"
 
 
 # ---- 4: anchors and aliases: see test_aliases.py -------------------------------------------------------------------
@@ -265,10 +341,22 @@ def test_comments_between_brackets_go_with_their_children_and_the_bracket_stays_
 
 
 @pytest.mark.parametrize(
-    ("source", "lines"), [("{x: &y 1, z: 2}", "{x: 1, z: 2}"), ("{x: &y 1,\n z: 2}", "{\n    x: 1,\n    z: 2\n  }")]
+    ("source", "lines"),
+    [
+        ("{x: &y 1, z: 2}", "{x: 1, z: 2}"),
+        ("{x: &y 1,\n z: 2}", "{\n    x: 1,\n    z: 2\n  }"),
+        ("{\n  x: [\n   1 ],\n  z: 2\n}", "{\n    x: [\n     1 ],\n    z: 2\n  }"),
+        # Brackets that begin a key are those of no collection on one line.
+        ("[]: 1\n", "{\n    []: 1\n  }"),
+    ],
 )
 def test_what_comes_into_flow_in_several_lines_has_one_line_where_its_source_has_one(source: str, lines: str) -> None:
     assert Edit("a: [\n  1\n]\n").add("a", value=tree(source)).text() == f"a: [\n  1,\n  {lines}\n]\n"
+
+
+def test_what_comes_into_flow_on_one_line_is_on_that_line() -> None:
+    source = tree("{\n  x: [\n   1 ],\n  z: 2\n}")
+    assert Edit("a: [b]\n").add("a", value=source).text() == "a: [b, {x: [1], z: 2}]\n"
 
 
 def test_a_block_value_cannot_stand_in_flow() -> None:

@@ -156,7 +156,7 @@ class _Renderer:
             return None
         start, end = before.start, before.end
         line = child.key.start if isinstance(child, Entry) else start
-        if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
+        if self._text[start - 1] != " " or "\n" in self._text[line:end]:
             return None
         # A comment may follow quotes at once; behind a plain word it would be part of that word.
         if self._text[end] == "#":
@@ -173,8 +173,6 @@ class _Renderer:
             rest = text[places[-1].end :]
             if self._last_is_changed(root):
                 rest = self._endings.settled(rest, children[-1], places[0].column)
-            if rest and not body.endswith("\n"):
-                body = self._endings.terminated(body, children[-1])
             result = text[: places[0].start] + body + rest
         elif is_block(root):
             places = self._places(root)
@@ -236,8 +234,6 @@ class _Renderer:
         rest = self._gaps(places, position, len(places))
         if rest and above is not None:
             rest = self._endings.settled(rest, above, column)
-            if not out[-1].endswith("\n"):
-                out[-1] = self._endings.terminated(out[-1], above)
         result = "".join([*out, rest])
         # The dash or key of the parent precedes the first line.
         return result.lstrip(" ") if places[0].inline else result
