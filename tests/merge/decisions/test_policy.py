@@ -8,7 +8,15 @@ import pytest
 
 from krm_merge.krm import FieldPath
 from krm_merge.krm.identity import Identity
-from krm_merge.merge.decisions.policy import Policy, Rule, content_of, fingerprint, is_of_place, without_positions
+from krm_merge.merge.decisions.policy import (
+    Policy,
+    Rule,
+    content_of,
+    fingerprint,
+    is_of_place,
+    nature_of,
+    without_positions,
+)
 from krm_merge.text import read
 
 DATA: FieldPath = ("data",)
@@ -54,6 +62,23 @@ def test_rules_in_their_order(rules: list[Rule], winner: str, severity: str, of_
 )
 def test_a_conflict_in_words(policy: Policy, text: str) -> None:
     assert policy.explanation(DATA, "both changed it", "upstream's is kept") == text
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "one_side", "nature"),
+    [
+        ("V4", ("spec", "a"), False, "value"),
+        ("V4", ("spec", "a"), True, "value"),
+        ("V4", ("list", 0), True, "element"),
+        ("V4", ("list", 0), False, "value"),
+        ("V4", (), True, "value"),
+        ("F5", (), True, "resource"),
+        ("F5", ("list", 0), False, "element"),
+    ],
+)
+def test_what_a_conflict_is_about(rule: str, path: FieldPath, one_side: bool, nature: str) -> None:
+    assert nature_of(rule, path, added_twice=False, one_side=one_side) == nature
+    assert nature_of("V4", path, added_twice=True, one_side=one_side) == "added-twice"
 
 
 def test_between_markers_is_only_what_has_a_place() -> None:

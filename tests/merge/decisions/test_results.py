@@ -120,6 +120,22 @@ def test_lost_comments_are_quoted_unless_they_are_hidden(comments: list[str], is
     assert [is_lost_comment(result) for result in results] == [True, False, False]
 
 
+def test_of_many_changes_five_are_named() -> None:
+    paths: list[FieldPath] = [("spec", name) for name in "abcdefg"]
+    named = "spec.a, spec.b, spec.c, spec.d, spec.e"
+    assert shown_paths(paths[:5]) == named
+    assert shown_paths(paths) == f"{named} and 2 more"
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+def test_the_comment_of_a_value_that_lost_is_told_unless_the_value_is_hidden(kind: str) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: c\ndata:\n  a: {{}}\n"
+    original, upstream, local = (tree({"c.yaml": text.format(value)}) for value in ("MQ==", "Mg==", "Mw== # why"))
+    results = merge(original, upstream, local, "upstream", smart=True).results
+    told = next(result for result in results if result.rule == "V4")
+    assert told.message.endswith("; its comment went with it: # why") is (kind == "ConfigMap")
+
+
 TEXTS = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  x.yaml: |\n    a: {}\n    b: {}\n"
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.merge.lines.three_way import discarded_comments
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File
 from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.text import Comments
 
 PLACES = {
     "head of the file": "{}\n",
@@ -397,3 +399,24 @@ def test_comments_stay_with_their_elements(
     result, messages = merge(sides[0], sides[1], sides[2])
     assert result == sides[3]
     assert not [message for message in messages if not message.startswith("info")]
+
+
+@pytest.mark.parametrize(
+    ("before", "loser", "winner", "lost", "kept"),
+    [
+        ("", "# why", "", ("# why",), None),
+        ("# why", "# why", "", (), "# why"),
+        ("", "# why", "# why", (), "# why"),
+        ("", "# why", "# other", ("# why",), "# other"),
+        # A setter says where the value comes from.
+        ("", "# kpt-set: ${a}", "", (), "# kpt-set: ${a}"),
+        ("", "", "# why", (), None),
+    ],
+)
+def test_comments_that_a_side_changed_with_a_value_that_lost_go(
+    before: str, loser: str, winner: str, lost: tuple[str, ...], kept: str | None
+) -> None:
+    of_sides = [Comments((), text or None) for text in (before, loser, winner)]
+    assert discarded_comments(*of_sides) == (lost, Comments((), kept))
+    above = [Comments((text,) if text else (), None) for text in (before, loser, winner)]
+    assert discarded_comments(*above)[0] == lost

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, are_alike, merge_sequences
-from krm_merge.merge.lines.three_way import AS_GIT, MergedText, merge_lines
+from krm_merge.merge.lines.three_way import AS_GIT, MergedText, merge_lines, merge_lines_without_conflict
 from krm_merge.merge.values.texts import merge_text
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -50,6 +50,7 @@ def test_runs_go_forward_and_say_what_clashed(
         assert all(a.stop <= b.start for a, b in itertools.pairwise(runs_of_side))
     for run in runs:
         assert run.stop > run.start or run.clash
+        assert run.stop <= len({"upstream": upstream, "local": local}[run.side])
         if run.clash == "changed":
             assert run.side == winner
         if run.clash == "inserted":
@@ -69,6 +70,7 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("both appended the same", "a", "ax", "ax", "ax", []),
     ("local's run contains upstream's", "a", "ax", "axl", "axl", []),
     ("local's run contains upstream's in its middle", "a", "ax", "akxl", "akxl", []),
+    ("local's run contains upstream's two behind one of them", "a", "axxy", "akmnxxxyopq", "akmnxxxyopq", []),
     ("upstream's run contains local's", "a", "axuv", "au", "axuv", []),
     ("upstream's run contains local's usual end of a block", "ea", "eaxye", "eae", "eaexye", ["inserted"]),
     ("no contiguous part, but most of it", "a", "axy", "axly", "axly", []),
@@ -106,6 +108,23 @@ def test_example(original: str, upstream: str, local: str, expected: str, clashe
     assert merge(original, upstream, local) == (expected, clashes)
 
 
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected", "clashes"),
+    [
+        ("", "u", "l", "lu", ["inserted"]),
+        ("abc", "c", "abxc", "xc", []),
+        ("abc", "ac", "abxc", "axc", []),
+        ("abc", "ac", "alc", "ac", ["changed"]),
+        ("ab", "", "l", "", ["changed"]),
+    ],
+)
+def test_loose_lines_say_nothing_of_their_neighbours(
+    original: str, upstream: str, local: str, expected: str, clashes: list[str]
+) -> None:
+    runs = merge_sequences(original, upstream, local, Settling("upstream", loose=True))
+    assert text_and_clashes(runs, original, upstream, local) == (expected, clashes)
+
+
 def test_local_wins_where_it_is_told_to() -> None:
     assert merge("abc", "auc", "alc", "local") == ("alc", ["changed"])
     assert merge("abc", "ac", "alc", "local") == ("alc", ["changed"])
@@ -132,6 +151,12 @@ def test_what_a_person_chose(original: str, chosen: ChosenSide, local: str, expe
     sides = {"upstream": upstream, "local": local}
     runs = merge_sequences(original, upstream, local, Settling(chosen, chooses_inserted=True))
     assert "".join(sides[run.side][run.start : run.stop] for run in runs) == expected
+
+
+@pytest.mark.parametrize(("chosen", "local"), [("upstream-then-local", "umx"), ("local-then-upstream", "xmu")])
+def test_what_a_person_chose_of_lines_that_are_one_place(chosen: ChosenSide, local: str) -> None:
+    runs = merge_sequences("x", "u", local, Settling(chosen, splits=False))
+    assert text_and_clashes(runs, "x", "u", local) == (local, ["changed"])
 
 
 # ---- lines -------------------------------------------------------------------------------------------------------
@@ -260,6 +285,26 @@ def test_a_change_is_not_made_again_where_a_blank_line_hides_it() -> None:
     assert merged is not None
     assert merged.text == "a\nn\nset -e\nexec server\n\n# TODO\n"
     assert merge_text(original, upstream, merged.text, "upstream") == MergedText(merged.text)
+    assert merge_lines_without_conflict(original, upstream, merged.text) == merged.text
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("", "\n\nd:", "\n", "\n\nd:"),
+        ("", "\nc:", "c:\nb: 1\n", "c:\nb: 1\n"),
+    ],
+)
+def test_blank_lines_say_nothing_of_what_is_there_already(
+    original: str, upstream: str, local: str, expected: str
+) -> None:
+    assert merge_lines(original, upstream, local, Settling("upstream")).text == expected
+    assert merge_lines_without_conflict(original, upstream, local) == expected
+
+
+def test_all_places_where_the_sides_could_not_agree_are_counted() -> None:
+    assert MergedText("a").conflicts == 0
+    assert MergedText("a", changed=1, inserted=2, alike=4).conflicts == 7
 
 
 @pytest.mark.parametrize(
