@@ -167,6 +167,7 @@ def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
 
 def test_small_keys_that_are_no_texts_are_read() -> None:
     assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"[a, {b: c}]": 1, "a": "b", "b": 2}
+    assert to_value(read("? [true, 1.5, X]\n: 1\n")) == {"[true, 1.5, X]": 1}
     assert to_value(read("? [[[a]]]\n: 1\n")) == {"[[[a]]]": 1}
     assert to_value(read(f"? [{'a' * 9_998}]\n: 1\n")) == {f"[{'a' * 9_998}]": 1}
     far_below = f"a: {'b' * 10_000}\n"

@@ -34,7 +34,8 @@ RESOLVED: list[tuple[str, object]] = [
     (".", "."), ("+", "+"), ("-", "-"), (".e3", ".e3"), ("1e", "1e"), ("._5", "._5"), ("1.2.3", "1.2.3"),
     (".inf", float("inf")), ("+.Inf", float("inf")), ("-.INF", float("-inf")), ("inf", "inf"), (".iNf", ".iNf"),
     ("2024-01-01", "2024-01-01"), ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
-    ("190:20:30", "190:20:30"), ("1:30", "1:30"), ("1,000", "1,000"), ("=", "="), ("\u0661", "\u0661"),
+    ("190:20:30", "190:20:30"), ("1:30", "1:30"),
+    ("1,000", "1,000"), ("=", "="), ("\u0661", "\u0661"), ("1\u0662", "1\u0662"),
 ]  # fmt: skip
 
 
@@ -57,6 +58,7 @@ def test_not_a_number_equals_itself() -> None:
         ("! 1", "1"),
         ("!!int '5'", 5),
         ("!!float 1", 1.0),
+        ("!!float 1.5", 1.5),
         ("!!null ''", None),
         ("!!bool 'true'", True),
         ("!!str", ""),
@@ -69,6 +71,36 @@ def test_quotes_and_tags(text: str, value: object) -> None:
     read_value = to_value(tree(f"a: {text}"))
     assert read_value == {"a": value}
     assert type(read_value["a"]) is type(value)
+
+
+def test_a_tag_that_does_not_fit_stays_with_what_it_is_of() -> None:
+    assert tree("!!float x").canonical == ("float", "x")
+    assert tree("!!float true").canonical == ("float", "true")
+
+
+@pytest.mark.parametrize("text", ['""', "''", "|", "!!str", "&a"])
+def test_a_document_that_says_that_it_is_empty_is_one(text: str) -> None:
+    assert read(f"{text}\n") is not None
+    assert read("# nothing\n") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("'x'", "y", "'y'"),
+        ("!!str 'x'", "y", '"y"'),
+        ("! 'x'", "y", '"y"'),
+        ("'x'", tree("!!str y"), "!!str y"),
+        ("'x'", tree("! y"), "! y"),
+        # In the same quotes it is as its source has it.
+        ('"x"', tree('"y\\x41"'), '"y\\x41"'),
+        ("x", "a\x07\nb", '"a\\u0007\\nb"'),
+        ("x", "a\u2028\nb", '"a\\u2028\\nb"'),
+        ("x", "a\tb\nc\n", "|\n  a\tb\n  c"),
+    ],
+)
+def test_how_a_text_is_written_in_the_place_of_another(before: str, value: Any, after: str) -> None:
+    assert Edit(f"a: {before}\n").set("a", to=value).text() == f"a: {after}\n"
 
 
 def test_type_and_value_make_the_difference() -> None:

@@ -15,6 +15,10 @@ from krm_merge.text.reading.stream import BOM_BYTES, detached_head, is_empty, jo
         ([b"a: 1", b"b: 2"], b"", b"a: 1\n---\nb: 2"),
         ([b"a: 1", b"---\nb: 2\n"], b"", b"a: 1\n---\nb: 2\n"),
         ([b"a: 1", b"b: 2"], b"x: 1\r\n", b"a: 1\r\n---\r\nb: 2"),
+        # Those that most lines have.
+        ([b"a: 1\n"], b"x: 1\r\ny: 1\r\n# z\nz: 1\n# end\n", b"a: 1\n"),
+        ([b"a: 1", b"b: 2"], b"x: 1\r\ny: 1\r\nz: 1\n# z\n# end\n", b"a: 1\n---\nb: 2"),
+        ([b"a: 1", b"b: 2"], b"x: 1\r\ny: 1\r\nz: 1\n", b"a: 1\r\n---\r\nb: 2"),
         ([b"a: 1\n"], BOM_BYTES + b"x: 1\n", BOM_BYTES + b"a: 1\n"),
         ([], b"x: 1\n", b""),
     ],
