@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.values.likeness import likeness
+from krm_merge.merge.values.likeness import are_images, blind_to_versions, likeness, without_version
 from krm_merge.text.editing.change import THRESHOLD
 from krm_merge.text.reading.nodes import Node, from_value
 from krm_merge.text.reading.reader import read
@@ -90,3 +90,43 @@ def test_one_changed_field_of_two_is_alike_enough() -> None:
 @pytest.mark.parametrize("empty", ["{}", "[]"])
 def test_empty_collections_are_alike(empty: str) -> None:
     assert likeness(node(empty), node(empty)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "is_same"),
+    [
+        ("https://h/x?ref=v1.2.3", "https://h/x?ref=main", True),
+        ("a.io/b:v1.2", "a.io/b:v1.3", True),
+        ("a.io/b:v1.2", "a.io/c:v1.2", False),
+        ("apps/v1/a", "apps/v2beta1/a", True),
+        ("plain-1", "plain-2", False),
+        # An IP address only looks like a version.
+        ("10.0.0.1:80", "10.0.0.2:80", False),
+        # A longer text is prose.
+        (f"v1.2 {'x' * 1995}", f"v1.3 {'x' * 1995}", True),
+        (f"v1.2 {'x' * 1996}", f"v1.3 {'x' * 1996}", False),
+    ],
+)
+def test_texts_that_differ_only_in_versions(text: str, other: str, is_same: bool) -> None:
+    assert (without_version(text) == without_version(other)) is is_same
+    first, second = (blind_to_versions(from_value([1, side]).canonical) for side in (text, other))
+    assert (first == second) is is_same
+    # What is no list of the same is another value.
+    assert first != blind_to_versions(from_value({"a": text}).canonical)
+    assert first[0] == "seq"
+
+
+@pytest.mark.parametrize(
+    ("texts", "are_some"),
+    [
+        (["a.io/b:v1", "localhost/b:1", "c:5000/b@sha256:1"], True),
+        (["a.io/b:v1", "b:v1"], False),
+        (["lib/b:v1"], False),
+        (["a.io/b"], False),
+        (["https://a.io/b:1"], False),
+        (["see a.io/b:1"], False),
+    ],
+)
+def test_texts_that_name_registries_and_versions_are_images(texts: list[str], are_some: bool) -> None:
+    assert are_images(("spec", "x"), texts) is are_some
+    assert are_images(("spec", "image"), texts)
