@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.merge.values.likeness import Match
-from krm_merge.merge.values.pairing import added_at_one_place, is_narrowed_replacement, match_sequence
+from krm_merge.merge.values.pairing import added_at_one_place, is_narrowed_replacement, match_sequence, replaced_by_both
 from krm_merge.text.reading.nodes import Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
@@ -141,6 +141,16 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
         pytest.param("[]", "[--x=1]", "[--x=2]", {"-00"}, id="one option"),
         pytest.param("[{a: 1}]", "[{a: 1, b: [1, 2, 3]}]", "[]", {"00-"}, id="alone, all fields kept"),
         pytest.param("[{a: 1}]", "[{a: 2, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, no field kept"),
+        pytest.param(
+            "[{a: 1, c: 1}]", "[{a: 2, c: 1, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, half of the fields kept"
+        ),
+        pytest.param(
+            "[x, {n: 1}, {n: 1, m: 2}]",
+            "[{n: 1, m: 3}]",
+            "[{n: 1, m: 3}]",
+            {"0--", "100", "2--"},
+            id="what both made of one of two that are as much alike",
+        ),
     ],
 )
 def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:
@@ -178,6 +188,27 @@ def test_a_narrowed_replacement(original: str, upstream: str, local: str, expect
 )
 def test_added_at_one_place(original: str, upstream: str, local: str, expected: bool) -> None:
     assert added_at_one_place(match_elements(original, upstream, local)) is expected
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "of_upstream", "of_local"),
+    [
+        ("[a, b, c]", "[u, v, w, c]", "[l, c]", {0, 1, 2}, {0}),
+        ("[a, b, c]", "[u, v, w, c]", "[l, k, c]", {0, 1, 2}, {0, 1}),
+        ("[a, b, c]", "[u, v, w, c]", "[a, x, y, z, w]", {0, 1}, {1, 2, 3}),
+        # Others in other places, or none.
+        ("[a, b, c, d]", "[u, v, w, c, d]", "[a, b, l, k, m]", set(), set()),
+        ("[a, b]", "[u, v, w]", "[]", set(), set()),
+        ("[u, l, u, m, b]", "[l, u, l]", "[v, m]", set(), set()),
+        ("[u, a, l, b]", "[m, m, b, u, a]", "[c, l, v, v, b]", set(), set()),
+    ],
+)
+def test_what_a_side_put_in_the_place_of_what_both_replaced(
+    original: str, upstream: str, local: str, of_upstream: set[int], of_local: set[int]
+) -> None:
+    matches = match_elements(original, upstream, local)
+    assert {match.upstream for match in replaced_by_both(matches, "upstream")} == of_upstream
+    assert {match.local for match in replaced_by_both(matches, "local")} == of_local
 
 
 def test_paths_name_an_element_as_local_has_it() -> None:
