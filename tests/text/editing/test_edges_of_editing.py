@@ -204,3 +204,23 @@ def test_a_list_of_another_text_is_indented_as_there_with_its_key_alone() -> Non
 @pytest.mark.parametrize("pair", ["{a: 1}: b", "[a]: [b]", "a: {b: 1}", "{a: 1}: {b: 1}"])
 def test_a_pair_without_brackets_of_its_own_keeps_its_spelling(pair: str) -> None:
     assert Edit(f"l: [{pair}, c,  d]\n").remove("l", 1).text() == f"l: [{pair},  d]\n"
+
+
+def test_a_child_is_in_a_collection_once() -> None:
+    edit = Edit("a: 1\nb: [2]\n")
+    assert edit.move("a", after="a").text() == "a: 1\nb: [2]\n"
+    with pytest.raises(ValueError, match="not in this collection"):
+        edit.editor.insert(edit.collection(), edit.child("a")[1], None)
+
+
+def test_the_edited_tree_has_the_nodes_of_the_text_where_nothing_was_edited() -> None:
+    edit = Edit("a: [1]\nb: {c: [1]}\n")
+    assert edit.editor.tree() is edit.root
+    edited = edit.set("a", 0, to=2).editor.tree()
+    assert edited is not edit.root
+    assert edit.editor.tree(edit.collection("b")) is edit.collection("b")
+
+
+def test_a_template_comes_into_json_as_it_is() -> None:
+    edit = Edit('{"a": "x", "b": 1}\n').set("b", to=tree("{{ x }}\n"))
+    assert edit.text() == '{"a": "x", "b": {{ x }}}\n'
