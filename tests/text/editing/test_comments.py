@@ -191,3 +191,18 @@ def test_a_flow_collection_has_no_lines_for_comments() -> None:
     with pytest.raises(CannotEditError):
         chunks(root.entries[0].value)  # type: ignore[arg-type]
     assert render(Editor(root)).text == "a: [1]\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "after"),
+    [
+        (Edit("z: 1\na:\n- x\n  # own\n- y\n").remove("a", 0), "z: 1\na:\n- y\n"),
+        (Edit("z: 1\na:\n- x\n  # own\n- y\n- z\n").move("a", 1, after=2), "z: 1\na:\n- x\n  # own\n- z\n- y\n"),
+        (Edit("z: 1\na:\n-\n  # own\n- z\n").set("a", 0, to=1), "z: 1\na:\n- 1\n  # own\n- z\n"),
+        # A blank line above it sets it apart.
+        (Edit("z: 1\na:\n- x\n\n  # apart\n- y\n- z\n").remove("a", 1), "z: 1\na:\n- x\n\n  # apart\n- z\n"),
+        (Edit("z: 1\na:\n  # apart\n- y\n- z\n").remove("a", 0), "z: 1\na:\n  # apart\n- z\n"),
+    ],
+)
+def test_a_comment_that_is_deeper_than_the_dash_below_it_is_of_what_is_above(edit: Edit, after: str) -> None:
+    assert edit.text() == after

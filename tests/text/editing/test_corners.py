@@ -181,6 +181,7 @@ def test_a_comment(edit: Edit, after: str) -> None:
         ("a:\n  b:\n     c: 1\n", "e:\n  f:\n  - 1\n"),
         ("a:\n- b\nc:\n    d: 1\n", "e:\n    f:\n    - 1\n"),
         ("a:\n    d:\n      - c\n", "e:\n    f:\n      - 1\n"),
+        ("a:\n- x:\n      y: 1\n", "e:\n    f:\n    - 1\n"),
     ],
 )
 def test_new_text_is_indented_as_the_first_block_of_its_kind(before: str, after: str) -> None:
