@@ -81,6 +81,10 @@ def test_the_deepest_that_is_read() -> None:
     assert len(list(read_all(f"{deepest}\n---\n{deepest}\n"))) == 2
     with pytest.raises(TextError, match="nested deeper"):
         read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+    # With a level around it, one less.
+    assert len(list(read_all(deepest[1:-1], 1))) == 1
+    with pytest.raises(TextError, match="nested deeper"):
+        list(read_all(deepest, 1))
 
 
 def test_aliases_do_not_get_around_the_limit_of_depth() -> None:
