@@ -128,6 +128,16 @@ COMMENTED = "# h\na: 1 # a\nb: 2\n? [d]\n: 1\nc:\n  x: 1\n  y: 2\n"
             id="at a line that has none",
         ),
         pytest.param(
+            Edit(f"x: 1\n{COMMENTED}").comment("b").comment("a", head=("# h",), line="# a"),
+            f"x: 1\n{COMMENTED}",
+            id="no second one that is there",
+        ),
+        pytest.param(
+            Edit("x: 1\n# h\na: 1\n? [d]\n: 1\n").comment("a", head=("# h",)),
+            "x: 1\n# h\na: 1\n? [d]\n: 1\n",
+            id="no second one above a line",
+        ),
+        pytest.param(
             Edit(COMMENTED).comment("c", "y", head=("# n",)), COMMENTED.replace("  y", "  # n\n  y"), id="in its column"
         ),
     ],

@@ -21,6 +21,7 @@ from krm_merge.text.reading.layout import (
     has_nothing_above,
     indents_of,
     is_block,
+    known_chunks,
     source_of,
 )
 from krm_merge.text.reading.nodes import (
@@ -194,16 +195,17 @@ class _Reemitter:
             return
         if comments.head:
             before = "\n".join(line.removeprefix("#").removeprefix(" ") for line in comments.head)
-            data.yaml_set_comment_before_after_key(key, before=before, indent=data.lc.col or 0)
+            data.yaml_set_comment_before_after_key(key, before=before, indent=data.lc.col)
         if comments.line:
             data.yaml_add_eol_comment(comments.line, key=key)
 
     def _old_comments(self, node: Collection, child: Child) -> Comments | None:
         try:
-            places = dict(zip((id(c) for c in node.children), chunks(node), strict=True))
+            places = dict(zip(map(id, node.children), known_chunks(node), strict=True))
         except CannotEditError:
             return None
-        return comments_of(node, child, places[id(child)]) if id(child) in places else None
+        place = places.get(id(child))
+        return None if place is None else comments_of(node, child, place)
 
     def _new(self, node: Node) -> Any:
         """A value for ruamel that shares nothing with what it read."""

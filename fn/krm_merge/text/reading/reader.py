@@ -314,7 +314,8 @@ def _check_keys(mapping: MappingNode, fields: dict[Canonical, Entry]) -> None:
             continue
         if key.canonical in seen:
             key_name = quoted(key.text) if isinstance(key, Scalar) else "of a mapping"
-            place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
+            assert key.source is not None  # it was read from there
+            place = _place(key.source.text, key.start)
             raise TextError(f"the key {key_name} is there twice; keep one", *place)
         seen.add(key.canonical)
 
