@@ -186,8 +186,7 @@ class TreeMerge:
             # Merging again would not go by lines (law D).
             return self.conflict(path, sides, "V6")
         node = _text_node(merged.text, sides)
-        if not merged.conflicts:
-            # What upstream removed, and local lacks here, may be elsewhere: lines know.
+        if not merged.conflicts:  # What local lacks as well may be elsewhere: lines know.
             return Verdict(node, "V3" if merged.text == texts[2] else "V6", "both")
         did, outcome = merged.explanation(winner)
         explanation = self.policy.explanation(path, f"upstream and local {did}", outcome)
@@ -306,7 +305,7 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, names_of_sides)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
-        # In a resource, fields have names of the schema; files such as values have their own.
+        # In a resource, fields have names of the schema; files such as values and schemas have their own.
         are_names = self.file != "" or self.schema.is_map(path) or path[-1:] == ("properties",)
         contested, why = contested_fields(fields, are_names=are_names)
         settles_early = not self.policy.resolutions.all
