@@ -432,5 +432,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("-1.1"),
     ),
     "merge.values.likeness._ADDRESS": (Worst("1"), Worst("1."), Worst("1.1.1.")),
+    "merge.values.likeness._WORD": (Worst("a"), Worst("A"), Worst("Aa"), Worst("A", "a"), Worst("1a")),
     "merge.lines.sequence._KEY": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("a:")),
 }
