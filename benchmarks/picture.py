@@ -111,7 +111,9 @@ def _line(name: str, points: Sequence[Point], sizes: Sequence[int]) -> Iterator[
     yield f'<polyline points="{path}" fill="none" stroke-width="2.5" style="stroke: {color}"/>'
     for (x, y), point in zip(places, points, strict=True):
         yield f'<circle cx="{x}" cy="{y}" r="4" style="fill: {color}"/>'
-        yield f'<text x="{x}" y="{y + label}" text-anchor="middle">{point.seconds:.2g} s</text>'
+        # Below the left end are the labels of the axis.
+        anchor = "start" if x == LEFT and label > 0 else "middle"
+        yield f'<text x="{x}" y="{y + label}" text-anchor="{anchor}">{point.seconds:.2g} s</text>'
     x, y = places[-1]
     yield f'<text x="{x + 14}" y="{y + 5}" style="fill: {color}; font-weight: 600">{name}</text>'
     yield "</g>"
