@@ -153,7 +153,7 @@ class _Reader:
         start, end = node.start_mark.index, node.end_mark.index
         kind = node.tag.rpartition(":")[2]
         values: list[str] = []
-        if node.style in ("|", ">"):
+        if node.style in ("|", ">") and node.value:
             # The line of the indicator may have a comment.
             start = self.text.index("\n", start)
             values += _lines(self.text[start:end])

@@ -59,6 +59,19 @@ def test_plain_texts_merge_no_worse_than_git(seed: int) -> None:
     check(seed, texts=True)
 
 
+def test_an_empty_block_counts_as_an_empty_text_in_quotes() -> None:
+    """Where git reports a conflict in other lines, the one may be written as the other."""
+    original, upstream, local = (
+        f'{head}kind: A\nempty: ""\ntext: |-\n{line}'
+        for head, line in (
+            ("apiVersion: v1\n", "  x\n"),
+            ("new: 1\napiVersion: v1\n", ""),
+            ("apiVersion: v2\n", "  x\n"),
+        )
+    )
+    assert failures(({"a.yaml": original}, {"a.yaml": upstream}, {"a.yaml": local}), "upstream") == []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, nargs="?", default=2000)
