@@ -256,7 +256,8 @@ def test_a_plugin_that_starts_too_many_processes(programs: Programs) -> None:
 
 
 def test_a_plugin_that_takes_too_much_memory(programs: Programs) -> None:
-    plugin = programs.python("held = bytearray(400 << 20)", memory_limit=200 << 20)
+    # It has its limit before it has a request.
+    plugin = programs.python("sys.stdin.read()", "held = bytearray(400 << 20)", memory_limit=200 << 20)
     with pytest.raises(PluginError) as caught:
         plugin.run(POD, {})
     assert "MemoryError" in caught.value.detail
