@@ -288,6 +288,16 @@ PAIRED = [
         says="upstream and local added one thing, as gatekeeperService and as gatekeeper",
     ),
     row(
+        "R1 the message names all pairs that both added under two names, in upstream's order",
+        {"values.yaml": "a: 1\n"},
+        {"values.yaml": "a: 1\nwebService:\n  x: 1\ndbService:\n  y: 1\n"},
+        {"values.yaml": "a: 1\ndb:\n  y: 1\nweb:\n  x: 1\n"},
+        {"values.yaml": "a: 1\nwebService:\n  x: 1\ndbService:\n  y: 1\n"},
+        *["V4"] * 4,
+        says="upstream and local added one thing, as webService and as web; "
+        "upstream and local added one thing, as dbService and as db",
+    ),
+    row(
         "R1 what both added under names of which each has a word of its own are two things",
         {"values.yaml": "a: 1\n"},
         {"values.yaml": "a: 1\nlivenessProbe:\n  path: /\n  port: 80\n"},

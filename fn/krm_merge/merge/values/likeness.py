@@ -153,13 +153,16 @@ def _contested_by_two_names(
     original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
 ) -> tuple[Collection[Canonical], str]:
     """R1: the names of mappings and lists that both added, each under a name of its own."""
-    names = upstream.keys() - local.keys() - original.keys(), local.keys() - upstream.keys() - original.keys()
     theirs, ours = (
-        {name: node for name in of_side if not isinstance(node := resolved(side[name].value), Scalar)}
-        for of_side, side in zip(names, (upstream, local), strict=True)
+        {
+            name: node
+            for name in _added_alone(side, original, other)
+            if not isinstance(node := resolved(side[name].value), Scalar)
+        }
+        for side, other in ((upstream, local), (local, upstream))
     )
     pairs = added_under_two_names(theirs, ours)
-    why = UNDER_TWO_NAMES.format(*map(canonical_text, pairs[0])) if pairs else ""
+    why = "; ".join(UNDER_TWO_NAMES.format(*map(canonical_text, pair)) for pair in pairs)
     return {name for pair in pairs for name in pair}, why
 
 
@@ -280,6 +283,13 @@ def renamed_by_both(
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
+def _added_alone(
+    side: dict[Canonical, Entry], original: dict[Canonical, Entry], other: dict[Canonical, Entry]
+) -> list[Canonical]:
+    """The fields that only this side added, in its order."""
+    return [key for key in side if key not in original and key not in other]
+
+
 def _new_names(
     original: dict[Canonical, Entry], side: dict[Canonical, Entry], other: dict[Canonical, Entry]
 ) -> dict[Canonical, Canonical]:
@@ -294,7 +304,7 @@ def _new_names(
     if not gone:
         # So it is in most mappings: their new fields need not be looked for.
         return {}
-    new = [key for key in side if key not in original and key not in other]
+    new = _added_alone(side, original, other)
     if len(gone) * len(new) > MOST_COMPARED:
         return {}
     before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
@@ -309,7 +319,7 @@ def _reused_name(
 
     None where the other side left the field as it was: its changes would belong to the field of the new name.
     """
-    new = [key for key in side if key not in original and key not in other]
+    new = _added_alone(side, original, other)
     for key in original if new else ():
         if key not in side or key not in other:
             continue
