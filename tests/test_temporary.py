@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,29 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(around: Path) -> 
     [left] = around.iterdir()
     with temporary_directory():
         assert not left.exists()
+
+
+@pytest.mark.parametrize("step", ["pathlib.Path.mkdir", "os.open"])
+def test_one_that_another_process_took_for_left_is_made_anew(
+    around: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Without its lock, which comes after both steps, a directory looks as those of killed processes do."""
+    real: Callable[..., object] = Path.mkdir if step.endswith("mkdir") else os.open
+    removed: list[Path] = []
+
+    def removed_after(*arguments: object) -> object:
+        done = real(*arguments)
+        if not removed:
+            [new] = around.iterdir()
+            new.rmdir()
+            removed.append(new)
+        return done
+
+    monkeypatch.setattr(step, removed_after)
+    with temporary_directory() as directory:
+        assert directory.is_dir()
+        assert directory not in removed
+    assert removed
 
 
 def test_those_of_others_stay(around: Path) -> None:

@@ -134,9 +134,14 @@ def _create_locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
         directory = around / f"{_PREFIX}{os.urandom(6).hex()}{_SUFFIX}"
         try:
             directory.mkdir(0o700)
+            lock = os.open(directory, os.O_RDONLY)
         except FileExistsError:
             continue
-        lock = os.open(directory, os.O_RDONLY)
+        except FileNotFoundError:
+            if not around.is_dir():
+                raise
+            # Another process removed it before it was opened.
+            continue
         fcntl.flock(lock, fcntl.LOCK_EX)
         if is_at(lock, directory):
             return directory, lock
