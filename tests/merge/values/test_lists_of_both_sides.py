@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from packages.merge.beside_git import Merged, Winner, merge
-from packages.merge.cases import Case, assert_merges, container, kustomization, pod, row, widget
+from packages.merge.cases import Case, assert_merges, container, kptfile, kustomization, pod, row, widget
 
 SEEDS = st.integers(0, 2**32)
 FILES = {
@@ -149,6 +149,10 @@ def test_both_sides_gave_one_number_to_two_things(numbered: int, code: int, warn
     assert all("two elements with one code" in warning.message for warning in merged.warnings())
 
 
+def keywords(*words: str) -> dict[str, str]:
+    return {"Kptfile": kptfile(info="info:\n  keywords:\n" + "".join(f"  - {word}\n" for word in words))}
+
+
 PAIRED = [
     row(
         "R1 what upstream added to a mapping that local renamed is no other mapping (law D)",
@@ -186,6 +190,13 @@ PAIRED = [
             kustomization("resources:\n" + "".join(f"- {name}\n" for name in side))
             for side in ("abc", "anc", "anbc", "anc")
         ],
+    ),
+    row(
+        "L2 of a set that upstream replaced, and local has in part, upstream's is there (law D)",
+        keywords("k1", "k3"),
+        keywords("k2", "k4"),
+        keywords("k3"),
+        keywords("k2", "k4"),
     ),
     row(
         "L3 of elements that are alike otherwise, the one with more words of the text is the same",

@@ -77,6 +77,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- a: 1\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n",
             "c:\n- a: 1\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  # o\n  v: 1\n- a: 2\n  v: 1\n",
         ),
+        # Where upstream changed the element more than local's new one differs from it.
+        (
+            "c:\n- i: a\n  n: x\n  v: {w: 1} # o\n",
+            "c:\n- i: a\n  n: y\n",
+            "c:\n- i: b\n  n: z\n  v: {w: 1} # o\n- i: a\n  n: x\n  v: {w: 1} # o\n",
+            "c:\n- i: b\n  n: z\n  v: {w: 1} # o\n- i: a\n  n: y\n",
+        ),
         # An element whose list is as it was is the same element.
         (
             "c:\n- i: 1\n  # o\n  s: [x]\n  r: abcd\n- i: 9\n  s: [y]\n  r: z\n",

@@ -73,9 +73,9 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     if kind == FUNCTIONS:
         return _functions(merge, path, sides, items)
     matches = None
-    if kind == SET:
-        matches = match_set(items)
-    elif kind == OBJECTS:
+    if kind == SET and (matches := match_set(items)) is not None:
+        return _set(merge, path, sides, items, matches)
+    if kind == OBJECTS:
         matches = match_objects(items)
     elif isinstance(kind, KeyedList):
         matches = match_by_key(items, kind)
@@ -411,17 +411,41 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if _loses_equal(items, matches):
         del merge.decisions[mark:]
         return merge.conflict(path, sides, "L3", _INDISTINCT)
-    if merge.verifies or _is_stable(merge, path, sides, verdict, edits):
+
+    def pair(*, equal_only: bool = False, stays_empty: bool = False) -> Verdict:
+        matches = part_renamed(match_sequence(items, equal_only=equal_only))
+        return _paired_sequence(merge, path, sides, items, matches, stays_empty=stays_empty)
+
+    return _stabilize(merge, path, sides, verdict, mark, pair)
+
+
+def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]) -> Verdict:
+    """L2: a list of different values without an order."""
+
+    def pair(*, equal_only: bool = False, stays_empty: bool = False) -> Verdict:
+        again = part_renamed(match_set(items, equal_only=equal_only) or [])
+        return _paired_elements(merge, path, sides, items, again, stays_empty=stays_empty)[0]
+
+    mark = len(merge.decisions)
+    verdict = _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
+    return _stabilize(merge, path, sides, verdict, mark, pair)
+
+
+def _stabilize(
+    merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict, mark: int, pair: Callable[..., Verdict]
+) -> Verdict:
+    """The verdict with the decisions since `mark`, or one of another pairing that a second merge keeps (law D)."""
+    if merge.verifies or _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
-    if verdict.node is None and any(decision.is_conflict for decision in edits):
-        # Law D: upstream's elements would come back to a list that is gone, and not to one that is empty.
+    if verdict.node is None and any(decision.is_conflict for decision in merge.decisions[mark:]):
+        # Upstream's elements would come back to a list that is gone, and not to one that is empty.
         del merge.decisions[mark:]
-        verdict, _ = _paired_elements(merge, path, sides, items, matches, stays_empty=True)
+        verdict = pair(stays_empty=True)
         if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
             return verdict
-    # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
+    # Likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
-    verdict = _paired_sequence(merge, path, sides, items, part_renamed(match_sequence(items, equal_only=True)))
+    verdict = pair(equal_only=True)
     if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     del merge.decisions[mark:]
@@ -449,11 +473,17 @@ def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
 
 
 def _paired_sequence(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
+    merge: TreeMerge,
+    path: FieldPath,
+    sides: Sides,
+    items: list[list[Node]],
+    matches: list[Match],
+    *,
+    stays_empty: bool = False,
 ) -> Verdict:
     if all(items) and is_narrowed_replacement(matches):
         return merge.conflict(path, sides, "L3", "both replaced all elements")
-    verdict, losers = _paired_elements(merge, path, sides, items, matches)
+    verdict, losers = _paired_elements(merge, path, sides, items, matches, stays_empty=stays_empty)
     kept = [match for match in matches if match not in losers] if losers else matches
     if not same(sides.local, sides.original) and added_at_one_place(kept):
         what = "upstream and local added elements at the same place; local's come before upstream's"

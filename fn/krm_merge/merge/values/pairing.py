@@ -84,15 +84,16 @@ class _Side(NamedTuple):
     numbers: list[int]
 
 
-def match_set(items: Sequence[Sequence[Node]]) -> list[Match] | None:
+def match_set(items: Sequence[Sequence[Node]], *, equal_only: bool = False) -> list[Match] | None:
     """Pairs the elements of sets; a value and the one that a side put in its place are one. None if one is there twice.
 
     Two values of one thing that both sides added are one element as well, if they differ in their versions only (L2).
+    With `equal_only` only equal values are one.
     """
     sides = _number_values(items)
     if any(len(set(side.numbers)) < len(side.numbers) for side in sides):
         return None
-    return _match_all(sides, is_set=True)
+    return _match_all(sides, is_set=True, equal_only=equal_only)
 
 
 def match_sequence(items: Sequence[Sequence[Node]], *, equal_only: bool = False) -> list[Match]:

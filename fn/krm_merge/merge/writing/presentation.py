@@ -428,7 +428,9 @@ class Presentation:
         if root is None:
             return text
         try:
-            original = versions.fit(aligned(versions.original, root))
+            before = read(aligned(versions.original, versions.upstream))
+            assert isinstance(before, MappingNode)
+            original = versions.fit(aligned(before, root))
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
         except (CannotEditError, TextError):
             return text
