@@ -35,6 +35,10 @@ def job(prefix: str, image: str) -> str:
     return f"apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: {prefix}-\nspec:\n  image: {image}\n"
 
 
+def named(name: str, more: str = "") -> str:
+    return f"  - image: r/set:v1\n    name: {name}\n" + (f"    configMap: {{{more}}}\n" if more else "")
+
+
 ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: sa\n"
 LABELED = "  namespace: prod\n  labels:\n    team: a\n"
 
@@ -128,6 +132,54 @@ FUNCTIONS = [
         ("  - image: r/a:v1\n    name: a\n", "  - image: r/b:v1\n"),
         ("  - image: r/a:v2\n    name: a\n", "  - image: r/b:v1\n"),
         smart=True,
+    ),
+    functions(
+        "F1 a function to which both gave other names is one, with a conflict of its name",
+        (named("a"),),
+        (named("b"),),
+        (named("c"),),
+        (named("b"),),
+        "V4",
+        says="name: upstream changed it, local changed it",
+    ),
+    *(
+        functions(
+            f"F1 a function to which one side gave another name is the same one, {'smart' if smart else 'by name'}",
+            *sides,
+            (named("b", "v: 2"),),
+            smart=smart,
+        )
+        for smart in (False, True)
+        for sides in (
+            ((named("a"),), (named("b"),), (named("a", "v: 2"),)),
+            ((named("a"),), (named("a", "v: 2"),), (named("b"),)),
+            ((named("a"),), (named("b"),), (named("b", "v: 2"),)),
+        )
+    ),
+    functions(
+        "F5 a function that upstream renamed and local removed stays removed",
+        (named("a"), FIRST),
+        (named("b"), FIRST),
+        (FIRST,),
+        (FIRST,),
+        "F5",
+        smart=True,
+    ),
+    functions(
+        "F1 a function with another name and configuration is another one",
+        (named("a"),),
+        (named("b", "w: 1"),),
+        (named("a", "v: 2"),),
+        (named("a", "v: 2"), named("b", "w: 1")),
+        "F5",
+    ),
+    functions(
+        "F1 of two functions of one image, none is known by the image",
+        (named("a"), named("d", "w: 1")),
+        (named("b"), named("d", "w: 1")),
+        (named("a", "v: 2"), named("d", "w: 1")),
+        (named("a", "v: 2"), named("b"), named("d", "w: 1")),
+        "F5",
     ),
     functions(
         "F3 a function without name that only local has stays where upstream changed nothing in the list",
