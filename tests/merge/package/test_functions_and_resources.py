@@ -134,52 +134,29 @@ FUNCTIONS = [
         smart=True,
     ),
     functions(
-        "F1 a function to which both gave other names is one, with a conflict of its name",
+        "F6 a function to which both gave other names is one, with a conflict of its name",
         (named("a"),),
         (named("b"),),
         (named("c"),),
         (named("b"),),
         "V4",
         says="name: upstream changed it, local changed it",
-    ),
-    *(
-        functions(
-            f"F1 a function to which one side gave another name is the same one, {'smart' if smart else 'by name'}",
-            *sides,
-            (named("b", "v: 2"),),
-            smart=smart,
-        )
-        for smart in (False, True)
-        for sides in (
-            ((named("a"),), (named("b"),), (named("a", "v: 2"),)),
-            ((named("a"),), (named("a", "v: 2"),), (named("b"),)),
-            ((named("a"),), (named("b"),), (named("b", "v: 2"),)),
-        )
-    ),
-    functions(
-        "F5 a function that upstream renamed and local removed stays removed",
-        (named("a"), FIRST),
-        (named("b"), FIRST),
-        (FIRST,),
-        (FIRST,),
-        "F5",
         smart=True,
     ),
     functions(
-        "F1 a function with another name and configuration is another one",
+        "F1 by name, functions to which both gave other names are two",
         (named("a"),),
-        (named("b", "w: 1"),),
-        (named("a", "v: 2"),),
-        (named("a", "v: 2"), named("b", "w: 1")),
-        "F5",
+        (named("b"),),
+        (named("c"),),
+        (named("c"), named("b")),
     ),
     functions(
-        "F1 of two functions of one image, none is known by the image",
+        "F6 of two functions of one image, none is known by the image",
         (named("a"), named("d", "w: 1")),
         (named("b"), named("d", "w: 1")),
-        (named("a", "v: 2"), named("d", "w: 1")),
-        (named("a", "v: 2"), named("b"), named("d", "w: 1")),
-        "F5",
+        (named("c"), named("d", "w: 1")),
+        (named("c"), named("b"), named("d", "w: 1")),
+        smart=True,
     ),
     functions(
         "F3 a function without name that only local has stays where upstream changed nothing in the list",

@@ -113,6 +113,11 @@ SMART = [
     ("n=a m=b", "m=b n=a", "n=a m=b", "010 101"),
     # Names where both have them; without, the image.
     ("n=a", "m=a", "n=a", "0-0 -0-"),
+    # What both renamed, where it is the only one of its program.
+    ("n=a", "m=a", "k=a", "000"),
+    ("n=a/?x:1", "m=a:v2/?y:1", "k=a/?z:1", "000"),
+    ("n=a", "m=a l=a", "k=a", "0-- -0- -1- --0"),
+    ("n=a", "m=!a", "k=a", "0-- -0- --0"),
     ("a", "n=a", "a", "000"),
     ("a", "a", "n=a", "000"),
     ("a", "n=a", "n=a", "000"),

@@ -17,10 +17,17 @@ from packages.merge.beside_git import Merged, Winner, merge
 from packages.merge.cases import Case, assert_merges, container, kptfile, kustomization, pod, row, widget
 
 SEEDS = st.integers(0, 2**32)
-FILES = {
-    "scalars": "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nlist:\n{}",
-    "a set": kustomization("resources:\n{}"),
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nlist:\n{}"
+LISTS = {
+    "scalars": (WIDGET, "{}:{}"),
+    "a set": (kustomization("resources:\n{}"), "{}:{}"),
+    "mappings": (WIDGET, "{{name: {}, value: {}}}"),
+    "mappings without names": (WIDGET, "{{to: {}, of: {}}}"),
+    "by key": (pod(container(more="    env:\n{}")), "{{name: {}, value: {}}}"),
+    "functions by image": (kptfile("{}"), "{{image: r/{}:{}}}"),
+    "functions by name": (kptfile("{}"), "{{name: {}, image: r/of:{}}}"),
 }
+"""The file around a list, and how an element is written."""
 
 
 def names(text: str) -> dict[str, str]:
@@ -41,7 +48,15 @@ def change(rng: Random, text: str, fresh: list[str]) -> str:
 
 
 def written(kind: str, text: str) -> dict[str, str]:
-    return {"file.yaml": FILES[kind].format("".join(f"- {part}\n" for part in text.split()) or "  []\n")}
+    file, element = LISTS[kind]
+    lines = "".join(f"    - {element.format(*part.split(':'))}\n" for part in text.split())
+    path = "Kptfile" if "Kptfile" in file else "file.yaml"
+    return {path: file.format(lines or "      []\n")}
+
+
+def read(files: dict[str, str]) -> str:
+    (text,) = files.values()
+    return " ".join(f"{name}:{version}" for name, version in re.findall(r"(?m)^ *- .*?\b([b-t]{7})\W.*?\b(v\d)", text))
 
 
 def three_sides(seed: int) -> tuple[str, str, str]:
@@ -52,20 +67,25 @@ def three_sides(seed: int) -> tuple[str, str, str]:
 
 
 def conflicting(merged: Merged, sides: tuple[str, str, str]) -> set[str]:
-    """The elements that a warning is about: those that it names, or that are at a position that it names."""
+    """The elements that a warning names, by name or position, and those whose place one of them took."""
     messages = " ".join(result.message for result in merged.warnings())
     places = {int(at) for at in re.findall(r"\[(\d+)\]", messages)}
-    return {name for side in sides for at, name in enumerate(names(side)) if at in places or f"{name}:" in messages}
+    conflicts: set[str] = set()
+    before, *changed = map(names, sides)
+    for side in (before, *changed):
+        at_places = {name for at, name in enumerate(side) if at in places or name in messages}
+        conflicts |= at_places if at_places <= before.keys() else at_places | before.keys() - side.keys()
+    return conflicts
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", LISTS)
 @given(SEEDS, st.sampled_from(["upstream", "local"]))
 @example(975, "upstream")  # each removed one of two elements: nothing is left
 @example(1001626, "local")  # local removed what upstream raised, upstream the other one
 def test_what_one_side_did_is_there_or_a_conflict(kind: str, seed: int, winner: Winner) -> None:
     sides = three_sides(seed)
     merged = merge(written(kind, sides[0]), written(kind, sides[1]), written(kind, sides[2]), winner)
-    result = " ".join(re.findall(r"(?m)^- (\S+)$", merged.files["file.yaml"]))
+    result = read(merged.files)
     conflicts = conflicting(merged, sides)
     before, theirs, ours = map(names, sides)
     both = names(result)
@@ -89,7 +109,9 @@ FEW = st.lists(st.sampled_from("abc"), max_size=5)
 def test_a_second_merge_changes_no_list_with_equal_elements(
     original: list[str], upstream: list[str], local: list[str], winner: Winner
 ) -> None:
-    before, theirs, ours = (written("scalars", " ".join(side)) for side in (original, upstream, local))
+    before, theirs, ours = (
+        written("scalars", " ".join(f"{name}:v1" for name in side)) for side in (original, upstream, local)
+    )
     merged = merge(before, theirs, ours, winner)
     second = merge(before, theirs, merged.files, winner)
     assert second.files == merged.files
@@ -97,7 +119,7 @@ def test_a_second_merge_changes_no_list_with_equal_elements(
 
 def test_no_element_takes_the_place_of_another_where_the_other_side_added_one_of_its_name() -> None:
     before, theirs, ours = (
-        {"file.yaml": FILES["scalars"].format(text)}
+        {"file.yaml": WIDGET.format(text)}
         for text in (
             "- {name: a, value: 1}\n- {name: b, value: 2}\n",
             "- {name: a, value: 1}\n- {name: c, value: 3}\n",
@@ -105,12 +127,12 @@ def test_no_element_takes_the_place_of_another_where_the_other_side_added_one_of
         )
     )
     merged = merge(before, theirs, ours, "upstream")
-    assert merged.files["file.yaml"] == FILES["scalars"].format("- {name: c, value: 3}\n- {name: a, value: 1}\n")
+    assert merged.files["file.yaml"] == WIDGET.format("- {name: c, value: 3}\n- {name: a, value: 1}\n")
     assert [warning.rule for warning in merged.warnings()] == ["V4"]
 
 
 def test_a_copy_of_an_element_is_no_version_of_what_the_other_side_made_of_it() -> None:
-    before = FILES["scalars"].format("- {}\n- {path: /b, port: 26}\n")
+    before = WIDGET.format("- {}\n- {path: /b, port: 26}\n")
     theirs = before.replace("26}", "26, note: d}")
     ours = before + "- # mine\n  {path: /b, port: 26}\n"
     merged = merge({"file.yaml": before}, {"file.yaml": theirs}, {"file.yaml": ours}, "local")
@@ -123,11 +145,10 @@ def test_a_copy_of_an_element_is_no_version_of_what_the_other_side_made_of_it() 
 def test_what_upstream_removed_from_an_element_that_local_moved_is_removed() -> None:
     first, second = "- groups: [apps]\n  kinds:\n  - pods\n", "- groups: ['']\n  kinds: [pods]\n  verbs:\n"
     before, theirs, ours = (
-        {"file.yaml": FILES["scalars"].format(text)}
-        for text in (first + second, "- groups: [apps]\n" + second, second + first)
+        {"file.yaml": WIDGET.format(text)} for text in (first + second, "- groups: [apps]\n" + second, second + first)
     )
     merged = merge(before, theirs, ours, "local")
-    assert merged.files["file.yaml"] == FILES["scalars"].format(second + "- groups: [apps]\n")
+    assert merged.files["file.yaml"] == WIDGET.format(second + "- groups: [apps]\n")
     assert not merged.warnings()
 
 
@@ -140,7 +161,7 @@ def test_what_upstream_removed_from_an_element_that_local_moved_is_removed() -> 
     ],
 )
 def test_both_sides_gave_one_number_to_two_things(numbered: int, code: int, warnings: list[str]) -> None:
-    before = FILES["scalars"].format("".join(f"- {{code: {at}, level: info}}\n" for at in range(numbered)))
+    before = WIDGET.format("".join(f"- {{code: {at}, level: info}}\n" for at in range(numbered)))
     theirs = before + "- {code: 9, level: info, text: a service has no address}\n"
     ours = before + f"- {{code: {code}, level: warning, argument: port}}\n"
     merged = merge({"file.yaml": before}, {"file.yaml": theirs}, {"file.yaml": ours}, "local")

@@ -45,6 +45,9 @@ _REPOSITORY_FIELDS = ("registry", "newName", "repository", "name")
 _VERSION_FIELDS = ("tag", "newTag", "digest")
 FIELDS_OF_IMAGES = (*_REPOSITORY_FIELDS, *_VERSION_FIELDS)
 
+_LEAST_LIKENESS = 1e-6
+"""Less than any two likenesses differ by."""
+
 
 def is_image(path: FieldPath) -> bool:
     """Whether a field holds an image, in whatever kind it is: `image`, or a name such as `sidecarImage` (V10)."""
@@ -362,6 +365,12 @@ class Traits:
             self._words = frozenset(word for text in texts for word in text.split())
         return self._words
 
+    def shares_more(self, other: Traits, usual: Traits) -> bool:
+        """Whether two mappings share more than what a list of others has as well; True of other values."""
+        if not isinstance(self.node, MappingNode) or not isinstance(other.node, MappingNode):
+            return True
+        return any(leaf in other._leaves and (((), *leaf[0]), leaf[1]) not in usual._leaves for leaf in self._leaves)
+
     def likeness(self, other: Traits) -> float:
         """From 0 to 1, see there."""
         first, second = self.node, other.node
@@ -376,6 +385,27 @@ class Traits:
             # All that they hold is usual.
             return float(first.canonical == second.canonical)
         return _count_shared(self._leaves, other._leaves) / together
+
+
+def weigh(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Traits], around: Sequence[Node]) -> None:
+    """Makes those of equally alike elements more alike that share more words: a changed script is one unequal value.
+
+    What elements around them have as well does not tell them apart: those that share nothing else are not alike.
+    """
+    usual: Traits | None = None
+    columns = [Counter(column) for column in zip(*scores, strict=True)]
+    for row, of_ours in zip(scores, ours, strict=True):
+        in_row = Counter(row)
+        for at, score in enumerate(row):
+            if not THRESHOLD <= score < 1:
+                continue
+            # Most gaps hold nothing that is only alike.
+            usual = usual or Traits(SequenceNode.new(False, [*around]))
+            if not of_ours.shares_more(theirs[at], usual):
+                row[at] = 0.0
+            elif max(in_row[score], columns[at][score]) > 1:
+                shared, every = of_ours.words & theirs[at].words, of_ours.words | theirs[at].words
+                row[at] += _LEAST_LIKENESS * len(shared - usual.words) / max(1, len(every))
 
 
 def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:

@@ -9,8 +9,16 @@ from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, without_version
-from krm_merge.text import MOST_COMPARED, THRESHOLD, Canonical, MappingNode, Node, Scalar, best_pairs, longest_rising
+from krm_merge.merge.values.likeness import Leaf, Match, Traits, blind_to_versions, leaves_of, weigh, without_version
+from krm_merge.text import (
+    MOST_COMPARED,
+    Canonical,
+    MappingNode,
+    Node,
+    Scalar,
+    best_pairs,
+    longest_rising,
+)
 
 # The order matters: of several that identify all elements, the first one counts.
 WEAK_KEYS = (
@@ -29,8 +37,8 @@ MOST_COMPARED_IN_LIST = 50_000
 """Pairs of elements that are compared in all stretches of a list, the first ones first."""
 
 
-_LEAST_LIKENESS = 1e-6
-"""Less than any two likenesses differ by."""
+_AROUND = 3
+"""Elements before and behind those compared that say what is usual in a list."""
 
 FEWEST_NUMBERED = 5
 """Elements of which one field has a different value in each, so that this is no chance but a rule of the list."""
@@ -488,21 +496,10 @@ def _pair_alike(
     traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
     of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
     scores = [[likeness(our_traits, other) for other in of_theirs] for our_traits in of_ours]
-    if compared > 1:
-        _part_by_words(scores, of_ours, of_theirs)
+    around = [*original[max(0, ours[0] - _AROUND) : ours[0]], *original[ours[-1] + 1 : ours[-1] + 1 + _AROUND]]
+    weigh(scores, of_ours, of_theirs, around if measure is None else [])
     pairs.update((ours[i], theirs[j]) for i, j in best_pairs(scores))
     return left - compared
-
-
-def _part_by_words(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Traits]) -> None:
-    """Makes those of equally alike elements more alike that share more words: a changed script is one unequal value."""
-    columns = [Counter(column) for column in zip(*scores, strict=True)]
-    for row, of_ours in zip(scores, ours, strict=True):
-        in_row = Counter(row)
-        for at, score in enumerate(row):
-            if THRESHOLD <= score < 1 and max(in_row[score], columns[at][score]) > 1:
-                shared, every = of_ours.words & theirs[at].words, of_ours.words | theirs[at].words
-                row[at] += _LEAST_LIKENESS * len(shared) / max(1, len(every))
 
 
 def _added_by_both(

@@ -74,12 +74,9 @@ def match_functions(
 ) -> list[Match] | NotIdentified:
     """Pairs the functions of the three sides, or says why the list has to be taken as one value."""
     sides = [read_functions(items) for items in (original, upstream, local)]
-    matches = _match_smart(*sides) if smart else _match_document(sides)
-    return matches if isinstance(matches, NotIdentified) else _join_renamed(matches, sides)
-
-
-def _match_document(sides: Sequence[Sequence[PipelineFunction]]) -> list[Match] | NotIdentified:
-    """Pairs by names, or by images where no function has a name (F1, F2)."""
+    if smart:
+        matches = _match_smart(*sides)
+        return matches if isinstance(matches, NotIdentified) else _join_renamed(matches, sides)
     named = [bool(function.name) for side in sides for function in side]
     if all(named):
         # F1: an absent or empty list satisfies it.
@@ -120,38 +117,25 @@ def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[Pipeline
 
 
 def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
-    """F1: joins a function with what it is under another name: on each side it is the only one of its program.
-
-    A side that alone renamed it may have changed nothing else of it but its version: else it may be another one.
-    """
-    counts = [Counter(function.program for function in side) for side in sides]
+    """F6: joins a function to which both sides gave other names: on each side it is the only one of its program."""
+    counts = [Counter(map(_program, side)) for side in sides]
+    alone: list[dict[tuple[bool, str], Match]] = [{}, {}, {}]
+    for match in matches:
+        if match.places.count(None) == 2:
+            side, at = next((side, at) for side, at in enumerate(match.places) if at is not None)
+            alone[side][_program(sides[side][at])] = match
     joined = dict(zip(matches, matches, strict=True))
-    for at, function in enumerate(sides[0]):
-        program = function.program
-        if not program or any(count[program] > 1 for count in counts):
-            continue
-        parts = [
-            match
-            for match in joined
-            if any(
-                place is not None and sides[side][place].program == program for side, place in enumerate(match.places)
-            )
-        ]
-        places = [[place for match in parts if (place := match.places[side]) is not None] for side in range(3)]
-        if len(parts) == 1 or any(len(of_side) > 1 for of_side in places):
-            continue
-        changed = [sides[side][places[side][0]] for side in (2, 1) if places[side]]
-        renamed = [other for other in changed if other.name != function.name]
-        if len(renamed) == 2 or _without_version(renamed[0].node, "name") == _without_version(function.node, "name"):
-            upstream, local = (next(iter(of_side), None) for of_side in places[1:])
-            place = local if local is not None else upstream
-            original = next(match for match in parts if match.original == at)
-            assert place is not None
-            joined[original] = replace(original, upstream=upstream, local=local, step=changed[0].step(place))
-            for match in parts:
-                if match is not original:
-                    del joined[match]
+    for program in set.intersection(*map(set, alone)):
+        if program[1] and all(count[program] == 1 for count in counts):
+            original, upstream, local = (of_side[program] for of_side in alone)
+            joined[original] = replace(local, original=original.original, upstream=upstream.upstream)
+            del joined[upstream], joined[local]
     return list(joined.values())
+
+
+def _program(function: PipelineFunction) -> tuple[bool, str]:
+    """What a function runs, and whether that is an image."""
+    return bool(function.image), function.program
 
 
 def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
@@ -313,13 +297,10 @@ def differ_in_version_only(first: Node, second: Node) -> bool:
     return _without_version(first) == _without_version(second)
 
 
-def _without_version(node: Node, *others: str) -> object:
-    """A function without the version of its image, and without other fields."""
+def _without_version(node: Node) -> object:
     if not isinstance(node, MappingNode):
         return node.canonical
-    fields: dict[Canonical, object] = {
-        key: entry.value.canonical for key, entry in node.fields.items() if key not in others
-    }
+    fields: dict[Canonical, object] = {key: entry.value.canonical for key, entry in node.fields.items()}
     if image := _text(node, "image"):
         fields["image"] = image_repository(image)
     return fields
