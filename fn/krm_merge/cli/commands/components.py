@@ -9,10 +9,9 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli import forges as local_pull_requests
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
-from krm_merge.cli.forges import Places, is_relative, with_places
+from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
 from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome, show_results
 from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
@@ -40,7 +39,18 @@ from krm_merge.text import read, to_value, yaml_of
 STDOUT = Path("-")
 
 
-@click.command("apply")
+@click.group("components", cls=options.Subcommands)
+def components_command() -> None:
+    """Plan the updates of components that depend on each other, and carry plans out.
+
+    Example:  krm-merge components plan app --dry-run
+    """
+
+
+components_command.add_command(pull_request_command)
+
+
+@components_command.command("apply")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_places
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
@@ -80,7 +90,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         sys.exit(1)
 
 
-@click.command("summary")
+@components_command.command("summary")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
 @click.option(
@@ -107,7 +117,7 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
         sys.exit(1)
 
 
-@click.command("observe")
+@components_command.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
 @options.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
@@ -167,20 +177,6 @@ _config = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="A PlanComponentUpdates functionConfig; its mode does not count.",
 )
-
-
-@click.group("components", cls=options.Subcommands)
-def components_command() -> None:
-    """Plan the updates of components that depend on each other, and carry plans out.
-
-    Example:  krm-merge components plan app --dry-run
-    """
-
-
-components_command.add_command(apply_command)
-components_command.add_command(observe_command)
-components_command.add_command(summary_command)
-components_command.add_command(local_pull_requests.pull_request_command)
 
 
 @components_command.command("validate")

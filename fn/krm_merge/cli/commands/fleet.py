@@ -13,8 +13,8 @@ import click
 
 from krm_merge.cli import forges as forge_options
 from krm_merge.cli import options
-from krm_merge.cli.commands.fleet_runs import DIRECTORY, init, join, run, show_messages
-from krm_merge.cli.options import Subcommands, options_as
+from krm_merge.cli.commands.fleet_runs import DIRECTORY, ONLY, fleet_command, show_messages
+from krm_merge.cli.options import options_as
 from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
@@ -45,7 +45,7 @@ from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import OF_FLEET, Saved
 
 
-@click.command("status")
+@fleet_command.command("status")
 @DIRECTORY
 @options.reports_in(FORMS, "it", "the form")
 @options.form
@@ -74,7 +74,7 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
             say(f"not published: {entry.target}: {entry.problem}", on_stdout=True)
 
 
-@click.command("report")
+@fleet_command.command("report")
 @DIRECTORY
 @click.argument(
     "files",
@@ -113,7 +113,7 @@ _NAMES = 3
 _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 
 
-@click.command("conflicts")
+@fleet_command.command("conflicts")
 @DIRECTORY
 @click.option("--all", "with_decided", is_flag=True, help="Show conflicts that a rule or a choice settled, too.")
 @options.form
@@ -136,7 +136,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
         say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
 
 
-@click.command("resolve")
+@fleet_command.command("resolve")
 @DIRECTORY
 @in_terminal
 @no_browser
@@ -298,7 +298,7 @@ class PublishOptions(RequestOptions):
     direct: bool
 
 
-@click.command("publish")
+@fleet_command.command("publish")
 @DIRECTORY
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
@@ -415,14 +415,14 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
         _CHANGES_PER_HOUR,
         click.option("--dry-run", is_flag=True, help="Say what would be ended, change nothing."),
         click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
-        click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable."),
+        ONLY,
         DIRECTORY,
     ):
         command = option(command)
     return command
 
 
-@click.command("close")
+@fleet_command.command("close")
 @_withdrawal_options
 def close(directory: Path, options: WithdrawalOptions) -> None:
     """Close the open pull requests of the campaign in DIR, and remove their branches.
@@ -435,7 +435,7 @@ def close(directory: Path, options: WithdrawalOptions) -> None:
     _withdraw(directory, options, Withdrawal.close)
 
 
-@click.command("rollback")
+@fleet_command.command("rollback")
 @_withdrawal_options
 def rollback(directory: Path, options: WithdrawalOptions) -> None:
     """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
@@ -472,23 +472,3 @@ def _withdraw(
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
         sys.exit(1)
-
-
-@click.group("fleet", cls=Subcommands)
-def fleet_command() -> None:
-    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
-
-    Example:  krm-merge fleet run web-v2 --dry-run
-    """
-
-
-fleet_command.add_command(init)
-fleet_command.add_command(run)
-fleet_command.add_command(status)
-fleet_command.add_command(conflicts)
-fleet_command.add_command(resolve)
-fleet_command.add_command(publish)
-fleet_command.add_command(close)
-fleet_command.add_command(rollback)
-fleet_command.add_command(join)
-fleet_command.add_command(report)

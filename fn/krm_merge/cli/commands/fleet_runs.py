@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import click
 
 from krm_merge.cli import forges as forge_options
-from krm_merge.cli.options import options_as
+from krm_merge.cli.options import Subcommands, options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
@@ -46,6 +46,14 @@ from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
 
 _SECONDS_BETWEEN_LINES = 10.0
+
+
+@click.group("fleet", cls=Subcommands)
+def fleet_command() -> None:
+    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
+
+    Example:  krm-merge fleet run web-v2 --dry-run
+    """
 
 
 Shown: TypeAlias = "Callable[[RunEvent, Progress], None]"
@@ -165,6 +173,7 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 _MOST_LINES = 20
 
 DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+ONLY = click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
 
 
 def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -194,11 +203,11 @@ class FleetRunOptions:
     form: str
 
 
-@click.command("run")
+@fleet_command.command("run")
 @DIRECTORY
 @click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
-@click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
+@ONLY
 @click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
 @click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
 @click.option(
@@ -341,8 +350,8 @@ Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
 """
 
 
-@click.command("init", help=_INIT_HELP)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@fleet_command.command("init", help=_INIT_HELP)
+@DIRECTORY
 @click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
 @click.option("--to", "ref", metavar="REF", required=True, help="The version that they take: tag, branch or commit.")
@@ -473,7 +482,7 @@ def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     say(advice, on_stdout=True)
 
 
-@click.command("join")
+@fleet_command.command("join")
 @DIRECTORY
 @click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 def join(directory: Path, others: tuple[Path, ...]) -> None:
