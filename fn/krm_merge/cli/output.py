@@ -16,7 +16,7 @@ import click
 
 from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.cli.options import refuse_missing
-from krm_merge.cli.terminal import conflicts_of, count_of, fit, open_conflicts, where, width_of
+from krm_merge.cli.terminal import conflicts_in, count_of, fit, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
 from krm_merge.krm import KPTFILE, Result, Results, Severity
@@ -219,7 +219,7 @@ def show_stop(
     `errors` is the number of errors, conflicts included, `option` what was said of conflicts on the command line.
     `resolve` are the arguments of that command, None where it could not ask about the same merge.
     """
-    places = open_conflicts(decided)
+    places = conflicts_in(decided, only_open=True)
     count = count_of(places)
     if option is not None or not places:
         say(f"refused; {nothing}")
@@ -231,7 +231,7 @@ def show_stop(
     if count > _MOST_SHOWN["error"]:
         say(where(places))
     rest = ", all else merges" if errors == count else ""
-    say(f"stopped at {conflicts_of(places)}{rest}; {nothing}. Ways on:")
+    say(f"stopped at {quantity(count, 'conflict')}{rest}; {nothing}. Ways on:")
     typed = click.get_current_context().meta[TYPED]
     ways = [
         (command_of(*typed, "--on-conflict", "local"), "keeps yours; upstream takes upstream's values"),

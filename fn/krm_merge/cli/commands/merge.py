@@ -34,7 +34,7 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
-from krm_merge.cli.terminal import recap, stages, what_next
+from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     STRATEGIES,
@@ -127,8 +127,8 @@ def update_command(
             # resolve takes the strategy of the Kptfile.
             asks = resolve if strategy is None else None
             show_stop(outcome.decided, len(errors), asks, options.on_conflict, "nothing was changed")
-        elif not outcome.leaves_conflicts and (conflicts := recap(outcome.decided)):
-            say(conflicts)
+        elif not outcome.leaves_conflicts and (conflicts := conflicts_in(outcome.decided)):
+            say(where(conflicts))
     if outcome.is_refused or outcome.leaves_conflicts:
         sys.exit(1)
 
@@ -260,5 +260,5 @@ def _show_end(outcome: Outcome, arguments: list[str], options: MergeOptions) -> 
         # resolve reads answers on stdin.
         resolve = None if "-" in arguments else [*options.of_resolve(), *arguments]
         show_stop(outcome.decided, len(errors), resolve, options.on_conflict, "nothing was written")
-    elif conflicts := recap(outcome.decided):
-        say(conflicts)
+    elif conflicts := conflicts_in(outcome.decided):
+        say(where(conflicts))
