@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from glob import glob
@@ -44,8 +44,10 @@ from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
+from krm_merge.safe_text import quantity
 
 _SECONDS_BETWEEN_LINES = 10.0
+_STATES_IN_LINES: tuple[TargetState, ...] = ("clean", "conflicts", "failed")
 
 
 @click.group("fleet", cls=Subcommands)
@@ -65,9 +67,10 @@ class Progress:
 
     def __init__(self, show: Shown) -> None:
         """Every event is shown."""
-        self.total = self.done = self.merged = self.looked_at = 0
+        self.total = self.looked_at = 0
         self.names: list[str] = []
-        self._states: Counter[TargetState] = Counter()
+        self.states: Counter[TargetState] = Counter()
+        """How many targets ended in which state."""
         self._shown = show
         self._started = monotonic()
 
@@ -79,25 +82,20 @@ class Progress:
     @property
     def needs_attention(self) -> bool:
         """Whether any target does that was merged."""
-        return any(self._states[state] for state in NEED_ATTENTION)
+        return not NEED_ATTENTION.isdisjoint(self.states)
 
-    def counts(self) -> Iterable[tuple[TargetState, int]]:
-        """How many targets ended in which state."""
-        return [(state, self._states[state]) for state in STATES if self._states[state]]
-
-    def count(self, state: TargetState) -> int:
-        """How many targets ended in a state."""
-        return self._states[state]
+    def counts(self) -> dict[TargetState, int]:
+        """How many targets ended in which state, in the order of the states."""
+        return {state: self.states[state] for state in STATES if state in self.states}
 
     def show(self, event: RunEvent, total: int) -> None:
         """Counts an event, and shows it."""
-        self.total, self.done = total, self.done + 1
+        self.total = total
         self.names.append(event.target)
         if event.outcome is None:
             self.looked_at += 1
         else:
-            self.merged += event.outcome.state not in NEED_ATTENTION
-            self._states[event.outcome.state] += 1
+            self.states[event.outcome.state] += 1
         self._shown(event, self)
 
 
@@ -107,7 +105,9 @@ def progress_on(form: str) -> Iterator[Progress]:
     if form == "jsonl":
         progress = Progress(_as_json)
         yield progress
-        click.echo(json.dumps({"event": "end", "seconds": round(progress.seconds, 3), **_numbers(progress)}))
+        end: dict[str, Any] = {"event": "end", "seconds": round(progress.seconds, 3)}
+        end |= {"total": progress.total, "looked": progress.looked_at}
+        click.echo(json.dumps(end | progress.counts()))
     elif sys.stderr.isatty():
         with _bar() as show:
             yield Progress(show)
@@ -125,11 +125,7 @@ def _as_json(event: RunEvent, progress: Progress) -> None:
         value |= {"seconds": round(outcome.seconds, 3)}
         value |= {"message": outcome.message} if outcome.message else {}
         value |= {"class": outcome.failure} if outcome.failure else {}
-    click.echo(json.dumps(value | {"done": progress.done, "total": progress.total}))
-
-
-def _numbers(progress: Progress) -> dict[str, Any]:
-    return {"total": progress.total, "looked": progress.looked_at, **dict(progress.counts())}
+    click.echo(json.dumps(value | {"done": len(progress.names), "total": progress.total}))
 
 
 class _Lines:
@@ -145,10 +141,11 @@ class _Lines:
 
 
 def _line(progress: Progress) -> str:
-    rate = progress.done / progress.seconds if progress.seconds else 0.0
-    left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate else ""
-    counts = ", ".join(f"{progress.count(state):,} {state}" for state in ("clean", "conflicts", "failed"))
-    return f"{progress.done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
+    done = len(progress.names)
+    rate = done / progress.seconds if progress.seconds else 0.0
+    left = f", {(progress.total - done) / rate:.0f} s left" if rate else ""
+    counts = ", ".join(f"{progress.states[state]:,} {state}" for state in _STATES_IN_LINES)
+    return f"{done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
 
 
 @contextmanager
@@ -162,9 +159,8 @@ def _bar() -> Iterator[Shown]:
         task = bar.add_task("")
 
         def show(event: RunEvent, progress: Progress) -> None:
-            bar.update(
-                task, total=progress.total, completed=progress.done, description=_line(progress).partition(": ")[2]
-            )
+            about = _line(progress).partition(": ")[2]
+            bar.update(task, total=progress.total, completed=len(progress.names), description=about)
 
         yield show
 
@@ -284,8 +280,10 @@ def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> Ab
 
 
 def _summarise_run(progress: Progress, entries: list[LedgerEntry], directory: Path, *, dry_run: bool) -> None:
-    counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
-    merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
+    states = progress.counts()
+    counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
+    count = sum(count for state, count in states.items() if state not in NEED_ATTENTION)
+    merged = f"{count:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
     say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
     if not dry_run:
         show_messages(messages_of(entries))
@@ -474,10 +472,9 @@ def _campaign(
 
 def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     noun = "repository" if targets[0].is_repository else "package"
-    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     versions = Counter(target.at for target in targets if target.at)
     at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
-    say(f"{len(targets):,} {noun if len(targets) == 1 else plural}{f': {at}' if at else ''}", on_stdout=True)
+    say(f"{quantity(len(targets), noun)}{f': {at}' if at else ''}", on_stdout=True)
     advice = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
     say(advice, on_stdout=True)
 

@@ -28,7 +28,7 @@ from krm_merge.packages import (
     remove_function,
     write_file,
 )
-from krm_merge.safe_text import line
+from krm_merge.safe_text import line, quantity
 from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
@@ -152,8 +152,7 @@ def _value(copy: CachedRepository) -> dict[str, Value]:
 
 
 def _size(copies: list[CachedRepository]) -> str:
-    count = "1 repository" if len(copies) == 1 else f"{len(copies):,} repositories"
-    return f"{count}, {_megabytes(sum(copy.size for copy in copies))}"
+    return f"{quantity(len(copies), 'repository')}, {_megabytes(sum(copy.size for copy in copies))}"
 
 
 def _megabytes(size: int) -> str:
