@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.theme import Theme
 
 from krm_merge.cli.help_pages import COMMANDS, TOPICS, is_rule, page_of, page_of_rule
-from krm_merge.cli.schemas import KINDS, UnknownKindError, kind_named
+from krm_merge.cli.schemas import KINDS
 
 _WIDEST = 100
 
@@ -111,8 +111,9 @@ def schema_command(kind: str | None) -> None:
         for kind_schema in KINDS.values():
             click.echo(f"{kind_schema.kind:{width}}  {kind_schema.about}")
         return
-    try:
-        schema = kind_named(kind).schema()
-    except UnknownKindError as error:
-        raise click.UsageError(str(error)) from None
-    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    if kind not in KINDS:
+        by_lower = {name.lower(): name for name in KINDS}
+        near = [by_lower[name] for name in get_close_matches(kind.lower(), by_lower, n=1)]
+        remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(KINDS)}"
+        raise click.UsageError(f"there is no schema of {kind}; {remedy}")
+    click.echo(json.dumps(KINDS[kind].schema(), indent=2, ensure_ascii=False))
