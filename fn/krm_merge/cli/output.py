@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from krm_merge.resolve.interface import SideLabels
 
 _FORMS = ("json", "jsonl")
-_WANTED = "krm_merge.json_errors"
+JSON_ERRORS: Final = "krm_merge.json_errors"
+"""Where click's context has whether `errors_printed` is to print errors of it and of the commands in it."""
 
 
 def is_json_wanted(arguments: Sequence[str]) -> bool:
@@ -53,25 +54,13 @@ def is_json_wanted(arguments: Sequence[str]) -> bool:
     return any(f"--format={form}" in arguments or ("--format", form) in pairs for form in _FORMS)
 
 
-def print_errors_as_json(context: click.Context) -> None:
-    """Lets `errors_printed` print errors of this context and of the commands in it."""
-    context.meta[_WANTED] = True
-
-
-def printed_already() -> None:
-    """Says that stdout has the error in a form of the command's own."""
-    context = click.get_current_context(silent=True)
-    if context is not None:
-        context.meta[_WANTED] = False
-
-
 @contextmanager
 def errors_printed(context: click.Context) -> Iterator[None]:
     """Prints an error as an object with `results`, as other output has them; it is raised all the same."""
     try:
         yield
     except (KrmMergeError, click.ClickException) as error:
-        if context.meta.get(_WANTED):
+        if context.meta[JSON_ERRORS]:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             click.echo(json.dumps({"results": [Result("error", message).to_value()]}))
         raise
@@ -122,7 +111,8 @@ def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool,
     refused = bool(results.errors)
     changes = {} if refused else changes
     if form == "json":
-        click.echo(changes_as_json(tree, changes, results))
+        files = Files.of(tree, changes).to_value()
+        click.echo(json.dumps({"files": files, "results": [result.to_value() for result in results]}, indent=2))
     else:
         show_results(results, quiet=quiet)
         if not quiet:
@@ -266,12 +256,6 @@ def summary(local: Tree, changes: Changes, results: Results) -> str:
     return f"{counts}; {conflicts} {noun}" if conflicts else counts
 
 
-def changes_as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
-    """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
-    files = Files.of(local, changes).to_value()
-    return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)
-
-
 def show_diff(local: Tree, changes: Changes) -> None:
     """Prints the difference on stdout: as a patch, or escaped and in colour on a terminal."""
     with temporary_directory() as directory:
@@ -332,7 +316,8 @@ def errors_as_json(form: str, package: str) -> Iterator[None]:
         if form == "json":
             results = [Result("error", str(error)).to_value()]
             click.echo(as_json(MergeReport(package, results=results)), nl=False)
-            printed_already()
+            # Not once more, in the form of other commands.
+            click.get_current_context().meta[JSON_ERRORS] = False
         raise
 
 
@@ -401,27 +386,22 @@ def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
         server = Server(Api(host, labels, text_of_rule))
     except OSError as error:
         raise UnavailableError(f"127.0.0.1: {reason(error)}; use --terminal") from None
-    with _show_page(server.address, no_browser):
-        server.run()
-
-
-@contextmanager
-def _show_page(address: str, no_browser: bool) -> Iterator[None]:
-    """Meanwhile the page can be opened: by the browser, without the token in the list of processes."""
     if no_browser:
-        click.echo(address)
+        click.echo(server.address)
         sys.stdout.flush()
-        yield
+        server.run()
         return
     # Hardly any command opens a page.
     import webbrowser
     from tempfile import TemporaryDirectory
 
+    # The browser opens a file, so that the token is not in the list of processes.
     with TemporaryDirectory(prefix="krm-merge-") as folder:
         file = Path(folder, "open.html")
         file.touch(0o600)
-        file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>krm-merge</title>')
+        refresh = f'<meta http-equiv="refresh" content="0;url={server.address}">'
+        file.write_text(f"<!doctype html>{refresh}<title>krm-merge</title>")
         if not webbrowser.open(file.as_uri()):
             say("no browser was found; open the address yourself, or use --terminal")
-        say(f"settle the conflicts at {address}; Ctrl+C ends without saving")
-        yield
+        say(f"settle the conflicts at {server.address}; Ctrl+C ends without saving")
+        server.run()
