@@ -153,16 +153,11 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
     changes = changes_of(after, tree)
     earlier = {id(item) for item in before}
     for item in (item for item in resource_list.items if id(item) not in earlier):
-        _add(item, tree, changes)
+        # The host's annotations name the file of a new item, and stay out of it.
+        path = item.file
+        assert path is not None
+        changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(item.value)))
     return changes
-
-
-def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
-    """Adds a new item to the file that it names in the host's annotations, which stay out of the file."""
-    path = item.file
-    assert path is not None
-    value = item.value
-    changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(value)))
 
 
 def with_document(file: File | None, text: str) -> File:

@@ -185,16 +185,15 @@ def _show_origins(origins: Sequence[FieldOrigin], version: str) -> None:
     width = width_of(sys.stdout)
     for heading, group in groupby(origins, lambda origin: f"{origin.file}: {origin.resource}"):
         click.secho(line(heading), bold=True)
-        fields = [(f"{format_path(o.path)} = {_shown(o.value)}", _explanation(o, version)) for o in group]
+        fields = [
+            (f"{format_path(o.path)} = {shorten(json.dumps(o.value, ensure_ascii=False))}", _explanation(o, version))
+            for o in group
+        ]
         if len(fields) > 1 and len({explanation for _, explanation in fields}) == 1:
             # Most often a resource that was added.
             fields = [(f"{len(fields)} fields", fields[0][1])]
         for field, explanation in fields:
             click.echo(fit(line(f"  {field}: {explanation}"), width, 6))
-
-
-def _shown(value: Value) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False))
 
 
 def _explanation(origin: FieldOrigin, version: str) -> str:
