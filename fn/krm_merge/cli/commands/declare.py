@@ -45,21 +45,7 @@ class DeclareOptions:
     quiet: bool
 
 
-_HELP = """Make patches of the package's own pipeline of what was changed locally in PKG.
-
-Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
-upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
-never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
-first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
-stay as they are.
-
-\b
-Example:  krm-merge declare web --dry-run --diff
-          krm-merge declare web && kpt fn render web
-"""
-
-
-@click.command("declare", help=_HELP)
+@click.command("declare")
 @click.argument("package", metavar="PKG", default=".", type=click.Path(path_type=Path))
 @click.option(
     "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
@@ -73,7 +59,18 @@ Example:  krm-merge declare web --dry-run --diff
 @common.quiet
 @common.options_as(DeclareOptions)
 def declare_command(package: Path, options: DeclareOptions) -> None:
-    """Runs the command."""
+    """Make patches of the package's own pipeline of what was changed locally in PKG.
+
+    Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
+    upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
+    never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
+    first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
+    stay as they are.
+
+    \b
+    Example:  krm-merge declare web --dry-run --diff
+              krm-merge declare web && kpt fn render web
+    """
     if options.undo and options.resources:
         raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
     with opened_package(package) as (journal, local):
@@ -117,26 +114,23 @@ def _selects(names: tuple[str, ...], identity: Identity) -> bool:
     return not names or identity.name in names or f"{identity.kind}/{identity.name}" in names
 
 
-_WHY_HELP = """Say where the values of the package in PKG come from.
-
-That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
-choice in the MergePolicy.
-
-PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
-upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
-
-\b
-Example:  krm-merge why web
-          krm-merge why web deployment.yaml:spec.replicas
-"""
-
-
-@click.command("why", help=_WHY_HELP)
+@click.command("why")
 @click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
 @click.argument("place", metavar="[PLACE]", default="")
 @common.form
 def why_command(package: Path, place: str, form: str) -> None:
-    """Runs the command."""
+    """Say where the values of the package in PKG come from.
+
+    That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
+    choice in the MergePolicy.
+
+    PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
+    upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
+
+    \b
+    Example:  krm-merge why web
+              krm-merge why web deployment.yaml:spec.replicas
+    """
     with errors_as_json(form, str(package)):
         common.refuse_missing(package)
         local = Directory(package)

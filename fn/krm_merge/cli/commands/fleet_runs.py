@@ -338,17 +338,7 @@ class TargetSource:
     apis: tuple[str, ...]
 
 
-_INIT_HELP = """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
-
-Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
-
-\b
-Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
-            --upstream https://git.example.com/packages/web
-"""
-
-
-@fleet_command.command("init", help=_INIT_HELP)
+@fleet_command.command("init")
 @DIRECTORY
 @click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
@@ -383,7 +373,14 @@ def init(
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
-    """Runs the command."""
+    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+
+    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+
+    \b
+    Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
+                --upstream https://git.example.com/packages/web
+    """
     if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
     if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:

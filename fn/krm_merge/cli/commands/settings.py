@@ -114,22 +114,19 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
     return original, repositories.tree(upstream.repository, upstream.directory, version.commit)
 
 
-_HELP = """Show the copies of git repositories that are kept, the least recently used first.
-
-They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
-megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of them
-may be removed at any time; what is needed is fetched again.
-
-\b
-Example:  krm-merge cache --clean
-"""
-
-
-@click.command("cache", help=_HELP)
+@click.command("cache")
 @click.option("--clean", is_flag=True, help="Remove all copies that no other krm-merge is using.")
 @options.form
 def cache_command(clean: bool, form: str) -> None:
-    """Runs the command."""
+    """Show the copies of git repositories that are kept, the least recently used first.
+
+    They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
+    megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of
+    them may be removed at any time; what is needed is fetched again.
+
+    \b
+    Example:  krm-merge cache --clean
+    """
     cache = GitCache()
     removed = cache.clean() if clean else []
     copies = cache.copies()
