@@ -47,9 +47,6 @@ def components_command() -> None:
     """
 
 
-components_command.add_command(pull_request_command)
-
-
 @components_command.command("apply")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_places
@@ -90,33 +87,6 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         sys.exit(1)
 
 
-@components_command.command("summary")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="For people, for programs, or as a page that unfolds.",
-)
-def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
-    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
-
-    Example:  krm-merge components summary app/plans --by wait
-    """
-    results = Results()
-    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
-    show_results(results, quiet=True)
-    if form == "json":
-        click.echo(json.dumps(as_value(plans_summary), indent=2))
-    else:
-        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
-    if results.errors:
-        sys.exit(1)
-
-
 @components_command.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
@@ -148,6 +118,36 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
         raise PackageError(f"{target}: {reason(error)}; name a directory") from None
     for name, text in items.items():
         write_file(target / f"{name}.yaml", File(text.encode()))
+
+
+@components_command.command("summary")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="For people, for programs, or as a page that unfolds.",
+)
+def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
+    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
+
+    Example:  krm-merge components summary app/plans --by wait
+    """
+    results = Results()
+    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
+    show_results(results, quiet=True)
+    if form == "json":
+        click.echo(json.dumps(as_value(plans_summary), indent=2))
+    else:
+        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
+    if results.errors:
+        sys.exit(1)
+
+
+components_command.add_command(pull_request_command)
 
 
 def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +39,7 @@ from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.git.store import signing_settings
 from krm_merge.merge import Choice
-from krm_merge.packages import File, UnavailableError, write_file
+from krm_merge.packages import File, PackageError, UnavailableError, write_file
 from krm_merge.report import CHOICES, NATURES, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, journal_path
@@ -72,26 +73,6 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     for entry in overview.entries.values():
         if entry.problem:
             say(f"not published: {entry.target}: {entry.problem}", on_stdout=True)
-
-
-@fleet_command.command("report")
-@DIRECTORY
-@click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=options.suffixes_in(FORMS, "the form"),
-)
-def report(directory: Path, files: tuple[Path, ...]) -> None:
-    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
-
-    Example:  krm-merge fleet report web-v2 report.html report.md
-    """
-    reports = files or (directory / "report.html",)
-    _write(_read_overview(directory), reports)
-    for file in reports:
-        say(f"{file} was written", on_stdout=True)
 
 
 def _read_overview(directory: Path) -> Overview:
@@ -472,3 +453,50 @@ def _withdraw(
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
         sys.exit(1)
+
+
+@fleet_command.command("join")
+@DIRECTORY
+@click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+def join(directory: Path, others: tuple[Path, ...]) -> None:
+    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it.
+
+    Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
+    """
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    with place.lock(), Ledger.open(place.ledger) as ledger:
+        ledger.follow(campaign.targets)
+        for other in map(CampaignDirectory, others):
+            if other.ledger == place.ledger:
+                raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
+            if not other.ledger.is_file():
+                raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
+            if (name := other.read().name) != campaign.name:
+                raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
+            with Ledger.open(other.ledger) as theirs:
+                count = ledger.take_over(theirs)
+            for folder in ("reports", "cache/repositories"):
+                if (other.ledger.parent / folder).is_dir():
+                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
+            say(f"{other.path}: {count:,} targets", on_stdout=True)
+
+
+@fleet_command.command("report")
+@DIRECTORY
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=options.suffixes_in(FORMS, "the form"),
+)
+def report(directory: Path, files: tuple[Path, ...]) -> None:
+    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
+
+    Example:  krm-merge fleet report web-v2 report.html report.md
+    """
+    reports = files or (directory / "report.html",)
+    _write(_read_overview(directory), reports)
+    for file in reports:
+        say(f"{file} was written", on_stdout=True)
