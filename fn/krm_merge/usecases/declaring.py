@@ -140,15 +140,14 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
     for member in ours.members:
         before, after = plain.rendered(member), ours.rendered(member)
         if member.place != path and not same(before, after):
-            texts[member] = _with_value(member, before, after) if after else None
+            schema = Schemas(lambda: ()).of(member)
+            # The change that a patch made in what functions had made of it.
+            texts[member] = (
+                _changed_text(member, carried_change(member.value, before, after, schema)) if after else None
+            )
     changes = {**_with_documents(ours, texts, {}), **changes}
     _prove(ours, _Package("edited", Changed(local, changes)), {}, path)
     return DeclaredEdits(changes, [_name(member) for member in texts])
-
-
-def _with_value(member: Member, before: Object, after: Object) -> str:
-    """The text of a resource with the change that a patch made in what functions had made of it."""
-    return _changed_text(member, carried_change(member.value, before, after, Schemas(lambda: ()).of(member)))
 
 
 def _changed_text(member: Member, value: Object) -> str:
