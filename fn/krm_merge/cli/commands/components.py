@@ -123,13 +123,8 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
 @components_command.command("summary")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="For people, for programs, or as a page that unfolds.",
+@options.choice_option(
+    ["text", "json", "html"], "--format", "form", help="For people, for programs, or as a page that unfolds."
 )
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
@@ -224,12 +219,10 @@ _add_mode(
 @components_command.command("graph")
 @_directory
 @_config
-@click.option(
+@options.choice_option(
+    ["mermaid", "dot", "svg", "html"],
     "--format",
     "form",
-    type=click.Choice(["mermaid", "dot", "svg", "html"]),
-    default="mermaid",
-    show_default=True,
     help="Text for Mermaid or Graphviz, a picture by Graphviz, or a page to search and zoom in.",
 )
 @click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import click
 
 from krm_merge.cli import forges as forge_options
-from krm_merge.cli.options import Subcommands, options_as
+from krm_merge.cli.options import Subcommands, choice_option, options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
@@ -359,11 +359,9 @@ class FleetRunOptions:
 @ONLY
 @click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
 @click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
-@click.option(
+@choice_option(
+    ["processes", "dask"],
     "--engine",
-    type=click.Choice(["processes", "dask"]),
-    default="processes",
-    show_default=True,
     help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
@@ -377,13 +375,8 @@ class FleetRunOptions:
     help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="With jsonl, stdout has an event a line for programs, errors too.",
+@choice_option(
+    ["text", "jsonl"], "--format", "form", help="With jsonl, stdout has an event a line for programs, errors too."
 )
 @options_as(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:

@@ -55,18 +55,14 @@ from krm_merge.text import MappingNode, Object, TextError, Value, from_value, re
 
 _RUN = "the patches of a package run with: krm-merge patch run DIR --config FILE, where FILE is a PatchResources"
 
-_list_order = click.option(
+_list_order = common.choice_option(
+    ["document", "kubernetes"],
     "--list-order",
-    type=click.Choice(["document", "kubernetes"]),
-    default="document",
-    show_default=True,
     help="How strategic merge patches order lists: as the specification says, or as kubectl.",
 )
-_merge_keys = click.option(
+_merge_keys = common.choice_option(
+    ["multi", "single"],
     "--merge-keys",
-    type=click.Choice(["multi", "single"]),
-    default="multi",
-    show_default=True,
     help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
 )
 _file = click.Path(path_type=Path, allow_dash=True)

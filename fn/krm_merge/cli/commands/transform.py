@@ -290,33 +290,24 @@ class RunOptions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A TransformResources functionConfig that says all of this, instead.",
 )
-@click.option(
-    "--detect",
-    type=click.Choice(["effect", "path"]),
-    default="effect",
-    show_default=True,
-    help="When two changes conflict: by what they do, or by their paths.",
+@common.choice_option(
+    ["effect", "path"], "--detect", help="When two changes conflict: by what they do, or by their paths."
 )
-@click.option(
+@common.choice_option(
+    ["unit", "operation", "plugin"],
     "--keep",
-    type=click.Choice(["unit", "operation", "plugin"]),
-    default="unit",
-    show_default=True,
     help="What is ignored together: operations that belong together, a single one, or all of the plugin.",
 )
-@click.option(
+@common.choice_option(
+    ["info", "warning", "error"],
     "--ignored-severity",
     "severity",
-    type=click.Choice(["info", "warning", "error"]),
     default="warning",
-    show_default=True,
     help="The severity of a change that is ignored; on an error no file changes.",
 )
-@click.option(
+@common.choice_option(
+    ["annotate", "drop", "error"],
     "--whiteout",
-    type=click.Choice(["annotate", "drop", "error"]),
-    default="annotate",
-    show_default=True,
     help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
 )
 @click.option(
