@@ -35,6 +35,11 @@ def options_as(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
+
+
 def choice_option(values: Sequence[str], *flags: str, default: str = "", help: str) -> Callable[[_Command], _Command]:
     """An option with one of some values, by default the first of them; its help shows the default."""
     return click.option(*flags, type=click.Choice(values), default=default or values[0], show_default=True, help=help)
@@ -93,7 +98,7 @@ def reports_in(
     return click.option(
         "--report",
         "reports",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         multiple=True,
         callback=suffixes_in(forms, what),
         help=f"Write {content} to this file, too; its suffix says in which form: {', '.join(forms)}. Repeatable.",
@@ -117,7 +122,7 @@ def output(description: str, *, default: Path | None = None) -> Callable[[_Comma
         "--output",
         "target",
         metavar="PATH",
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=PATH_OR_STDIN,
         default=default,
         help=description,
     )

@@ -86,7 +86,7 @@ class _Package:
 
 
 @click.command("status")
-@click.argument("directories", metavar="[DIR...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("directories", metavar="[DIR...]", nargs=-1, type=options.PATH)
 @click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
 @options.form
 def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
@@ -135,7 +135,7 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
 
 
 @click.command("check")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
 @options.quiet
 @options.form
 def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
@@ -168,7 +168,7 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
 
 
 @click.command("names")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
 @click.option("--dry-run", is_flag=True, help="Say which names would be given, change nothing.")
 @options.quiet
 @options.form

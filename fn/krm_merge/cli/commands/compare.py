@@ -57,7 +57,7 @@ _OF_GIT = (7, 9)
 
 
 @click.command("diff")
-@click.argument("places", metavar="A B", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("places", metavar="A B", nargs=-1, required=True, type=options.PATH_OR_STDIN)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
 @options.form
 @options.reports

@@ -48,7 +48,7 @@ def components_command() -> None:
 
 
 @components_command.command("apply")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
 @with_places
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
 @options.quiet
@@ -121,7 +121,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
 
 
 @components_command.command("summary")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
 @options.choice_option(
     ["text", "json", "html"], "--format", "form", help="For people, for programs, or as a page that unfolds."
@@ -166,11 +166,9 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
 
 _KIND = "PlanComponentUpdates"
 _CONFIG = f"apiVersion: fn.kpt.dev/v1alpha1\nkind: {_KIND}\nmetadata: {{name: components}}\n"
-_directory = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+_directory = click.argument("directory", metavar="DIR", type=options.PATH)
 _config = click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A PlanComponentUpdates functionConfig; its mode does not count.",
+    "--config", type=options.FILE, help="A PlanComponentUpdates functionConfig; its mode does not count."
 )
 
 

@@ -46,7 +46,7 @@ class DeclareOptions:
 
 
 @click.command("declare")
-@click.argument("package", metavar="PKG", default=".", type=click.Path(path_type=Path))
+@click.argument("package", metavar="PKG", default=".", type=common.PATH)
 @click.option(
     "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
 )
@@ -115,7 +115,7 @@ def _selects(names: tuple[str, ...], identity: Identity) -> bool:
 
 
 @click.command("why")
-@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.argument("package", metavar="PKG", type=common.PATH)
 @click.argument("place", metavar="[PLACE]", default="")
 @common.form
 def why_command(package: Path, place: str, form: str) -> None:

@@ -485,11 +485,7 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
 @fleet_command.command("report")
 @DIRECTORY
 @click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=options.suffixes_in(FORMS, "the form"),
+    "files", metavar="FILE...", nargs=-1, type=options.FILE, callback=options.suffixes_in(FORMS, "the form")
 )
 def report(directory: Path, files: tuple[Path, ...]) -> None:
     """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.

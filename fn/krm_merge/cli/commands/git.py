@@ -24,9 +24,9 @@ from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git
 
 
 @click.command("merge-driver", cls=options.NamesLast)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("ours", type=click.Path(path_type=Path))
-@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("base", type=options.PATH)
+@click.argument("ours", type=options.PATH)
+@click.argument("theirs", type=options.PATH)
 @click.argument("name", default="")
 @click.option(
     "--on-conflict",
@@ -86,10 +86,10 @@ def merge_driver_command(
 
 
 @click.command("mergetool", cls=options.NamesLast)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("local", type=click.Path(path_type=Path))
-@click.argument("remote", type=click.Path(path_type=Path))
-@click.argument("merged", type=click.Path(path_type=Path))
+@click.argument("base", type=options.PATH)
+@click.argument("local", type=options.PATH)
+@click.argument("remote", type=options.PATH)
+@click.argument("merged", type=options.PATH)
 @terminal_option
 @no_browser_option
 def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:

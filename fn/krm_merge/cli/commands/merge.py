@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.options import (
+    PATH_OR_STDIN,
     AtVersion,
     MergeOptions,
     merge_options,
@@ -176,9 +177,7 @@ def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
 
 
 @click.command("merge")
-@click.argument(
-    "places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=click.Path(path_type=Path, allow_dash=True)
-)
+@click.argument("places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=PATH_OR_STDIN)
 @output("Write the result there: a new directory, or a file.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
 @record

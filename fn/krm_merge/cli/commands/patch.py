@@ -65,7 +65,6 @@ _merge_keys = common.choice_option(
     "--merge-keys",
     help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
 )
-_file = click.Path(path_type=Path, allow_dash=True)
 _allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn of a patch that matches nothing.")
 
 
@@ -92,8 +91,8 @@ class ApplyOptions:
 
 
 @patch_command.command("apply")
-@click.argument("file", type=_file)
-@click.argument("patch", type=_file)
+@click.argument("file", type=common.PATH_OR_STDIN)
+@click.argument("patch", type=common.PATH_OR_STDIN)
 @click.option(
     "--type",
     "type_",
@@ -182,12 +181,12 @@ def _report(
 
 
 @patch_command.command("run")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
     "--config",
     "config_file",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=common.FILE,
     help="The PatchResources functionConfig with the patches.",
 )
 @_allow_missing
@@ -254,10 +253,12 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
 
 
 @patch_command.command("create")
-@click.argument("old", type=_file)
-@click.argument("new", type=_file)
+@click.argument("old", type=common.PATH_OR_STDIN)
+@click.argument("new", type=common.PATH_OR_STDIN)
 @click.option(
-    "--live", type=_file, help="The object as it is now: the patch is for this one, as kubectl apply makes it."
+    "--live",
+    type=common.PATH_OR_STDIN,
+    help="The object as it is now: the patch is for this one, as kubectl apply makes it.",
 )
 @click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
 @click.option(

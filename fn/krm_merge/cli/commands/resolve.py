@@ -48,7 +48,7 @@ from krm_merge.usecases import (
 )
 from krm_merge.vendored.vendorfile import ManifestSource
 
-_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
+_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=options.PATH)
 
 
 @click.group("policy", cls=options.Subcommands)

@@ -50,7 +50,7 @@ class ConfigOptions:
 
 
 @click.command("config")
-@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.argument("package", metavar="PKG", type=common.PATH)
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
 @click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
 @common.output("The file to write, by default stdout.", default=STDOUT)

@@ -272,7 +272,7 @@ class RunOptions:
 
 
 @transform_command.command("run")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
     "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the first before all."
 )
@@ -285,11 +285,7 @@ class RunOptions:
     help="Options for one plugin; they count more than those for all. May be given for several.",
 )
 @_plugin_dir
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A TransformResources functionConfig that says all of this, instead.",
-)
+@click.option("--config", type=common.FILE, help="A TransformResources functionConfig that says all of this, instead.")
 @common.choice_option(
     ["effect", "path"], "--detect", help="When two changes conflict: by what they do, or by their paths."
 )
@@ -310,12 +306,8 @@ class RunOptions:
     "--whiteout",
     help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
 )
-@click.option(
-    "--transform-dir", type=click.Path(path_type=Path), help="Leave DIR as it is; write patches there as crane does."
-)
-@click.option(
-    "--ignored-patches-dir", type=click.Path(path_type=Path), help="Write what was ignored there, as crane does."
-)
+@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there as crane does.")
+@click.option("--ignored-patches-dir", type=common.PATH, help="Write what was ignored there, as crane does.")
 @common.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common.quiet
