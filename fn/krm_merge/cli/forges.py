@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.output import say
+from krm_merge.cli.output import print_json, say
 from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
@@ -139,7 +138,7 @@ def list_command(repository: str, form: str) -> None:
     with _refusals():
         pulls = list(LocalForge().pull_requests(repository))
     if form == "json":
-        click.echo(json.dumps({"pullRequests": [_as_value(pull) for pull in pulls]}, indent=2))
+        print_json({"pullRequests": [_as_value(pull) for pull in pulls]})
     else:
         for pull in pulls:
             state = f"{pull.state}, draft" if pull.draft else pull.state

@@ -66,6 +66,11 @@ def errors_printed(context: click.Context) -> Iterator[None]:
         raise
 
 
+def print_json(value: object) -> None:
+    """Prints a value for programs."""
+    click.echo(json.dumps(value, indent=2, default=str))
+
+
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
 _LABEL: Final = len("warning ")
 _MOST_SHOWN: Final[dict[Severity, int]] = {"error": 30, "warning": 100, "info": 30}
@@ -112,7 +117,7 @@ def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool,
     changes = {} if refused else changes
     if form == "json":
         files = Files.of(tree, changes).to_value()
-        click.echo(json.dumps({"files": files, "results": [result.to_value() for result in results]}, indent=2))
+        print_json({"files": files, "results": [result.to_value() for result in results]})
     else:
         show_results(results, quiet=quiet)
         if not quiet:

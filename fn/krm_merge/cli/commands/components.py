@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
-from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome, show_results
+from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome, show_results
 from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
@@ -80,7 +79,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         for step in apply_plan(plan, repository, pull_requests, ended, ok_to_test=ok_to_test):
             results.add(step)
     if form == "json":
-        click.echo(json.dumps({"results": [result.to_value() for result in results]}, indent=2))
+        print_json({"results": [result.to_value() for result in results]})
     else:
         show_results(results, quiet=quiet, done=True)
     if results.errors:
@@ -135,7 +134,7 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
     plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
     show_results(results, quiet=True)
     if form == "json":
-        click.echo(json.dumps(as_value(plans_summary), indent=2))
+        print_json(as_value(plans_summary))
     else:
         click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
     if results.errors:

@@ -19,7 +19,7 @@ import click
 from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.commands.settings import IMAGE
-from krm_merge.cli.output import errors_as_json, opened_package, say, show_diff, show_results, summary
+from krm_merge.cli.output import errors_as_json, opened_package, print_json, say, show_diff, show_results, summary
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
@@ -155,7 +155,7 @@ def why_command(package: Path, place: str, form: str) -> None:
             raise PackageError(f"{package / file}: {problem}")
     if form == "json":
         fields: list[Value] = [origin.to_value() for origin in origins]
-        click.echo(json.dumps({"package": str(package), "fields": fields}, indent=2))
+        print_json({"package": str(package), "fields": fields})
         return
     version = kptfile.lock.ref if kptfile is not None and kptfile.lock is not None else ""
     _show_origins(origins if place else [o for o in origins if o.source != "upstream"], version)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections import Counter
@@ -16,7 +15,7 @@ from krm_merge.cli import forges as forge_options
 from krm_merge.cli import options
 from krm_merge.cli.commands.fleet_runs import DIRECTORY, ONLY, fleet_command, show_messages
 from krm_merge.cli.options import options_as
-from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
+from krm_merge.cli.output import in_terminal, no_browser, print_json, say, settle, write_reports
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.conflicts import (
@@ -107,7 +106,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
     campaign, groups = _read_groups(CampaignDirectory(directory), with_decided=with_decided)
     write_reports(lambda: report_of(campaign.name, groups), reports)
     if form == "json":
-        click.echo(json.dumps({"groups": [_as_value(group) for group in groups]}, indent=2))
+        print_json({"groups": [_as_value(group) for group in groups]})
         return
     for group in groups:
         _show_group(group)

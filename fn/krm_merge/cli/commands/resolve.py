@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from krm_merge.checks import place_of, policy_problems
 from krm_merge.cli import options
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.options import named_package, refuse_missing
-from krm_merge.cli.output import errors_as_json, opened_journal, say, settle, show_results, summary
+from krm_merge.cli.output import errors_as_json, opened_journal, print_json, say, settle, show_results, summary
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import Writer, destination, read_sides, record_upstream
@@ -71,7 +70,7 @@ def show(package: Path, form: str) -> None:
         policy = _policy(package)[1]
     if form == "json":
         value = to_value(policy.root) if policy.root is not None else {}
-        click.echo(json.dumps({"file": policy.file, "policy": value}, indent=2, default=str))
+        print_json({"file": policy.file, "policy": value})
         return
     if policy.root is None:
         click.echo(
@@ -112,7 +111,7 @@ def check(package: Path, form: str) -> None:
         raise RefusedError(str(error)) from None
     problems = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
     if form == "json":
-        click.echo(json.dumps({"file": policy.file, "problems": problems}, indent=2))
+        print_json({"file": policy.file, "problems": problems})
     else:
         for problem in problems:
             click.echo(problem)
@@ -154,9 +153,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
     if form == "json":
-        click.echo(
-            json.dumps({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]}, indent=2)
-        )
+        print_json({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]})
         return
     for resolution in dropped:
         click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli import options as common
-from krm_merge.cli.output import opened_package, say, show_results
+from krm_merge.cli.output import opened_package, print_json, say, show_results
 from krm_merge.krm import KPTFILE, Results
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages import (
@@ -133,7 +132,7 @@ def cache_command(clean: bool, form: str) -> None:
     if form == "json":
         value: dict[str, Value] = {"directory": str(cache.place), "limit": CACHE_MB.value() * 10**6}
         value["repositories"] = [_value(copy) for copy in copies]
-        click.echo(json.dumps(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}), indent=2))
+        print_json(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}))
         return
     for copy in copies:
         day = datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()

@@ -24,7 +24,7 @@ from krm_merge.cli.documents import (
     resources_after,
     with_document,
 )
-from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome
+from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome
 from krm_merge.functions.edit_items import definitions_of, report_renames
 from krm_merge.functions.transform_config import (
     Transformation,
@@ -382,7 +382,7 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
+        print_json([plugin.to_value() for plugin in plugins])
         return
     for plugin in plugins:
         say(f"{plugin.name} {plugin.version}".rstrip(), on_stdout=True)
@@ -399,7 +399,7 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
+        print_json([plugin.to_value() for plugin in plugins])
         return
     for plugin in plugins:
         say(f"{plugin.name}:" if plugin.fields else f"{plugin.name}: no options", on_stdout=True)
