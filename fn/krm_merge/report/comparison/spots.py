@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from krm_merge.krm import FieldPath, Step
-from krm_merge.merge import MERGE_COMMENT, matching_blocks
+from krm_merge.merge import BLUEPRINT, MERGE_COMMENT, attribution, matching_blocks
 from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
     Alias,
@@ -33,9 +33,6 @@ from krm_merge.text import (
 )
 
 ANNOTATIONS = ("metadata", "annotations")
-_BLUEPRINT = "cnrm.cloud.google.com/blueprint"
-_ATTRIBUTION = re.compile(r"(?:^|,)(?:kpt|krm)(?:-(?:pkg|fn|live))+(?=,|$)")
-"""What kpt adds to the annotation of Config Connector's resources: which of its commands wrote them."""
 
 
 def is_note(path: FieldPath, first: Node | None, second: Node | None, *, in_kptfile: bool) -> bool:
@@ -64,8 +61,9 @@ def without_notes(value: Value, path: FieldPath) -> Value:
         return others | {name: inner} if name in value and inner != {} else others
     remaining: dict[str, Value] = {}
     for name, text in value.items():
-        if name == _BLUEPRINT and isinstance(text, str):
-            text = _ATTRIBUTION.sub("", text).lstrip(",")
+        if name == BLUEPRINT and isinstance(text, str):
+            of_kpt = attribution(text).split(",")
+            text = ",".join(part for part in text.split(",") if part not in of_kpt)
             if not text:
                 continue
         if not is_bookkeeping(name):
