@@ -20,7 +20,6 @@ from krm_merge.krm import (
     Function,
     InputError,
     Resource,
-    ResourceError,
     ResourceList,
     Results,
     flaw_of,
@@ -134,16 +133,13 @@ def resources_after(directory: Path, documents: Mapping[str, Documents], changes
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
     """The changes of a package's files when a function runs on its resources, with this functionConfig as YAML.
 
-    The results are added to those given; where one is an error, nothing changes. Raises PackageError.
+    The results are added to those given; where one is an error, nothing changes. Raises KrmMergeError.
     """
     documents = documents_of(directory, tree)
-    try:
-        resource_list = ResourceList.with_config(config)
-        before = items_of(documents)
-        resource_list.items[:] = before
-        function(resource_list)
-    except (InputError, ResourceError) as error:
-        raise PackageError(str(error)) from None
+    resource_list = ResourceList.with_config(config)
+    before = items_of(documents)
+    resource_list.items[:] = before
+    function(resource_list)
     for result in resource_list.results:
         results.add(result)
     if results.errors:

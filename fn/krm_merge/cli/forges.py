@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -16,11 +15,11 @@ from krm_merge.cli import options
 from krm_merge.cli.output import print_json, say
 from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
+from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
 from krm_merge.git.program import credentials_for
 from krm_merge.git.store import Person, Store, signing_settings
-from krm_merge.packages import GitCache, PackageError
+from krm_merge.packages import GitCache
 
 forge_kinds = click.option(
     "--forge",
@@ -135,8 +134,7 @@ def list_command(repository: str, form: str) -> None:
 
     Example:  krm-merge components pull-request list child.git
     """
-    with _refusals():
-        pulls = list(LocalForge().pull_requests(repository))
+    pulls = list(LocalForge().pull_requests(repository))
     if form == "json":
         print_json({"pullRequests": [_as_value(pull) for pull in pulls]})
     else:
@@ -157,8 +155,7 @@ def open_command(repository: str, branch: str, into: str, title: str, body: str,
 
     Example:  krm-merge components pull-request open child.git fix
     """
-    with _refusals():
-        pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
+    pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
     click.echo(f"#{pull.number}")
 
 
@@ -172,8 +169,7 @@ def merge_command(repository: str, number: int, how: How, force: bool) -> None:
 
     Example:  krm-merge components pull-request merge child.git 2
     """
-    with _refusals():
-        click.echo(LocalForge().merge(repository, number, how=how, force=force))
+    click.echo(LocalForge().merge(repository, number, how=how, force=force))
 
 
 @pull_request_command.command("close")
@@ -184,8 +180,7 @@ def close_command(repository: str, number: int) -> None:
 
     Example:  krm-merge components pull-request close child.git 1
     """
-    with _refusals():
-        LocalForge().close(repository, number)
+    LocalForge().close(repository, number)
 
 
 def _as_value(pull: ForgePullRequest) -> dict[str, object]:
@@ -197,11 +192,3 @@ def _as_value(pull: ForgePullRequest) -> dict[str, object]:
         "draft": pull.draft,
         "title": pull.title,
     }
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except ForgeError as error:
-        raise PackageError(str(error)) from None

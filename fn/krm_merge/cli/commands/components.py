@@ -12,7 +12,7 @@ from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
 from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome, show_results
-from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, mermaid, page, svg
+from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
@@ -263,10 +263,7 @@ def _draw(drawing: Drawing, form: str) -> str:
     if form == "dot":
         return dot(drawing)
     if form == "svg":
-        try:
-            return svg(dot(drawing))
-        except GraphvizError as error:
-            raise PackageError(str(error)) from None
+        return svg(dot(drawing))
     text = mermaid(drawing)
     if why := beyond_mermaid(drawing, text):
         click.echo(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html", err=True)

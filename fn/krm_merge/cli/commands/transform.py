@@ -62,7 +62,7 @@ from krm_merge.safe_text import quoted
 from krm_merge.startup import replace
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
-from krm_merge.transform.protocol import Metadata, PluginError, WithOptions, metadata_of
+from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
 from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path
 
 _MADE_FOR = "# Added by krm-merge transform for "
@@ -410,10 +410,7 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 
 def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
     """The plugins' metadata, under the names that krm-merge uses for them."""
-    try:
-        plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
-    except PluginError as error:
-        raise PackageError(str(error)) from None
+    plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
     running = [plugin for plugin in plugins if plugin.name not in names_in(skipped)]
     return [replace(metadata_of(plugin), name=plugin.name) for plugin in running]
 
@@ -442,10 +439,7 @@ def _of_flags(
         plugin_options = options_by_plugin(plugin_flags)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        plugins = all_plugins(directory)
-    except PluginError as error:
-        raise PackageError(str(error)) from None
+    plugins = all_plugins(directory)
     names = [plugin.name for plugin in plugins]
     if unknown := [name for name in plugin_options if name not in names]:
         raise click.UsageError(
