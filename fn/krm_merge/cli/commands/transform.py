@@ -102,17 +102,19 @@ class CraneFiles:
             files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.files}
             if ignored is not None:
                 files.setdefault(ignored.resolve(), {}).update(self.ignored)
-            places = [_Place(place, contents) for place, contents in files.items()]
+            changes_by_place = {place: _changes_of(place, contents) for place, contents in files.items()}
             # Both directories change, or none does.
             stack.enter_context(interrupts.held())
-            done: list[tuple[Journal, _Place]] = []
+            done: list[Path] = []
             try:
-                for place in places:
-                    journals[place.directory].commit(place.changes, place.before)
-                    done.append((journals[place.directory], place))
+                for place, (before, changes) in changes_by_place.items():
+                    journals[place].commit(changes, before)
+                    done.append(place)
             except PackageError:
-                for journal, place in done:
-                    journal.commit(place.undone, place.after)
+                for place in done:
+                    before, changes = changes_by_place[place]
+                    after = {path: file for path, file in changes.items() if file is not None}
+                    journals[place].commit({path: before.get(path) for path in changes}, after)
                 raise
 
     def _stale(self, directory: Path) -> Iterator[str]:
@@ -130,28 +132,12 @@ class CraneFiles:
                         yield join(folder, place.name)
 
 
-class _Place:
-    """A directory that is written to, with its files before and after. Raises PackageError."""
-
-    def __init__(self, directory: Path, contents: Mapping[str, bytes | None]) -> None:
-        self.directory = directory
-        there = {path: _file_at(directory / path) for path in contents}
-        self.before = {path: file for path, file in there.items() if file is not None}
-        self.changes: dict[str, File | None] = {}
-        for path, data in contents.items():
-            file = None if data is None else File(data)
-            if file != there[path]:
-                self.changes[path] = file
-
-    @property
-    def after(self) -> Tree:
-        """The files that exist after the changes."""
-        return {path: file for path, file in self.changes.items() if file is not None}
-
-    @property
-    def undone(self) -> Changes:
-        """The changes that undo these."""
-        return {path: self.before.get(path) for path in self.changes}
+def _changes_of(directory: Path, contents: Mapping[str, bytes | None]) -> tuple[Tree, Changes]:
+    """The files that are there, and the changes that give them these contents. Raises PackageError."""
+    there = {path: _file_at(directory / path) for path in contents}
+    files = {path: None if data is None else File(data) for path, data in contents.items()}
+    before = {path: file for path, file in there.items() if file is not None}
+    return before, {path: file for path, file in files.items() if file != there[path]}
 
 
 @contextmanager
