@@ -254,7 +254,7 @@ def reported_by(difference: Difference) -> str:
 
 def versions_by_value(
     difference: Difference, text_of: Callable[[Value], str]
-) -> Iterator[tuple[tuple[VersionName, ...], str]]:
+) -> list[tuple[tuple[VersionName, ...], str]]:
     """Each value that some version has at the place, or what differs in it, as text, with all versions that have it."""
     versions: dict[str, tuple[VersionName, ...]] = {}
     values = differing_part(difference.values)
@@ -262,8 +262,7 @@ def versions_by_value(
         if name in values:
             text = text_of(values[name])
             versions[text] = (*versions.get(text, ()), name)
-    for text, names in versions.items():
-        yield names, text
+    return [(names, text) for text, names in versions.items()]
 
 
 def _keeps(counts: Mapping[FindingName, int]) -> str:
