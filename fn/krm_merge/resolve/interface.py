@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,7 @@ _OF_WORDS: Final = ("file", "kind", "name", "namespace", "field", "value", "natu
 _WHOLE: Final = ("rule", "is", "deleted-by", "same", "folder")
 """The facets of which a part says nothing."""
 _FACETS: Final = frozenset((*_OF_WORDS, *_WHOLE, "any-field"))
+_PART: Final = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 _SHORT: Final = 12
 """Digits of a fingerprint; its end has the values of all sides in it."""
 
@@ -222,18 +224,11 @@ def _plain_text(value: Value) -> str:
 
 def _words(query: str) -> Iterator[str]:
     """The words of a query; those in quotes are one."""
-    word, is_quoted = "", False
-    for character in f"{query} ":
-        if character == '"':
-            is_quoted = not is_quoted
-        elif character.isspace() and not is_quoted:
-            if word:
-                yield word
-            word = ""
-        else:
-            word += character
-    if word.strip():
-        yield word.strip()
+    for part in _PART.findall(query):
+        is_closed = part.count('"') % 2 == 0
+        word = part.replace('"', "")
+        if word := word if is_closed else word.strip():
+            yield word
 
 
 def _term(word: str) -> tuple[str, bool, str]:
