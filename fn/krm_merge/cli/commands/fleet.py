@@ -376,18 +376,10 @@ def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WithdrawalOptions(RequestOptions):
-    """Options of commands that end pull requests."""
-
-    only: tuple[str, ...]
-    comment: str
-
-
 def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of commands that end pull requests."""
     for option in (
-        options_as(WithdrawalOptions),
+        options_as(RequestOptions),
         _SIGN,
         forge_options.forge_apis,
         forge_options.forge_kinds,
@@ -404,7 +396,7 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @fleet_command.command("close")
 @_withdrawal_options
-def close(directory: Path, options: WithdrawalOptions) -> None:
+def close(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Close the open pull requests of the campaign in DIR, and remove their branches.
 
     A branch that somebody else has committed to is kept. The version is not proposed again, the next one is. The exit
@@ -412,12 +404,12 @@ def close(directory: Path, options: WithdrawalOptions) -> None:
 
     Example:  krm-merge fleet close web-v2 --comment 'we wait for v3' --dry-run
     """
-    _withdraw(directory, options, Withdrawal.close)
+    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.close(entries, comment))
 
 
 @fleet_command.command("rollback")
 @_withdrawal_options
-def rollback(directory: Path, options: WithdrawalOptions) -> None:
+def rollback(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
 
     Of each target its last pull request counts. Files that were changed since are not touched: such a pull request is
@@ -426,13 +418,14 @@ def rollback(directory: Path, options: WithdrawalOptions) -> None:
 
     Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
-    _withdraw(directory, options, Withdrawal.roll_back)
+    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.roll_back(entries, comment))
 
 
 def _withdraw(
     directory: Path,
-    options: WithdrawalOptions,
-    end: Callable[[Withdrawal, Iterable[LedgerEntry], str], Iterable[Published]],
+    only: tuple[str, ...],
+    options: RequestOptions,
+    end: Callable[[Withdrawal, Iterable[LedgerEntry]], Iterable[Published]],
 ) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
@@ -441,13 +434,13 @@ def _withdraw(
         forges = _forges(campaign, options)
         settings = settings_of(campaign, place)
         requests = PullRequests(campaign, forges.of, options.dry_run)
-        names = [name for name in campaign.targets if matches(name, options.only)]
+        names = [name for name in campaign.targets if matches(name, only)]
         # A ledger that was lost or is of last week lacks some.
         problems = _show_events(Publisher(place, campaign, ledger, settings, requests).look(names))["problem"]
         signing = signing_settings(forced=options.sign)
         withdrawal = Withdrawal(campaign, ledger, forges.of, settings.date, options.dry_run, signing)
         entries = ledger.entries()
-        counts = _show_events(end(withdrawal, [entries[name] for name in names], options.comment))
+        counts = _show_events(end(withdrawal, [entries[name] for name in names]))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
