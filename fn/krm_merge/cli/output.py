@@ -92,7 +92,8 @@ ALL_IN: Final = "--report FILE and --format json have all of them"
 
 @contextmanager
 def opened_journal(package: Path) -> Iterator[Journal]:
-    """The journal of a package. Reports how an interrupted update was recovered."""
+    """The journal of a package. Reports how an interrupted update was recovered. Raises PackageError."""
+    refuse_missing(package)
     with Journal.open(package) as journal:
         if journal.recovered != "nothing":
             why = f": {journal.because}" if journal.because else ""
@@ -103,7 +104,6 @@ def opened_journal(package: Path) -> Iterator[Journal]:
 @contextmanager
 def opened_package(package: Path) -> Iterator[tuple[Journal, Directory]]:
     """The journal and the files of a package with a Kptfile. Raises PackageError."""
-    refuse_missing(package)
     with opened_journal(package) as journal:
         local = Directory(package)
         if KPTFILE not in local:

@@ -273,7 +273,6 @@ def _draw(drawing: Drawing, form: str) -> str:
 def _run(
     directory: Path, config: Path | None, mode: str, *, write: bool, with_diff: bool, quiet: bool, form: str
 ) -> None:
-    options.refuse_missing(directory)
     results = Results()
     with opened_journal(directory) as journal:
         tree = Directory(directory)

@@ -203,7 +203,6 @@ def run_command(
 
     Example:  krm-merge patch run web --config patches.yaml --dry-run
     """
-    common.refuse_missing(directory)
     with opened_journal(directory) as journal:
         tree = Directory(directory)
         files = documents_of(directory, tree)

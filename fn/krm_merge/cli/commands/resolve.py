@@ -231,7 +231,6 @@ def resolve_command(
 def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host[ChoiceStep]]:
     """The session about an update of a package."""
     place, ref = named_package(package)
-    refuse_missing(place)
     with opened_journal(place) as journal:
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
