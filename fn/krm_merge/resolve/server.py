@@ -99,48 +99,41 @@ _AFTER_SAVING: Final = 2.0
 _TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-class Server:
+class Server(ThreadingHTTPServer):
     """The server of one page. `address` has the token in its fragment, which browsers do not send.
 
     `last_request` is when something was asked or answered last, `is_saved` whether the page knows that all is written.
     """
 
+    # A browser keeps connections open on which it asks for nothing.
+    daemon_threads = True
+
     def __init__(self, api: Api) -> None:
         """Listens on a port that is free. Raises OSError."""
+        super().__init__(("127.0.0.1", 0), _Handler)
         token = secrets.token_urlsafe(32)
         self.last_request = monotonic()
         self.is_saved = False
         # Now, not in run(): the program that reads the address may end as soon as it has it.
         self._parent = os.getppid()
-        self._api = api
-        self._http = _Http(api, token, _assets(), self)
-        self.address = f"http://127.0.0.1:{self._http.server_port}/#{token}"
+        self.api = api
+        self.assets = _assets()
+        self.guard = Guard(self.server_port, token)
+        self.address = f"http://127.0.0.1:{self.server_port}/#{token}"
 
     def run(self) -> None:
         """Serves until the page is closed, or nobody asks any more, or who started it is gone."""
-        thread = Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
+        thread = Thread(target=self.serve_forever, args=(0.1,), daemon=True)
         thread.start()
         try:
-            while not self._api.is_over.wait(0.2):
+            while not self.api.is_over.wait(0.2):
                 most = _AFTER_SAVING if self.is_saved else IDLE_SECONDS
                 if monotonic() - self.last_request > most or os.getppid() != self._parent:
                     break
         finally:
-            self._api.is_over.set()
-            self._http.shutdown()
-            self._http.server_close()
-
-
-class _Http(ThreadingHTTPServer):
-    # A browser keeps connections open on which it asks for nothing.
-    daemon_threads = True
-
-    def __init__(self, api: Api, token: str, assets: Mapping[str, tuple[str, bytes]], server: Server) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.api = api
-        self.assets = assets
-        self.guard = Guard(self.server_port, token)
-        self.of = server
+            self.api.is_over.set()
+            self.shutdown()
+            self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A browser that is closed is no error."""
@@ -152,7 +145,7 @@ _Found: TypeAlias = Refusal | Reply | tuple[str, bytes]
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
-    server: _Http
+    server: Server
 
     def do_GET(self) -> None:
         """The page, its parts, and data."""
@@ -167,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
             # On a connection that was open before the end.
             self.close_connection = True
             return
-        self.server.of.last_request = monotonic()
+        self.server.last_request = monotonic()
         try:
             response = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
         except ValueError:
@@ -181,8 +174,8 @@ class _Handler(BaseHTTPRequestHandler):
             is_saved = self.server.api.is_saved
             self._send(response.status, "application/json", json.dumps(response.value).encode())
             # Saving may have taken long: only now the page knows.
-            self.server.of.last_request = monotonic()
-            self.server.of.is_saved |= is_saved
+            self.server.last_request = monotonic()
+            self.server.is_saved |= is_saved
             if response.is_last:
                 self.server.api.is_over.set()
         else:
