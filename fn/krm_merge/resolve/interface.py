@@ -39,8 +39,6 @@ OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
 
 
 _THINGS: Final[dict[Nature, str]] = {
-    "value": "value",
-    "kind": "value",
     "text": "text",
     "element": "element",
     "resource": "resource",
@@ -210,7 +208,6 @@ def _facets_of(record: DecisionRecord) -> dict[str, str]:
         "is": record.status,
         "deleted-by": deleting_side(record),
         "same": record.fingerprint[-_SHORT:],
-        "folder": record.file,
     }
 
 
@@ -243,7 +240,7 @@ def _has(facets: Mapping[str, str], facet: str, is_whole: bool, text: str) -> bo
     if not is_whole:
         return text in facets[facet]
     if facet == "folder":
-        return facets[facet].startswith(f"{text.rstrip('/')}/")
+        return facets["file"].startswith(f"{text.rstrip('/')}/")
     return text in (facets[facet], facets["any-field"] if facet == "field" else None)
 
 
