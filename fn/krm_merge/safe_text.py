@@ -39,8 +39,9 @@ def abridge(texts: Sequence[str], most: int, separator: str = ", ") -> str:
 
 
 def quantity(count: int, noun: str) -> str:
-    """A number of things, whose plural ends in s."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """A number of things, whose plural ends in s or ies."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def line(text: str) -> str:

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from krm_merge import interrupts, standard_output
 from krm_merge.cli.help_pages import COMMANDS
-from krm_merge.cli.output import TYPED, errors_printed, is_json_wanted, print_errors_as_json, say
+from krm_merge.cli.output import JSON_ERRORS, TYPED, errors_printed, is_json_wanted, say
 from krm_merge.errors import KrmMergeError
 from krm_merge.packages import RefusedError, collect_notes
 from krm_merge.safe_text import internal_error, let_go, line, lines
@@ -82,8 +82,7 @@ class _Commands(click.Group):
         with _broken_pipes_reported():
             context = super().make_context(info_name, args, parent, **extra)
         context.meta[TYPED] = arguments
-        if is_json_wanted(arguments):
-            print_errors_as_json(context)
+        context.meta[JSON_ERRORS] = is_json_wanted(arguments)
         return context
 
     def invoke(self, ctx: click.Context) -> Any:

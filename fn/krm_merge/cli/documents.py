@@ -20,7 +20,6 @@ from krm_merge.krm import (
     Function,
     InputError,
     Resource,
-    ResourceError,
     ResourceList,
     Results,
     flaw_of,
@@ -134,16 +133,13 @@ def resources_after(directory: Path, documents: Mapping[str, Documents], changes
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
     """The changes of a package's files when a function runs on its resources, with this functionConfig as YAML.
 
-    The results are added to those given; where one is an error, nothing changes. Raises PackageError.
+    The results are added to those given; where one is an error, nothing changes. Raises KrmMergeError.
     """
     documents = documents_of(directory, tree)
-    try:
-        resource_list = ResourceList.with_config(config)
-        before = items_of(documents)
-        resource_list.items[:] = before
-        function(resource_list)
-    except (InputError, ResourceError) as error:
-        raise PackageError(str(error)) from None
+    resource_list = ResourceList.with_config(config)
+    before = items_of(documents)
+    resource_list.items[:] = before
+    function(resource_list)
     for result in resource_list.results:
         results.add(result)
     if results.errors:
@@ -153,16 +149,11 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
     changes = changes_of(after, tree)
     earlier = {id(item) for item in before}
     for item in (item for item in resource_list.items if id(item) not in earlier):
-        _add(item, tree, changes)
+        # The host's annotations name the file of a new item, and stay out of it.
+        path = item.file
+        assert path is not None
+        changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(item.value)))
     return changes
-
-
-def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
-    """Adds a new item to the file that it names in the host's annotations, which stay out of the file."""
-    path = item.file
-    assert path is not None
-    value = item.value
-    changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(value)))
 
 
 def with_document(file: File | None, text: str) -> File:

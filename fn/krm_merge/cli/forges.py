@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -14,14 +12,14 @@ from typing import Any
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.output import say
+from krm_merge.cli.output import print_json, say
 from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, Pace, same_repository
+from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
 from krm_merge.git.program import credentials_for
 from krm_merge.git.store import Person, Store, signing_settings
-from krm_merge.packages import GitCache, PackageError
+from krm_merge.packages import GitCache
 
 forge_kinds = click.option(
     "--forge",
@@ -136,10 +134,9 @@ def list_command(repository: str, form: str) -> None:
 
     Example:  krm-merge components pull-request list child.git
     """
-    with _refusals():
-        pulls = list(LocalForge().pull_requests(repository))
+    pulls = list(LocalForge().pull_requests(repository))
     if form == "json":
-        click.echo(json.dumps({"pullRequests": [_as_value(pull) for pull in pulls]}, indent=2))
+        print_json({"pullRequests": [_as_value(pull) for pull in pulls]})
     else:
         for pull in pulls:
             state = f"{pull.state}, draft" if pull.draft else pull.state
@@ -158,25 +155,21 @@ def open_command(repository: str, branch: str, into: str, title: str, body: str,
 
     Example:  krm-merge components pull-request open child.git fix
     """
-    with _refusals():
-        pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
+    pull = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
     click.echo(f"#{pull.number}")
 
 
 @pull_request_command.command("merge")
 @_repository
 @_number
-@click.option(
-    "--how", type=click.Choice(["merge", "squash", "rebase"]), default="merge", show_default=True, help="How to merge."
-)
+@options.choice_option(["merge", "squash", "rebase"], "--how", help="How to merge.")
 @click.option("--force", is_flag=True, help="Also a draft.")
 def merge_command(repository: str, number: int, how: How, force: bool) -> None:
     """Merge pull request NUMBER of REPOSITORY, and print the commit.
 
     Example:  krm-merge components pull-request merge child.git 2
     """
-    with _refusals():
-        click.echo(LocalForge().merge(repository, number, how=how, force=force))
+    click.echo(LocalForge().merge(repository, number, how=how, force=force))
 
 
 @pull_request_command.command("close")
@@ -187,8 +180,7 @@ def close_command(repository: str, number: int) -> None:
 
     Example:  krm-merge components pull-request close child.git 1
     """
-    with _refusals():
-        LocalForge().close(repository, number)
+    LocalForge().close(repository, number)
 
 
 def _as_value(pull: ForgePullRequest) -> dict[str, object]:
@@ -200,11 +192,3 @@ def _as_value(pull: ForgePullRequest) -> dict[str, object]:
         "draft": pull.draft,
         "title": pull.title,
     }
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except ForgeError as error:
-        raise PackageError(str(error)) from None

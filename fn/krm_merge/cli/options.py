@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,12 +35,20 @@ def options_as(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[...,
     return decorate
 
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+PATH_OR_STDIN = click.Path(path_type=Path, allow_dash=True)
+
+
+def choice_option(values: Sequence[str], *flags: str, default: str = "", help: str) -> Callable[[_Command], _Command]:
+    """An option with one of some values, by default the first of them; its help shows the default."""
+    return click.option(*flags, type=click.Choice(values), default=default or values[0], show_default=True, help=help)
+
+
 _WINNERS = ["upstream", "local", "fail"]
 _WINS = "Who wins where both sides changed a value; with fail every conflict is an error and no file changes"
 
-on_conflict = click.option(
-    "--on-conflict", type=click.Choice(_WINNERS), default="upstream", show_default=True, help=f"{_WINS}."
-)
+on_conflict = choice_option(_WINNERS, "--on-conflict", help=f"{_WINS}.")
 _WITHOUT = "Without it, what the package's MergePolicy says, else upstream."
 on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS), help=f"{_WINS}. {_WITHOUT}")
 on_conflict_or_markers = click.option(
@@ -56,22 +64,16 @@ rules = click.option(
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="A YAML file with `rules` and `listKeys`, as a functionConfig has them.",
 )
-function_identity = click.option(
+function_identity = choice_option(
+    ["document", "smart"],
     "--function-identity",
-    type=click.Choice(["document", "smart"]),
     default="smart",
-    show_default=True,
     help="How functions of a pipeline without names are recognised.",
 )
 show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
-form = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="With json, stdout has one object for programs, errors too.",
+form = choice_option(
+    ["text", "json"], "--format", "form", help="With json, stdout has one object for programs, errors too."
 )
 
 
@@ -96,7 +98,7 @@ def reports_in(
     return click.option(
         "--report",
         "reports",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         multiple=True,
         callback=suffixes_in(forms, what),
         help=f"Write {content} to this file, too; its suffix says in which form: {', '.join(forms)}. Repeatable.",
@@ -120,7 +122,7 @@ def output(description: str, *, default: Path | None = None) -> Callable[[_Comma
         "--output",
         "target",
         metavar="PATH",
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=PATH_OR_STDIN,
         default=default,
         help=description,
     )

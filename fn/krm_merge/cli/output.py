@@ -16,7 +16,7 @@ import click
 
 from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.cli.options import refuse_missing
-from krm_merge.cli.terminal import conflicts_of, count_of, fit, open_conflicts, where, width_of
+from krm_merge.cli.terminal import conflicts_in, count_of, fit, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.git import program
 from krm_merge.krm import KPTFILE, Result, Results, Severity
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from krm_merge.resolve.interface import SideLabels
 
 _FORMS = ("json", "jsonl")
-_WANTED = "krm_merge.json_errors"
+JSON_ERRORS: Final = "krm_merge.json_errors"
+"""Where click's context has whether `errors_printed` is to print errors of it and of the commands in it."""
 
 
 def is_json_wanted(arguments: Sequence[str]) -> bool:
@@ -53,28 +54,21 @@ def is_json_wanted(arguments: Sequence[str]) -> bool:
     return any(f"--format={form}" in arguments or ("--format", form) in pairs for form in _FORMS)
 
 
-def print_errors_as_json(context: click.Context) -> None:
-    """Lets `errors_printed` print errors of this context and of the commands in it."""
-    context.meta[_WANTED] = True
-
-
-def printed_already() -> None:
-    """Says that stdout has the error in a form of the command's own."""
-    context = click.get_current_context(silent=True)
-    if context is not None:
-        context.meta[_WANTED] = False
-
-
 @contextmanager
 def errors_printed(context: click.Context) -> Iterator[None]:
     """Prints an error as an object with `results`, as other output has them; it is raised all the same."""
     try:
         yield
     except (KrmMergeError, click.ClickException) as error:
-        if context.meta.get(_WANTED):
+        if context.meta[JSON_ERRORS]:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
             click.echo(json.dumps({"results": [Result("error", message).to_value()]}))
         raise
+
+
+def print_json(value: object) -> None:
+    """Prints a value for programs."""
+    click.echo(json.dumps(value, indent=2, default=str))
 
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
@@ -98,7 +92,8 @@ ALL_IN: Final = "--report FILE and --format json have all of them"
 
 @contextmanager
 def opened_journal(package: Path) -> Iterator[Journal]:
-    """The journal of a package. Reports how an interrupted update was recovered."""
+    """The journal of a package. Reports how an interrupted update was recovered. Raises PackageError."""
+    refuse_missing(package)
     with Journal.open(package) as journal:
         if journal.recovered != "nothing":
             why = f": {journal.because}" if journal.because else ""
@@ -109,7 +104,6 @@ def opened_journal(package: Path) -> Iterator[Journal]:
 @contextmanager
 def opened_package(package: Path) -> Iterator[tuple[Journal, Directory]]:
     """The journal and the files of a package with a Kptfile. Raises PackageError."""
-    refuse_missing(package)
     with opened_journal(package) as journal:
         local = Directory(package)
         if KPTFILE not in local:
@@ -122,7 +116,8 @@ def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool,
     refused = bool(results.errors)
     changes = {} if refused else changes
     if form == "json":
-        click.echo(changes_as_json(tree, changes, results))
+        files = Files.of(tree, changes).to_value()
+        print_json({"files": files, "results": [result.to_value() for result in results]})
     else:
         show_results(results, quiet=quiet)
         if not quiet:
@@ -219,7 +214,7 @@ def show_stop(
     `errors` is the number of errors, conflicts included, `option` what was said of conflicts on the command line.
     `resolve` are the arguments of that command, None where it could not ask about the same merge.
     """
-    places = open_conflicts(decided)
+    places = conflicts_in(decided, only_open=True)
     count = count_of(places)
     if option is not None or not places:
         say(f"refused; {nothing}")
@@ -231,7 +226,7 @@ def show_stop(
     if count > _MOST_SHOWN["error"]:
         say(where(places))
     rest = ", all else merges" if errors == count else ""
-    say(f"stopped at {conflicts_of(places)}{rest}; {nothing}. Ways on:")
+    say(f"stopped at {quantity(count, 'conflict')}{rest}; {nothing}. Ways on:")
     typed = click.get_current_context().meta[TYPED]
     ways = [
         (command_of(*typed, "--on-conflict", "local"), "keeps yours; upstream takes upstream's values"),
@@ -264,12 +259,6 @@ def summary(local: Tree, changes: Changes, results: Results) -> str:
     conflicts = sum(1 for result in results if result.severity != "info")
     noun = "warning" if conflicts == 1 else "warnings"
     return f"{counts}; {conflicts} {noun}" if conflicts else counts
-
-
-def changes_as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
-    """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
-    files = Files.of(local, changes).to_value()
-    return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)
 
 
 def show_diff(local: Tree, changes: Changes) -> None:
@@ -332,7 +321,8 @@ def errors_as_json(form: str, package: str) -> Iterator[None]:
         if form == "json":
             results = [Result("error", str(error)).to_value()]
             click.echo(as_json(MergeReport(package, results=results)), nl=False)
-            printed_already()
+            # Not once more, in the form of other commands.
+            click.get_current_context().meta[JSON_ERRORS] = False
         raise
 
 
@@ -401,27 +391,22 @@ def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
         server = Server(Api(host, labels, text_of_rule))
     except OSError as error:
         raise UnavailableError(f"127.0.0.1: {reason(error)}; use --terminal") from None
-    with _show_page(server.address, no_browser):
-        server.run()
-
-
-@contextmanager
-def _show_page(address: str, no_browser: bool) -> Iterator[None]:
-    """Meanwhile the page can be opened: by the browser, without the token in the list of processes."""
     if no_browser:
-        click.echo(address)
+        click.echo(server.address)
         sys.stdout.flush()
-        yield
+        server.run()
         return
     # Hardly any command opens a page.
     import webbrowser
     from tempfile import TemporaryDirectory
 
+    # The browser opens a file, so that the token is not in the list of processes.
     with TemporaryDirectory(prefix="krm-merge-") as folder:
         file = Path(folder, "open.html")
         file.touch(0o600)
-        file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>krm-merge</title>')
+        refresh = f'<meta http-equiv="refresh" content="0;url={server.address}">'
+        file.write_text(f"<!doctype html>{refresh}<title>krm-merge</title>")
         if not webbrowser.open(file.as_uri()):
             say("no browser was found; open the address yourself, or use --terminal")
-        say(f"settle the conflicts at {address}; Ctrl+C ends without saving")
-        yield
+        say(f"settle the conflicts at {server.address}; Ctrl+C ends without saving")
+        server.run()

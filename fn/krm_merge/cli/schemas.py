@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -12,7 +11,6 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from krm_merge.cli.help_pages import own_docs
-from krm_merge.errors import KrmMergeError
 from krm_merge.text import read, to_value
 
 JsonSchema: TypeAlias = dict[str, Any]
@@ -86,10 +84,6 @@ def rewritten(schema: JsonSchema, change: Callable[[JsonSchema], JsonSchema]) ->
 
 
 _HEAD = ("apiVersion", "kind", "metadata")
-
-
-class UnknownKindError(KrmMergeError):
-    """A kind that has no schema; the message names the nearest one, or all."""
 
 
 @dataclass(frozen=True)
@@ -181,16 +175,6 @@ KINDS = {
         ),
     )
 }
-
-
-def kind_named(name: str) -> SchemaKind:
-    """The kind of this name. Raises UnknownKindError."""
-    if name in KINDS:
-        return KINDS[name]
-    by_lower = {kind.lower(): kind for kind in KINDS}
-    near = [by_lower[kind] for kind in get_close_matches(name.lower(), by_lower, n=1)]
-    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(KINDS)}"
-    raise UnknownKindError(f"there is no schema of {name}; {remedy}")
 
 
 def _address() -> str:

@@ -117,15 +117,13 @@ ConflictPlaces: TypeAlias = Mapping[str, Sequence[str]]
 """The paths of conflicts by file."""
 
 
-def recap(decided: Iterable[PackageDecisions]) -> str:
-    """The number of conflicts that were settled and where they are; '' where there are none."""
-    places = _places(decided)
-    return where(places) if places else ""
-
-
-def open_conflicts(decided: Iterable[PackageDecisions]) -> ConflictPlaces:
-    """The conflicts that nothing settled, so that the merge was refused."""
-    return _places(decided, only_open=True)
+def conflicts_in(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> ConflictPlaces:
+    """The conflicts of a merge; with `only_open` those that nothing settled, so that the merge was refused."""
+    paths: dict[str, list[str]] = {}
+    for file, path, severity in _conflicts(decided):
+        if severity == "error" or not only_open:
+            paths.setdefault(file, []).append(path)
+    return paths
 
 
 def where(places: ConflictPlaces) -> str:
@@ -134,12 +132,7 @@ def where(places: ConflictPlaces) -> str:
     if len(places) > _MOST_FILES:
         left = sum(len(paths) for paths in list(places.values())[_MOST_FILES:])
         files.append(f"and {left:,} more in {len(places) - _MOST_FILES:,} more files")
-    return f"{conflicts_of(places)}: {', '.join(files)}"
-
-
-def conflicts_of(places: ConflictPlaces) -> str:
-    """How many conflicts there are, in words."""
-    return quantity(count_of(places), "conflict")
+    return f"{quantity(count_of(places), 'conflict')}: {', '.join(files)}"
 
 
 def count_of(places: ConflictPlaces) -> int:
@@ -154,15 +147,6 @@ def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) ->
         return ""
     what = "1 resource is new" if new == 1 else f"{new:,} resources are new"
     return f"{what}; run the package's functions on {'it' if new == 1 else 'them'}: kpt fn render {quote(str(place))}"
-
-
-def _places(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> dict[str, list[str]]:
-    """The paths of the conflicts by file; `only_open` leaves out those that something settled."""
-    paths: dict[str, list[str]] = {}
-    for file, path, severity in _conflicts(decided):
-        if severity == "error" or not only_open:
-            paths.setdefault(file, []).append(path)
-    return paths
 
 
 def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str, Severity]]:

@@ -23,6 +23,7 @@ from krm_merge.merge import (
     Policy,
     Resolution,
     ResourceOutcome,
+    Rule,
     content_of,
     file_content,
     fingerprint,
@@ -102,13 +103,13 @@ class _Reader:
     def _record(
         self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy, secrecy: Secrecy
     ) -> DecisionRecord:
-        member = outcome.member
+        subject = outcome.member
         sides = _sides(decision, outcome)
         secret = secrecy.hides(decision.path, (sides["original"], sides["upstream"], sides["local"]))
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
         of_existence = decision.rule == "F5"
         rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
-        status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
+        status, settled_by = self._status(decision, rule)
         if status == "open" and self._left_open and decision.severity != "error":
             # Both ways are in the file, between markers.
             del contents["result"]
@@ -117,10 +118,11 @@ class _Reader:
             message += f"; its comment went with it: {' '.join(decision.discarded_comments.lines)}"
         path = format_path(decision.path)
         nature = decision.nature
-        resource = _resource(member)
+        resource = _resource(subject)
         compared = [contents["original"], contents["upstream"], contents["local"]]
         if nature == "resource":
-            compared = [resource_content(None if m is None else m.root) for m in _three(outcome)]
+            members = (outcome.original, outcome.upstream, outcome.local)
+            compared = [resource_content(None if member is None else member.root) for member in members]
         choices = _choices(decision, sides, secret) if status != "automatic" else ()
         return DecisionRecord(
             id=self._id(file, str(resource or ""), path, nature),
@@ -137,7 +139,7 @@ class _Reader:
             chosen=_choice_of(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(
                 nature,
-                member.identity.kind or (member.place if secret else ""),
+                subject.identity.kind or (subject.place if secret else ""),
                 secrecy.place(decision.path, sides.values()) if secret else decision.path,
                 None if secret else compared,
             ),
@@ -153,7 +155,7 @@ class _Reader:
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
         }
         rule = self._policy.of(_NO_RESOURCE).rule_on_conflict(())
-        status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
+        status, settled_by = self._status(decision, rule)
         if status == "open" and self._left_open and decision.severity != "error":
             del contents["result"]
         nature = decision.nature
@@ -177,15 +179,16 @@ class _Reader:
             alike=_alike(contents) if secret else None,
         )
 
-    def _status(self, decision: Decision | FileDecision, ruled_at: str | None) -> tuple[Status, str]:
+    def _status(self, decision: Decision | FileDecision, rule: Rule | None) -> tuple[Status, str]:
         if decision.resolution is not None:
             return "settled", f"resolution {decision.resolution.place}".strip()
         if decision.severity == "error":
             return "open", ""
-        if not _is_collision(decision):
+        # That only one order of two can be kept is no warning, but both sides wanted something.
+        if not (decision.is_conflict or (decision.rule == "L4" and decision.side == "both")):
             return "automatic", ""
-        if ruled_at is not None:
-            return "settled", f"rule {ruled_at}" if ruled_at != "rule" else ruled_at
+        if rule is not None:
+            return "settled", f"rule {rule.place}".strip()
         return ("open", "") if self._left_open else ("settled", "policy")
 
     def _id(self, *about: str) -> str:
@@ -198,15 +201,6 @@ def _decisions(outcome: ResourceOutcome) -> Iterator[Decision]:
     yield from in_document_order(outcome.decisions, outcome.member.root)
     if not outcome.decisions and outcome.fate in ("added", "deleted"):
         yield Decision("R2", (), _ADDED if outcome.fate == "added" else _DELETED, "upstream")
-
-
-def _is_collision(decision: Decision | FileDecision) -> bool:
-    """Whether both sides wanted something; that only one order of two can be kept is no warning, but it is one."""
-    return decision.is_conflict or (decision.rule == "L4" and decision.side == "both")
-
-
-def _three(outcome: ResourceOutcome) -> tuple[Member | None, Member | None, Member | None]:
-    return outcome.original, outcome.upstream, outcome.local
 
 
 def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node | None]:

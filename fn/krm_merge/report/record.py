@@ -171,11 +171,6 @@ class MergeReport:
             if result.get("severity") != "info" and not _is_in_a_record(result, messages)
         ]
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether something is an error, so that no file changes."""
-        return any(result.get("severity") == "error" for result in self.results)
-
     def to_value(self) -> dict[str, Value]:
         """The document."""
         value: dict[str, Value] = {"apiVersion": API_VERSION, "kind": KIND, "package": self.package}

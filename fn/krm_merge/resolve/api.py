@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event, Lock
 from time import time
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge import Choice
@@ -60,26 +60,23 @@ class Host(Generic[Step]):
 
     def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
         """Settles conflicts. Raises RefusedChoiceError, PackageError."""
-        answer = self.session.choose(identifiers, choice, *value, always=always)
-        self._kept.add(self.session.steps[-1])
-        return answer
+        return self._keep(self.session.choose(identifiers, choice, *value, always=always))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
         """Lets some packages of a group be settled apart from the others. Raises RefusedChoiceError, PackageError."""
-        answer = self.session.set_apart(identifier, patterns)
-        self._kept.add(self.session.steps[-1])
-        return answer
+        return self._keep(self.session.set_apart(identifier, patterns))
 
     def undo(self) -> Answer:
         """Takes the latest step back. Raises RefusedChoiceError, PackageError."""
-        answer = self.session.undo()
-        self._kept.add("undo")
-        return answer
+        return self._keep(self.session.undo(), "undo")
 
     def redo(self) -> Answer:
         """Makes an undone step again. Raises RefusedChoiceError, PackageError."""
-        answer = self.session.redo()
-        self._kept.add("redo")
+        return self._keep(self.session.redo(), "redo")
+
+    def _keep(self, answer: Answer, event: Literal["undo", "redo"] | None = None) -> Answer:
+        """Writes down what was done: the latest step, or that one was undone or redone."""
+        self._kept.add(event or self.session.steps[-1])
         return answer
 
     def save(self) -> Saved:

@@ -48,7 +48,8 @@ class Choices:
             for rule in step.rules:
                 # A choice would come before the rule.
                 by_key = {key: choice for key, choice in by_key.items() if not _is_about(choice, rule)}
-                rules[_place_of(rule)] = rule
+                about = rule.group, rule.kind, rule.namespace, rule.name, rule.path, rule.on_delete is None
+                rules[about] = rule
         return cls(tuple(by_key.values()), tuple(reversed(rules.values())))
 
     def of(self, identities: Iterable[Identity]) -> Iterator[RecordedChoice]:
@@ -114,10 +115,6 @@ def _is_about(choice: RecordedChoice, rule: Rule) -> bool:
     chosen = choice.resolution
     identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
     return chosen.identity == identity and without_positions(chosen.path) == without_positions(rule.path or ())
-
-
-def _place_of(rule: Rule) -> tuple[object, ...]:
-    return rule.group, rule.kind, rule.namespace, rule.name, rule.path, rule.on_delete is None
 
 
 Step = TypeVar("Step")

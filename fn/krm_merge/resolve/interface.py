@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +39,6 @@ OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
 
 
 _THINGS: Final[dict[Nature, str]] = {
-    "value": "value",
-    "kind": "value",
     "text": "text",
     "element": "element",
     "resource": "resource",
@@ -161,6 +160,7 @@ _OF_WORDS: Final = ("file", "kind", "name", "namespace", "field", "value", "natu
 _WHOLE: Final = ("rule", "is", "deleted-by", "same", "folder")
 """The facets of which a part says nothing."""
 _FACETS: Final = frozenset((*_OF_WORDS, *_WHOLE, "any-field"))
+_PART: Final = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 _SHORT: Final = 12
 """Digits of a fingerprint; its end has the values of all sides in it."""
 
@@ -208,7 +208,6 @@ def _facets_of(record: DecisionRecord) -> dict[str, str]:
         "is": record.status,
         "deleted-by": deleting_side(record),
         "same": record.fingerprint[-_SHORT:],
-        "folder": record.file,
     }
 
 
@@ -222,18 +221,11 @@ def _plain_text(value: Value) -> str:
 
 def _words(query: str) -> Iterator[str]:
     """The words of a query; those in quotes are one."""
-    word, is_quoted = "", False
-    for character in f"{query} ":
-        if character == '"':
-            is_quoted = not is_quoted
-        elif character.isspace() and not is_quoted:
-            if word:
-                yield word
-            word = ""
-        else:
-            word += character
-    if word.strip():
-        yield word.strip()
+    for part in _PART.findall(query):
+        is_closed = part.count('"') % 2 == 0
+        word = part.replace('"', "")
+        if word := word if is_closed else word.strip():
+            yield word
 
 
 def _term(word: str) -> tuple[str, bool, str]:
@@ -248,7 +240,7 @@ def _has(facets: Mapping[str, str], facet: str, is_whole: bool, text: str) -> bo
     if not is_whole:
         return text in facets[facet]
     if facet == "folder":
-        return facets[facet].startswith(f"{text.rstrip('/')}/")
+        return facets["file"].startswith(f"{text.rstrip('/')}/")
     return text in (facets[facet], facets["any-field"] if facet == "field" else None)
 
 

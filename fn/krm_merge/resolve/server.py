@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Thread
 from time import monotonic
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from krm_merge.resolve.api import Api, Reply
@@ -35,55 +35,52 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-class Refusal(NamedTuple):
+class _RefusalError(Exception):
     """Why a request is not heard."""
 
-    status: int
-    reason: str
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class Guard:
-    """Knows the address that the page has, and the token that its first page was given."""
+    """Knows the address that the page has, and the token that its first page was given; raises _RefusalError."""
 
     def __init__(self, port: int, token: str) -> None:
         """For a server on this port of 127.0.0.1."""
         self._host = f"127.0.0.1:{port}"
         self._token = token
 
-    def of_any(self, headers: Message) -> Refusal | None:
+    def of_any(self, headers: Message) -> None:
         """What is asked of every request: that it names this server (against DNS that is rebound)."""
         if headers.get_all("Host") != [self._host]:
-            return Refusal(421, f"this server is {self._host}")
-        return None
+            raise _RefusalError(421, f"this server is {self._host}")
 
-    def of_page(self, headers: Message) -> Refusal | None:
+    def of_page(self, headers: Message) -> None:
         """What is asked of a request for the page and its parts, which hold no data: it is shown to nobody else."""
         site, destination = headers.get("Sec-Fetch-Site"), headers.get("Sec-Fetch-Dest")
         if site not in (None, "same-origin", "none") and destination != "document":
-            return Refusal(403, "the page is for nobody else's page")
-        return None
+            raise _RefusalError(403, "the page is for nobody else's page")
 
-    def of_data(self, headers: Message) -> Refusal | None:
+    def of_data(self, headers: Message) -> None:
         """What is asked of a request for data: the token, and that no other page sent it."""
         scheme, _, token = headers.get("Authorization", "").strip().rpartition(" ")
         if scheme.lower() not in ("bearer", "") or not compare_digest(token.encode(), self._token.encode()):
-            return Refusal(401, "the token is missing or wrong; open the address that the terminal shows")
-        if headers.get("Origin", f"http://{self._host}") != f"http://{self._host}":
-            return Refusal(403, "the request comes from another page")
-        if headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
-            return Refusal(403, "the request comes from another page")
-        return None
+            raise _RefusalError(401, "the token is missing or wrong; open the address that the terminal shows")
+        origin, site = headers.get("Origin", f"http://{self._host}"), headers.get("Sec-Fetch-Site", "same-origin")
+        if origin != f"http://{self._host}" or site != "same-origin":
+            raise _RefusalError(403, "the request comes from another page")
 
 
-def length_of(headers: Message) -> int | Refusal:
-    """How long the body of a request is, where it says so and it is to be read."""
+def length_of(headers: Message) -> int:
+    """How long the body of a request is. Raises _RefusalError where it does not say so, or is not to be read."""
     if headers.get("Transfer-Encoding") is not None:
-        return Refusal(411, "a body has Content-Length and no Transfer-Encoding here")
+        raise _RefusalError(411, "a body has Content-Length and no Transfer-Encoding here")
     lengths = headers.get_all("Content-Length") or ["0"]
     if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdecimal()):
-        return Refusal(400, "Content-Length is no number")
+        raise _RefusalError(400, "Content-Length is no number")
     if len(lengths[0]) > 9 or int(lengths[0]) > LONGEST_BODY:
-        return Refusal(413, f"a body has at most {LONGEST_BODY} bytes")
+        raise _RefusalError(413, f"a body has at most {LONGEST_BODY} bytes")
     return int(lengths[0])
 
 
@@ -99,60 +96,50 @@ _AFTER_SAVING: Final = 2.0
 _TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-class Server:
+class Server(ThreadingHTTPServer):
     """The server of one page. `address` has the token in its fragment, which browsers do not send.
 
     `last_request` is when something was asked or answered last, `is_saved` whether the page knows that all is written.
     """
 
+    # A browser keeps connections open on which it asks for nothing.
+    daemon_threads = True
+
     def __init__(self, api: Api) -> None:
         """Listens on a port that is free. Raises OSError."""
+        super().__init__(("127.0.0.1", 0), _Handler)
         token = secrets.token_urlsafe(32)
         self.last_request = monotonic()
         self.is_saved = False
         # Now, not in run(): the program that reads the address may end as soon as it has it.
         self._parent = os.getppid()
-        self._api = api
-        self._http = _Http(api, token, _assets(), self)
-        self.address = f"http://127.0.0.1:{self._http.server_port}/#{token}"
+        self.api = api
+        self.assets = _assets()
+        self.guard = Guard(self.server_port, token)
+        self.address = f"http://127.0.0.1:{self.server_port}/#{token}"
 
     def run(self) -> None:
         """Serves until the page is closed, or nobody asks any more, or who started it is gone."""
-        thread = Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
+        thread = Thread(target=self.serve_forever, args=(0.1,), daemon=True)
         thread.start()
         try:
-            while not self._api.is_over.wait(0.2):
+            while not self.api.is_over.wait(0.2):
                 most = _AFTER_SAVING if self.is_saved else IDLE_SECONDS
                 if monotonic() - self.last_request > most or os.getppid() != self._parent:
                     break
         finally:
-            self._api.is_over.set()
-            self._http.shutdown()
-            self._http.server_close()
-
-
-class _Http(ThreadingHTTPServer):
-    # A browser keeps connections open on which it asks for nothing.
-    daemon_threads = True
-
-    def __init__(self, api: Api, token: str, assets: Mapping[str, tuple[str, bytes]], server: Server) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.api = api
-        self.assets = assets
-        self.guard = Guard(self.server_port, token)
-        self.of = server
+            self.api.is_over.set()
+            self.shutdown()
+            self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A browser that is closed is no error."""
 
 
-_Found: TypeAlias = Refusal | Reply | tuple[str, bytes]
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
-    server: _Http
+    server: Server
 
     def do_GET(self) -> None:
         """The page, its parts, and data."""
@@ -162,75 +149,76 @@ class _Handler(BaseHTTPRequestHandler):
         """What changes something."""
         self._handle(self._post)
 
-    def _handle(self, answer: Callable[[SplitResult], _Found]) -> None:
+    def _handle(self, answer: Callable[[SplitResult], Reply | tuple[str, bytes]]) -> None:
         if self.server.api.is_over.is_set():
             # On a connection that was open before the end.
             self.close_connection = True
             return
-        self.server.of.last_request = monotonic()
+        self.server.last_request = monotonic()
         try:
-            response = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
+            self.server.guard.of_any(self.headers)
+            response = answer(urlsplit(self.path))
+        except _RefusalError as refusal:
+            self._refuse(refusal.status, str(refusal))
         except ValueError:
-            response = Refusal(400, "this is no address")
+            self._refuse(400, "this is no address")
         except Exception as error:
             print(internal_error(error, "nothing was changed"), file=sys.stderr)
-            response = Refusal(500, "internal error; the terminal says more")
-        if isinstance(response, Refusal):
-            self._refuse(response)
-        elif isinstance(response, Reply):
-            is_saved = self.server.api.is_saved
-            self._send(response.status, "application/json", json.dumps(response.value).encode())
-            # Saving may have taken long: only now the page knows.
-            self.server.of.last_request = monotonic()
-            self.server.of.is_saved |= is_saved
-            if response.is_last:
-                self.server.api.is_over.set()
+            self._refuse(500, "internal error; the terminal says more")
         else:
-            self._send(200, *response)
+            self._answer(response)
 
-    def _get(self, url: SplitResult) -> _Found:
+    def _answer(self, response: Reply | tuple[str, bytes]) -> None:
+        if not isinstance(response, Reply):
+            self._send(200, *response)
+            return
+        is_saved = self.server.api.is_saved
+        self._send(response.status, "application/json", json.dumps(response.value).encode())
+        # Saving may have taken long: only now the page knows.
+        self.server.last_request = monotonic()
+        self.server.is_saved |= is_saved
+        if response.is_last:
+            self.server.api.is_over.set()
+
+    def _get(self, url: SplitResult) -> Reply | tuple[str, bytes]:
         guard, headers = self.server.guard, self.headers
-        length = length_of(headers)
-        if length:
-            return length if isinstance(length, Refusal) else Refusal(400, "a GET has no body")
+        if length_of(headers):
+            raise _RefusalError(400, "a GET has no body")
         if url.path in self.server.assets:
-            return guard.of_page(headers) or self.server.assets[url.path]
+            guard.of_page(headers)
+            return self.server.assets[url.path]
         if not url.path.startswith("/api/"):
-            return Refusal(404, "there is no such page")
-        if refusal := guard.of_data(headers):
-            return refusal
+            raise _RefusalError(404, "there is no such page")
+        guard.of_data(headers)
         api, asked = self.server.api, parse_qs(url.query)
         if url.path in api.documents:
             return "application/json", api.documents[url.path]()
         if url.path in api.questions:
             name, answer = api.questions[url.path]
             return answer(asked.get(name, [""])[0])
-        return Refusal(405 if url.path in self.server.api.posts else 404, "there is no such page")
+        raise _RefusalError(405 if url.path in self.server.api.posts else 404, "there is no such page")
 
-    def _post(self, url: SplitResult) -> _Found:
-        if refusal := self.server.guard.of_data(self.headers):
-            return refusal
+    def _post(self, url: SplitResult) -> Reply:
+        self.server.guard.of_data(self.headers)
         if url.path not in self.server.api.posts:
             api = self.server.api
             is_known = url.path in (*self.server.assets, *api.documents, *api.questions)
-            return Refusal(405 if is_known else 404, "there is nothing to post to")
+            raise _RefusalError(405 if is_known else 404, "there is nothing to post to")
         if not is_json(self.headers):
-            return Refusal(415, "application/json is expected")
+            raise _RefusalError(415, "application/json is expected")
         length = length_of(self.headers)
-        if isinstance(length, Refusal):
-            return length
         try:
             body = json.loads(self.rfile.read(length) or b"{}")
         except (ValueError, RecursionError):
-            return Refusal(400, "the body is no JSON")
+            raise _RefusalError(400, "the body is no JSON") from None
         if not isinstance(body, dict):
-            return Refusal(400, "the body is no JSON object")
+            raise _RefusalError(400, "the body is no JSON object")
         return self.server.api.post(url.path, body)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, status: int, reason: str) -> None:
         """A body that was not read would be taken for the next request: the connection ends."""
         self.close_connection = True
-        self._send(refusal.status, "application/json", json.dumps({"error": refusal.reason}).encode())
+        self._send(status, "application/json", json.dumps({"error": reason}).encode())
 
     def _send(self, status: int, kind: str, data: bytes) -> None:
         self.send_response_only(status)
@@ -245,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What cannot be read as a request, or has a method that nothing here answers."""
-        self._refuse(Refusal(405 if code == 501 else code, message or "this is no request"))
+        self._refuse(405 if code == 501 else code, message or "this is no request")
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged: addresses may hold what is nobody else's business."""

@@ -113,10 +113,6 @@ class Part:
                 if record.id in member:
                     yield side, member[record.id]
 
-    def values(self, record: DecisionRecord) -> dict[SideName, Value]:
-        """What the sides have at the place of a record, also where that is hidden."""
-        return values_at(self.decided, record.path, record.nature)
-
 
 def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Part]:
     """The parts of a merge, in its order."""
@@ -232,7 +228,7 @@ class Session(ConflictSession[ChoiceStep]):
     def hidden_values(self, identifier: str) -> dict[SideName, Value]:
         """The hidden values at the place of a record, which are in no record. Raises RefusedChoiceError."""
         number, record = self._place_of(identifier)
-        return self._parts[number].values(record) if record.is_redacted else {}
+        return values_at(self._parts[number].decided, record.path, record.nature) if record.is_redacted else {}
 
     def local_commit(self, identifier: str) -> LineCommit | None:
         """The commit that made local's value at the place of a record; None where git does not say.

@@ -81,6 +81,10 @@ class Screen:
     edit: Callable[[str], str | None]
 
 
+class _NoAnswersError(Exception):
+    """Somebody quits, or there are no more answers."""
+
+
 class Terminal:
     """The conversation about one session."""
 
@@ -92,19 +96,17 @@ class Terminal:
         self._skipped: set[str] = set()
         self._singles: set[str] = set()
         self._first: list[str] = []
-        self._is_over = False
 
     def settle(self) -> bool:
         """Asks until nothing is open that was not skipped; whether all of it is settled."""
-        while (record := self._next()) is not None:
-            bundle = self._bundle_of(record)
-            if bundle:
-                is_over = self._ask_about_all(bundle_words(bundle, self._labels), bundle)
-            else:
-                answered = partial(self._is_refused, record)
-                is_over = self._ask(self._lines(record), self._prompt(record), answered)
-            if is_over or self._is_over:
-                return False
+        try:
+            while (record := self._next()) is not None:
+                if bundle := self._bundle_of(record):
+                    self._ask_about_all(bundle_words(bundle, self._labels), bundle)
+                else:
+                    self._ask(self._lines(record), self._prompt(record), partial(self._is_refused, record))
+        except _NoAnswersError:
+            return False
         return not self._host.session.open
 
     def _next(self) -> DecisionRecord | None:
@@ -118,35 +120,31 @@ class Terminal:
         bundles = ([*bundle] for bundle in bundles_of(records))
         return next((bundle for bundle in bundles if record in bundle), [])
 
-    def _ask(self, lines: Iterable[str], prompt: str, is_refused: Callable[[str], bool]) -> bool:
-        """Asks until an answer means something; whether there are no more answers."""
+    def _ask(self, lines: Iterable[str], prompt: str, is_refused: Callable[[str], bool]) -> None:
+        """Asks until an answer means something. Raises _NoAnswersError."""
         for line in lines:
             self._screen.say(line)
         while True:
             reply = self._screen.read(prompt)
             if reply is None or reply.strip() == "q":
-                return True
-            if not is_refused(reply.strip()):
-                return False
+                raise _NoAnswersError
+            try:
+                if not is_refused(reply.strip()):
+                    return
+            except RefusedChoiceError as error:
+                self._screen.say(str(error))
 
-    def _ask_about_all(self, title: str, records: Sequence[DecisionRecord]) -> bool:
-        """Asks about several conflicts at once, and shows them first; whether there are no more answers."""
+    def _ask_about_all(self, title: str, records: Sequence[DecisionRecord]) -> None:
+        """Asks about several conflicts at once, and shows them first."""
         names = choice_words_for_all(records, self._labels)
         keys = {key: choice for key, choice in KEYS.items() if choice in names}
         prompt = f"Settle all {len(records):,} [{','.join([*keys, '1', 's', 'z', 'q', '?'])}]? "
-
-        def is_refused(answer: str) -> bool:
-            try:
-                return self._is_refused_for_all(answer, records, keys)
-            except RefusedChoiceError as error:
-                self._screen.say(str(error))
-                return True
-
         rows = [f"  {self._row(record)}" for record in records[:_MOST_ROWS]]
         more = [f"  ... {len(records) - _MOST_ROWS:,} more"] if len(records) > _MOST_ROWS else []
-        return self._ask(["", f"{title}  ({len(self._host.session.open):,} open)", *rows, *more], prompt, is_refused)
+        lines = ["", f"{title}  ({len(self._host.session.open):,} open)", *rows, *more]
+        self._ask(lines, prompt, partial(self._is_refused_for_all, records, keys))
 
-    def _is_refused_for_all(self, answer: str, records: Sequence[DecisionRecord], keys: Mapping[str, Choice]) -> bool:
+    def _is_refused_for_all(self, records: Sequence[DecisionRecord], keys: Mapping[str, Choice], answer: str) -> bool:
         identifiers = [record.id for record in records]
         if answer in keys:
             self._host.choose(identifiers, keys[answer])
@@ -170,21 +168,17 @@ class Terminal:
         return False
 
     def _is_refused(self, record: DecisionRecord, answer: str) -> bool:
-        """Does what was answered; whether it has to be asked again."""
-        try:
-            if answer == "s":
-                self._skipped.add(record.id)
-            elif answer == "z":
-                self._host.undo()
-            elif answer.startswith("/"):
-                return self._find(answer[1:])
-            elif answer[:1] == "g":
-                return self._group(record, answer[1:].strip())
-            else:
-                return self._is_unknown(record, answer)
-        except RefusedChoiceError as error:
-            self._screen.say(str(error))
-            return True
+        """Does what was answered; whether it has to be asked again. Raises RefusedChoiceError and _NoAnswersError."""
+        if answer == "s":
+            self._skipped.add(record.id)
+        elif answer == "z":
+            self._host.undo()
+        elif answer.startswith("/"):
+            return self._find(answer[1:])
+        elif answer[:1] == "g":
+            return self._group(record, answer[1:].strip())
+        else:
+            return self._is_unknown(record, answer)
         return False
 
     def _find(self, query: str) -> bool:
@@ -192,7 +186,8 @@ class Terminal:
         if not records:
             self._screen.say(f"nothing open is found by {query!r}")
             return True
-        return self._leave_after(self._ask_about_all(f"{len(records):,} found by {query!r}", records))
+        self._ask_about_all(f"{len(records):,} found by {query!r}", records)
+        return False
 
     def _group(self, record: DecisionRecord, number: str) -> bool:
         """Lists the groups of a conflict, or asks about one of them."""
@@ -200,16 +195,13 @@ class Terminal:
         if number.isdecimal() and 0 < int(number) <= len(scopes):
             scope = scopes[int(number) - 1]
             records = [self._host.session.record(identifier) for identifier in scope.ids]
-            return self._leave_after(self._ask_about_all(f"{len(records):,} {scope.name}", records))
+            self._ask_about_all(f"{len(records):,} {scope.name}", records)
+            return False
         for at, scope in enumerate(scopes, 1):
             self._screen.say(f"g{at} - {len(scope.ids):,} {scope.name}")
         if not scopes:
             self._screen.say("no other open conflict has something in common with this one")
         return True
-
-    def _leave_after(self, is_over: bool) -> bool:
-        self._is_over = is_over
-        return False
 
     def _is_unknown(self, record: DecisionRecord, answer: str) -> bool:
         key, _, rest = answer.partition(" ")

@@ -12,9 +12,9 @@ from functools import partial
 from posixpath import dirname, join, normpath
 
 from krm_merge.functions import read_pipeline
-from krm_merge.functions.edit_items import without_bookkeeping
+from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
 from krm_merge.functions.patch_resources import patch_document, patches_between
-from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of, value_at
+from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
 from krm_merge.merge import (
     Folders,
     Member,
@@ -39,7 +39,6 @@ from krm_merge.packages import (
     own_packages,
     remove_function,
 )
-from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
     NO_COMMENTS,
     MappingNode,
@@ -140,15 +139,14 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
     for member in ours.members:
         before, after = plain.rendered(member), ours.rendered(member)
         if member.place != path and not same(before, after):
-            texts[member] = _with_value(member, before, after) if after else None
+            schema = Schemas(lambda: ()).of(member)
+            # The change that a patch made in what functions had made of it.
+            texts[member] = (
+                _changed_text(member, carried_change(member.value, before, after, schema)) if after else None
+            )
     changes = {**_with_documents(ours, texts, {}), **changes}
     _prove(ours, _Package("edited", Changed(local, changes)), {}, path)
     return DeclaredEdits(changes, [_name(member) for member in texts])
-
-
-def _with_value(member: Member, before: Object, after: Object) -> str:
-    """The text of a resource with the change that a patch made in what functions had made of it."""
-    return _changed_text(member, carried_change(member.value, before, after, Schemas(lambda: ()).of(member)))
 
 
 def _changed_text(member: Member, value: Object) -> str:
@@ -201,21 +199,10 @@ def _rendered_resource(value: Object, member: Member) -> Resource:
 
 def _returned(original: Member, local: Member) -> str:
     """Upstream's text of a resource; where local has comments or notes of its own, local's with upstream's values."""
-    annotations = _annotations(local)
-    notes: Object = {name: text for name, text in annotations.items() if is_bookkeeping(name)}
+    notes = bookkeeping_of(local.value)
     if not notes and not set(comments_in(local.text)) - set(comments_in(original.text)):
         return original.text
-    value = original.value
-    if notes:
-        metadata = value["metadata"]
-        assert isinstance(metadata, dict)
-        value = {**value, "metadata": {**metadata, "annotations": {**_annotations(original), **notes}}}
-    return _changed_text(local, value)
-
-
-def _annotations(member: Member) -> Object:
-    annotations = value_at(member.value, ("metadata", "annotations"))
-    return annotations if isinstance(annotations, dict) else {}
+    return _changed_text(local, with_annotations(original.value, notes) if notes else original.value)
 
 
 def _with_documents(package: _Package, texts: Mapping[Member, str | None], original: Tree) -> dict[str, File | None]:

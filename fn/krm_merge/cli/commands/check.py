@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from krm_merge.checks import NamedFunctions, package_problems, with_names
 from krm_merge.cli import options
 from krm_merge.cli.options import packages_of
-from krm_merge.cli.output import opened_journal, say
+from krm_merge.cli.output import opened_journal, print_json, say
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     Directory,
@@ -86,7 +85,7 @@ class _Package:
 
 
 @click.command("status")
-@click.argument("directories", metavar="[DIR...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("directories", metavar="[DIR...]", nargs=-1, type=options.PATH)
 @click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
 @options.form
 def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
@@ -102,7 +101,7 @@ def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> N
     repositories = None if offline else GitRepositories()
     packages = [_looked_at(place, repositories) for place in places]
     if form == "json":
-        click.echo(json.dumps({"packages": [package.to_value() for package in packages]}, indent=2))
+        print_json({"packages": [package.to_value() for package in packages]})
     else:
         for package in packages:
             if not package.is_part or package.needs_attention:
@@ -135,7 +134,7 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
 
 
 @click.command("check")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
 @options.quiet
 @options.form
 def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
@@ -155,7 +154,7 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
         problems = [
             {**problem.to_value(), "file": str(package / problem.file)} for package, problem in problems_by_package
         ]
-        click.echo(json.dumps({"packages": [str(package) for package in packages], "problems": problems}, indent=2))
+        print_json({"packages": [str(package) for package in packages], "problems": problems})
     else:
         for package, problem in problems_by_package:
             place = f"{package / problem.file}:{problem.line}" if problem.line else str(package / problem.file)
@@ -168,7 +167,7 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
 
 
 @click.command("names")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
 @click.option("--dry-run", is_flag=True, help="Say which names would be given, change nothing.")
 @options.quiet
 @options.form
@@ -189,7 +188,7 @@ def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str
                     journal.commit({KPTFILE: File(functions.data, tree[KPTFILE].mode)}, tree)
     names = {str(package / KPTFILE): functions.names for package, (_, functions) in named.items() if functions.names}
     if form == "json":
-        click.echo(json.dumps({"names": names}, indent=2))
+        print_json({"names": names})
         return
     for file, names_by_place in names.items():
         for place, name in names_by_place.items():

@@ -56,27 +56,24 @@ _OF_GIT = (7, 9)
 """Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
 
-_HELP = """Say what differs from A to B, directories or files: fields, elements and resources, not lines.
-
-Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file are
-compared with the resources in the files of a directory, wherever these are.
-
-\b
-For git, with *.yaml diff=krm in .gitattributes, or once by difftool:
-  git config diff.krm.command 'krm-merge diff'
-  git difftool -x 'krm-merge diff'
-
-Example:  krm-merge diff v1 v2
-"""
-
-
-@click.command("diff", help=_HELP)
-@click.argument("places", metavar="A B", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.command("diff")
+@click.argument("places", metavar="A B", nargs=-1, required=True, type=options.PATH_OR_STDIN)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
 @options.form
 @options.reports
 def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
-    """Runs the command."""
+    """Say what differs from A to B, directories or files: fields, elements and resources, not lines.
+
+    Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file
+    are compared with the resources in the files of a directory, wherever these are.
+
+    \b
+    For git, with *.yaml diff=krm in .gitattributes, or once by difftool:
+      git config diff.krm.command 'krm-merge diff'
+      git difftool -x 'krm-merge diff'
+
+    Example:  krm-merge diff v1 v2
+    """
     name = ""
     if len(places) in _OF_GIT:
         name, places = str(places[0]), (places[1], places[4])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from krm_merge.cli import forges as local_pull_requests
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents, configure, edited_by
-from krm_merge.cli.forges import Places, is_relative, with_places
-from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome, show_results
-from krm_merge.components.drawing import Drawing, GraphvizError, beyond_mermaid, dot, mermaid, page, svg
+from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
+from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome, show_results
+from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
@@ -40,8 +38,16 @@ from krm_merge.text import read, to_value, yaml_of
 STDOUT = Path("-")
 
 
-@click.command("apply")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.group("components", cls=options.Subcommands)
+def components_command() -> None:
+    """Plan the updates of components that depend on each other, and carry plans out.
+
+    Example:  krm-merge components plan app --dry-run
+    """
+
+
+@components_command.command("apply")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
 @with_places
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
 @options.quiet
@@ -73,41 +79,14 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         for step in apply_plan(plan, repository, pull_requests, ended, ok_to_test=ok_to_test):
             results.add(step)
     if form == "json":
-        click.echo(json.dumps({"results": [result.to_value() for result in results]}, indent=2))
+        print_json({"results": [result.to_value() for result in results]})
     else:
         show_results(results, quiet=quiet, done=True)
     if results.errors:
         sys.exit(1)
 
 
-@click.command("summary")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="For people, for programs, or as a page that unfolds.",
-)
-def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
-    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
-
-    Example:  krm-merge components summary app/plans --by wait
-    """
-    results = Results()
-    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
-    show_results(results, quiet=True)
-    if form == "json":
-        click.echo(json.dumps(as_value(plans_summary), indent=2))
-    else:
-        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
-    if results.errors:
-        sys.exit(1)
-
-
-@click.command("observe")
+@components_command.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
 @options.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
@@ -140,6 +119,31 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
         write_file(target / f"{name}.yaml", File(text.encode()))
 
 
+@components_command.command("summary")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
+@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
+@options.choice_option(
+    ["text", "json", "html"], "--format", "form", help="For people, for programs, or as a page that unfolds."
+)
+def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
+    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
+
+    Example:  krm-merge components summary app/plans --by wait
+    """
+    results = Results()
+    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
+    show_results(results, quiet=True)
+    if form == "json":
+        print_json(as_value(plans_summary))
+    else:
+        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
+    if results.errors:
+        sys.exit(1)
+
+
+components_command.add_command(pull_request_command)
+
+
 def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
     """The plans in a file or directory; what cannot be read is reported."""
     if not place.exists():
@@ -161,26 +165,10 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
 
 _KIND = "PlanComponentUpdates"
 _CONFIG = f"apiVersion: fn.kpt.dev/v1alpha1\nkind: {_KIND}\nmetadata: {{name: components}}\n"
-_directory = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+_directory = click.argument("directory", metavar="DIR", type=options.PATH)
 _config = click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A PlanComponentUpdates functionConfig; its mode does not count.",
+    "--config", type=options.FILE, help="A PlanComponentUpdates functionConfig; its mode does not count."
 )
-
-
-@click.group("components", cls=options.Subcommands)
-def components_command() -> None:
-    """Plan the updates of components that depend on each other, and carry plans out.
-
-    Example:  krm-merge components plan app --dry-run
-    """
-
-
-components_command.add_command(apply_command)
-components_command.add_command(observe_command)
-components_command.add_command(summary_command)
-components_command.add_command(local_pull_requests.pull_request_command)
 
 
 @components_command.command("validate")
@@ -228,12 +216,10 @@ _add_mode(
 @components_command.command("graph")
 @_directory
 @_config
-@click.option(
+@options.choice_option(
+    ["mermaid", "dot", "svg", "html"],
     "--format",
     "form",
-    type=click.Choice(["mermaid", "dot", "svg", "html"]),
-    default="mermaid",
-    show_default=True,
     help="Text for Mermaid or Graphviz, a picture by Graphviz, or a page to search and zoom in.",
 )
 @click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")
@@ -277,10 +263,7 @@ def _draw(drawing: Drawing, form: str) -> str:
     if form == "dot":
         return dot(drawing)
     if form == "svg":
-        try:
-            return svg(dot(drawing))
-        except GraphvizError as error:
-            raise PackageError(str(error)) from None
+        return svg(dot(drawing))
     text = mermaid(drawing)
     if why := beyond_mermaid(drawing, text):
         click.echo(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html", err=True)
@@ -290,7 +273,6 @@ def _draw(drawing: Drawing, form: str) -> str:
 def _run(
     directory: Path, config: Path | None, mode: str, *, write: bool, with_diff: bool, quiet: bool, form: str
 ) -> None:
-    options.refuse_missing(directory)
     results = Results()
     with opened_journal(directory) as journal:
         tree = Directory(directory)

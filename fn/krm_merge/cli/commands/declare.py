@@ -19,7 +19,7 @@ import click
 from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.commands.settings import IMAGE
-from krm_merge.cli.output import errors_as_json, opened_package, say, show_diff, show_results, summary
+from krm_merge.cli.output import errors_as_json, opened_package, print_json, say, show_diff, show_results, summary
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
@@ -45,22 +45,8 @@ class DeclareOptions:
     quiet: bool
 
 
-_HELP = """Make patches of the package's own pipeline of what was changed locally in PKG.
-
-Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
-upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
-never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
-first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
-stay as they are.
-
-\b
-Example:  krm-merge declare web --dry-run --diff
-          krm-merge declare web && kpt fn render web
-"""
-
-
-@click.command("declare", help=_HELP)
-@click.argument("package", metavar="PKG", default=".", type=click.Path(path_type=Path))
+@click.command("declare")
+@click.argument("package", metavar="PKG", default=".", type=common.PATH)
 @click.option(
     "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
 )
@@ -73,7 +59,18 @@ Example:  krm-merge declare web --dry-run --diff
 @common.quiet
 @common.options_as(DeclareOptions)
 def declare_command(package: Path, options: DeclareOptions) -> None:
-    """Runs the command."""
+    """Make patches of the package's own pipeline of what was changed locally in PKG.
+
+    Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
+    upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
+    never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
+    first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
+    stay as they are.
+
+    \b
+    Example:  krm-merge declare web --dry-run --diff
+              krm-merge declare web && kpt fn render web
+    """
     if options.undo and options.resources:
         raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
     with opened_package(package) as (journal, local):
@@ -117,26 +114,23 @@ def _selects(names: tuple[str, ...], identity: Identity) -> bool:
     return not names or identity.name in names or f"{identity.kind}/{identity.name}" in names
 
 
-_WHY_HELP = """Say where the values of the package in PKG come from.
-
-That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
-choice in the MergePolicy.
-
-PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
-upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
-
-\b
-Example:  krm-merge why web
-          krm-merge why web deployment.yaml:spec.replicas
-"""
-
-
-@click.command("why", help=_WHY_HELP)
-@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.command("why")
+@click.argument("package", metavar="PKG", type=common.PATH)
 @click.argument("place", metavar="[PLACE]", default="")
 @common.form
 def why_command(package: Path, place: str, form: str) -> None:
-    """Runs the command."""
+    """Say where the values of the package in PKG come from.
+
+    That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
+    choice in the MergePolicy.
+
+    PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
+    upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
+
+    \b
+    Example:  krm-merge why web
+              krm-merge why web deployment.yaml:spec.replicas
+    """
     with errors_as_json(form, str(package)):
         common.refuse_missing(package)
         local = Directory(package)
@@ -161,7 +155,7 @@ def why_command(package: Path, place: str, form: str) -> None:
             raise PackageError(f"{package / file}: {problem}")
     if form == "json":
         fields: list[Value] = [origin.to_value() for origin in origins]
-        click.echo(json.dumps({"package": str(package), "fields": fields}, indent=2))
+        print_json({"package": str(package), "fields": fields})
         return
     version = kptfile.lock.ref if kptfile is not None and kptfile.lock is not None else ""
     _show_origins(origins if place else [o for o in origins if o.source != "upstream"], version)
@@ -185,16 +179,15 @@ def _show_origins(origins: Sequence[FieldOrigin], version: str) -> None:
     width = width_of(sys.stdout)
     for heading, group in groupby(origins, lambda origin: f"{origin.file}: {origin.resource}"):
         click.secho(line(heading), bold=True)
-        fields = [(f"{format_path(o.path)} = {_shown(o.value)}", _explanation(o, version)) for o in group]
+        fields = [
+            (f"{format_path(o.path)} = {shorten(json.dumps(o.value, ensure_ascii=False))}", _explanation(o, version))
+            for o in group
+        ]
         if len(fields) > 1 and len({explanation for _, explanation in fields}) == 1:
             # Most often a resource that was added.
             fields = [(f"{len(fields)} fields", fields[0][1])]
         for field, explanation in fields:
             click.echo(fit(line(f"  {field}: {explanation}"), width, 6))
-
-
-def _shown(value: Value) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False))
 
 
 def _explanation(origin: FieldOrigin, version: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,9 +13,9 @@ import click
 
 from krm_merge.cli import forges as forge_options
 from krm_merge.cli import options
-from krm_merge.cli.commands.fleet_runs import DIRECTORY, init, join, run, show_messages
-from krm_merge.cli.options import Subcommands, options_as
-from krm_merge.cli.output import in_terminal, no_browser, say, settle, write_reports
+from krm_merge.cli.commands.fleet_runs import DIRECTORY, ONLY, fleet_command, show_messages
+from krm_merge.cli.options import options_as
+from krm_merge.cli.output import in_terminal, no_browser, print_json, say, settle, write_reports
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.conflicts import (
@@ -38,14 +38,14 @@ from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.git.store import signing_settings
 from krm_merge.merge import Choice
-from krm_merge.packages import File, UnavailableError, write_file
+from krm_merge.packages import File, PackageError, UnavailableError, write_file
 from krm_merge.report import CHOICES, NATURES, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import OF_FLEET, Saved
 
 
-@click.command("status")
+@fleet_command.command("status")
 @DIRECTORY
 @options.reports_in(FORMS, "it", "the form")
 @options.form
@@ -74,26 +74,6 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
             say(f"not published: {entry.target}: {entry.problem}", on_stdout=True)
 
 
-@click.command("report")
-@DIRECTORY
-@click.argument(
-    "files",
-    metavar="FILE...",
-    nargs=-1,
-    type=click.Path(path_type=Path, dir_okay=False),
-    callback=options.suffixes_in(FORMS, "the form"),
-)
-def report(directory: Path, files: tuple[Path, ...]) -> None:
-    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
-
-    Example:  krm-merge fleet report web-v2 report.html report.md
-    """
-    reports = files or (directory / "report.html",)
-    _write(_read_overview(directory), reports)
-    for file in reports:
-        say(f"{file} was written", on_stdout=True)
-
-
 def _read_overview(directory: Path) -> Overview:
     place = CampaignDirectory(directory)
     campaign = place.read()
@@ -113,7 +93,7 @@ _NAMES = 3
 _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 
 
-@click.command("conflicts")
+@fleet_command.command("conflicts")
 @DIRECTORY
 @click.option("--all", "with_decided", is_flag=True, help="Show conflicts that a rule or a choice settled, too.")
 @options.form
@@ -126,7 +106,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
     campaign, groups = _read_groups(CampaignDirectory(directory), with_decided=with_decided)
     write_reports(lambda: report_of(campaign.name, groups), reports)
     if form == "json":
-        click.echo(json.dumps({"groups": [_as_value(group) for group in groups]}, indent=2))
+        print_json({"groups": [_as_value(group) for group in groups]})
         return
     for group in groups:
         _show_group(group)
@@ -136,7 +116,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
         say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
 
 
-@click.command("resolve")
+@fleet_command.command("resolve")
 @DIRECTORY
 @in_terminal
 @no_browser
@@ -298,7 +278,7 @@ class PublishOptions(RequestOptions):
     direct: bool
 
 
-@click.command("publish")
+@fleet_command.command("publish")
 @DIRECTORY
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
@@ -396,18 +376,10 @@ def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
 
-@dataclass(frozen=True, slots=True)
-class WithdrawalOptions(RequestOptions):
-    """Options of commands that end pull requests."""
-
-    only: tuple[str, ...]
-    comment: str
-
-
 def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of commands that end pull requests."""
     for option in (
-        options_as(WithdrawalOptions),
+        options_as(RequestOptions),
         _SIGN,
         forge_options.forge_apis,
         forge_options.forge_kinds,
@@ -415,16 +387,16 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
         _CHANGES_PER_HOUR,
         click.option("--dry-run", is_flag=True, help="Say what would be ended, change nothing."),
         click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
-        click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable."),
+        ONLY,
         DIRECTORY,
     ):
         command = option(command)
     return command
 
 
-@click.command("close")
+@fleet_command.command("close")
 @_withdrawal_options
-def close(directory: Path, options: WithdrawalOptions) -> None:
+def close(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Close the open pull requests of the campaign in DIR, and remove their branches.
 
     A branch that somebody else has committed to is kept. The version is not proposed again, the next one is. The exit
@@ -432,12 +404,12 @@ def close(directory: Path, options: WithdrawalOptions) -> None:
 
     Example:  krm-merge fleet close web-v2 --comment 'we wait for v3' --dry-run
     """
-    _withdraw(directory, options, Withdrawal.close)
+    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.close(entries, comment))
 
 
-@click.command("rollback")
+@fleet_command.command("rollback")
 @_withdrawal_options
-def rollback(directory: Path, options: WithdrawalOptions) -> None:
+def rollback(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
 
     Of each target its last pull request counts. Files that were changed since are not touched: such a pull request is
@@ -446,13 +418,14 @@ def rollback(directory: Path, options: WithdrawalOptions) -> None:
 
     Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
-    _withdraw(directory, options, Withdrawal.roll_back)
+    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.roll_back(entries, comment))
 
 
 def _withdraw(
     directory: Path,
-    options: WithdrawalOptions,
-    end: Callable[[Withdrawal, Iterable[LedgerEntry], str], Iterable[Published]],
+    only: tuple[str, ...],
+    options: RequestOptions,
+    end: Callable[[Withdrawal, Iterable[LedgerEntry]], Iterable[Published]],
 ) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
@@ -461,34 +434,57 @@ def _withdraw(
         forges = _forges(campaign, options)
         settings = settings_of(campaign, place)
         requests = PullRequests(campaign, forges.of, options.dry_run)
-        names = [name for name in campaign.targets if matches(name, options.only)]
+        names = [name for name in campaign.targets if matches(name, only)]
         # A ledger that was lost or is of last week lacks some.
         problems = _show_events(Publisher(place, campaign, ledger, settings, requests).look(names))["problem"]
         signing = signing_settings(forced=options.sign)
         withdrawal = Withdrawal(campaign, ledger, forges.of, settings.date, options.dry_run, signing)
         entries = ledger.entries()
-        counts = _show_events(end(withdrawal, [entries[name] for name in names], options.comment))
+        counts = _show_events(end(withdrawal, [entries[name] for name in names]))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
         sys.exit(1)
 
 
-@click.group("fleet", cls=Subcommands)
-def fleet_command() -> None:
-    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
+@fleet_command.command("join")
+@DIRECTORY
+@click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+def join(directory: Path, others: tuple[Path, ...]) -> None:
+    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it.
 
-    Example:  krm-merge fleet run web-v2 --dry-run
+    Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
     """
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    with place.lock(), Ledger.open(place.ledger) as ledger:
+        ledger.follow(campaign.targets)
+        for other in map(CampaignDirectory, others):
+            if other.ledger == place.ledger:
+                raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
+            if not other.ledger.is_file():
+                raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
+            if (name := other.read().name) != campaign.name:
+                raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
+            with Ledger.open(other.ledger) as theirs:
+                count = ledger.take_over(theirs)
+            for folder in ("reports", "cache/repositories"):
+                if (other.ledger.parent / folder).is_dir():
+                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
+            say(f"{other.path}: {count:,} targets", on_stdout=True)
 
 
-fleet_command.add_command(init)
-fleet_command.add_command(run)
-fleet_command.add_command(status)
-fleet_command.add_command(conflicts)
-fleet_command.add_command(resolve)
-fleet_command.add_command(publish)
-fleet_command.add_command(close)
-fleet_command.add_command(rollback)
-fleet_command.add_command(join)
-fleet_command.add_command(report)
+@fleet_command.command("report")
+@DIRECTORY
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, type=options.FILE, callback=options.suffixes_in(FORMS, "the form")
+)
+def report(directory: Path, files: tuple[Path, ...]) -> None:
+    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
+
+    Example:  krm-merge fleet report web-v2 report.html report.md
+    """
+    reports = files or (directory / "report.html",)
+    _write(_read_overview(directory), reports)
+    for file in reports:
+        say(f"{file} was written", on_stdout=True)

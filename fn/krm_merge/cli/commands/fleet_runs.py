@@ -1,14 +1,13 @@
-"""Campaigns: `krm-merge fleet init`, `run` and `join`, and how far a run is."""
+"""Campaigns: `krm-merge fleet init` and `run`, and how far a run is."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from glob import glob
@@ -20,7 +19,7 @@ from typing import Any, TypeAlias
 import click
 
 from krm_merge.cli import forges as forge_options
-from krm_merge.cli.options import options_as
+from krm_merge.cli.options import Subcommands, choice_option, options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
@@ -44,8 +43,18 @@ from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
+from krm_merge.safe_text import quantity
 
 _SECONDS_BETWEEN_LINES = 10.0
+_STATES_IN_LINES: tuple[TargetState, ...] = ("clean", "conflicts", "failed")
+
+
+@click.group("fleet", cls=Subcommands)
+def fleet_command() -> None:
+    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
+
+    Example:  krm-merge fleet run web-v2 --dry-run
+    """
 
 
 Shown: TypeAlias = "Callable[[RunEvent, Progress], None]"
@@ -57,9 +66,10 @@ class Progress:
 
     def __init__(self, show: Shown) -> None:
         """Every event is shown."""
-        self.total = self.done = self.merged = self.looked_at = 0
+        self.total = self.looked_at = 0
         self.names: list[str] = []
-        self._states: Counter[TargetState] = Counter()
+        self.states: Counter[TargetState] = Counter()
+        """How many targets ended in which state."""
         self._shown = show
         self._started = monotonic()
 
@@ -71,25 +81,20 @@ class Progress:
     @property
     def needs_attention(self) -> bool:
         """Whether any target does that was merged."""
-        return any(self._states[state] for state in NEED_ATTENTION)
+        return not NEED_ATTENTION.isdisjoint(self.states)
 
-    def counts(self) -> Iterable[tuple[TargetState, int]]:
-        """How many targets ended in which state."""
-        return [(state, self._states[state]) for state in STATES if self._states[state]]
-
-    def count(self, state: TargetState) -> int:
-        """How many targets ended in a state."""
-        return self._states[state]
+    def counts(self) -> dict[TargetState, int]:
+        """How many targets ended in which state, in the order of the states."""
+        return {state: self.states[state] for state in STATES if state in self.states}
 
     def show(self, event: RunEvent, total: int) -> None:
         """Counts an event, and shows it."""
-        self.total, self.done = total, self.done + 1
+        self.total = total
         self.names.append(event.target)
         if event.outcome is None:
             self.looked_at += 1
         else:
-            self.merged += event.outcome.state not in NEED_ATTENTION
-            self._states[event.outcome.state] += 1
+            self.states[event.outcome.state] += 1
         self._shown(event, self)
 
 
@@ -99,7 +104,9 @@ def progress_on(form: str) -> Iterator[Progress]:
     if form == "jsonl":
         progress = Progress(_as_json)
         yield progress
-        click.echo(json.dumps({"event": "end", "seconds": round(progress.seconds, 3), **_numbers(progress)}))
+        end: dict[str, Any] = {"event": "end", "seconds": round(progress.seconds, 3)}
+        end |= {"total": progress.total, "looked": progress.looked_at}
+        click.echo(json.dumps(end | progress.counts()))
     elif sys.stderr.isatty():
         with _bar() as show:
             yield Progress(show)
@@ -117,11 +124,7 @@ def _as_json(event: RunEvent, progress: Progress) -> None:
         value |= {"seconds": round(outcome.seconds, 3)}
         value |= {"message": outcome.message} if outcome.message else {}
         value |= {"class": outcome.failure} if outcome.failure else {}
-    click.echo(json.dumps(value | {"done": progress.done, "total": progress.total}))
-
-
-def _numbers(progress: Progress) -> dict[str, Any]:
-    return {"total": progress.total, "looked": progress.looked_at, **dict(progress.counts())}
+    click.echo(json.dumps(value | {"done": len(progress.names), "total": progress.total}))
 
 
 class _Lines:
@@ -137,10 +140,11 @@ class _Lines:
 
 
 def _line(progress: Progress) -> str:
-    rate = progress.done / progress.seconds if progress.seconds else 0.0
-    left = f", {(progress.total - progress.done) / rate:.0f} s left" if rate else ""
-    counts = ", ".join(f"{progress.count(state):,} {state}" for state in ("clean", "conflicts", "failed"))
-    return f"{progress.done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
+    done = len(progress.names)
+    rate = done / progress.seconds if progress.seconds else 0.0
+    left = f", {(progress.total - done) / rate:.0f} s left" if rate else ""
+    counts = ", ".join(f"{progress.states[state]:,} {state}" for state in _STATES_IN_LINES)
+    return f"{done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
 
 
 @contextmanager
@@ -154,167 +158,16 @@ def _bar() -> Iterator[Shown]:
         task = bar.add_task("")
 
         def show(event: RunEvent, progress: Progress) -> None:
-            bar.update(
-                task, total=progress.total, completed=progress.done, description=_line(progress).partition(": ")[2]
-            )
+            about = _line(progress).partition(": ")[2]
+            bar.update(task, total=progress.total, completed=len(progress.names), description=about)
 
         yield show
 
 
-_SHARD = re.compile(r"(\d+)/(\d+)")
 _MOST_LINES = 20
 
 DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-
-
-def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
-    """`I/N` as two numbers."""
-    if text is None:
-        return None
-    match = _SHARD.fullmatch(text)
-    if match is None or int(match[2]) < 1 or int(match[1]) > int(match[2]):
-        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
-    return int(match[1]), int(match[2])
-
-
-@dataclass(frozen=True, slots=True)
-class FleetRunOptions:
-    """Which targets a run merges, and where."""
-
-    jobs: int | None
-    limit: int | None
-    only: tuple[str, ...]
-    failed: bool
-    shard: tuple[int, int] | None
-    engine: str
-    scheduler: str | None
-    insecure: bool
-    timeout: float
-    dry_run: bool
-    form: str
-
-
-@click.command("run")
-@DIRECTORY
-@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
-@click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
-@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
-@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
-@click.option(
-    "--engine",
-    type=click.Choice(["processes", "dask"]),
-    default="processes",
-    show_default=True,
-    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
-)
-@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
-@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=SECONDS_FOR_A_MERGE,
-    show_default=True,
-    metavar="SECONDS",
-    help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="With jsonl, stdout has an event a line for programs, errors too.",
-)
-@options_as(FleetRunOptions)
-def run(directory: Path, options: FleetRunOptions) -> None:
-    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
-
-    Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
-    MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
-    such a conflict, was refused, or failed.
-
-    Example:  krm-merge fleet run web-v2 --dry-run
-    """
-    if options.limit is not None and options.only:
-        raise click.UsageError("give --limit or --only, not both")
-    if (options.engine == "dask") != (options.scheduler is not None):
-        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
-    place = CampaignDirectory(directory)
-    campaign = place.read()
-    scope = Scope(options.only, options.failed, options.limit, options.shard)
-    workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
-    with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
-        this = Run(place, campaign, ledger, chosen, scope, options.dry_run, options.timeout)
-        with progress_on(options.form) as progress:
-            for event in this.events():
-                progress.show(event, this.total)
-        entries = ledger.entries()
-        if not this.total:
-            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
-        elif options.form == "text":
-            _summarise_run(progress, list(entries.values()), directory, dry_run=options.dry_run)
-            if not options.dry_run:
-                _show_conflicts(groups_of(ledger.conflicts()), campaign, directory)
-    if options.dry_run:
-        attention = progress.needs_attention
-    else:
-        attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
-    if attention:
-        sys.exit(1)
-
-
-def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> AbstractContextManager[Engine]:
-    if scheduler is None:
-        return nullcontext(Processes(jobs or processors()))
-    # dask is an extra of its own.
-    from krm_merge.fleet.worker import dask_engine
-
-    return dask_engine(scheduler, is_insecure=is_insecure)
-
-
-def _summarise_run(progress: Progress, entries: list[LedgerEntry], directory: Path, *, dry_run: bool) -> None:
-    counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
-    merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
-    say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
-    if not dry_run:
-        show_messages(messages_of(entries))
-
-
-def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path) -> None:
-    """Says what keeps targets as they are, and how to go on."""
-    stopping = [group for group in groups if group.conflict.status == "open"]
-    for group in stopping[:_MOST_LINES]:
-        say(f"{len(group.packages):,} x {group.place}: {group.conflict.message}", on_stdout=True)
-    if len(stopping) > _MOST_LINES:
-        say(f"{len(stopping) - _MOST_LINES:,} more conflicts; `krm-merge fleet conflicts` has them", on_stdout=True)
-    if not stopping:
-        if groups:
-            say(f"look at the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
-        return
-    packages = len({package for group in stopping for package in group.packages})
-    left = "1 package is" if packages == 1 else f"{packages:,} packages are"
-    say(f"{left} as before, because of these conflicts. Ways on:", on_stdout=True)
-    ways = [
-        (command_of("fleet", "conflicts", str(directory)), "shows all values"),
-        (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),
-        (f"$EDITOR {quote(str(directory / CAMPAIGN_FILE))}", "policy.onConflict: local keeps theirs; or upstream"),
-    ]
-    if not campaign.working_tree:
-        draft = command_of("fleet", "publish", str(directory), "--draft-conflicts")
-        ways.append((draft, "opens drafts that show them"))
-    show_ways(ways, on_stdout=True)
-
-
-def show_messages(messages: Sequence[Message]) -> None:
-    """Prints the messages about targets that failed or were refused, one line for equal messages."""
-    for message in messages[:_MOST_LINES]:
-        say(str(message), on_stdout=True)
-    if len(messages) > _MOST_LINES:
-        say(f"{len(messages) - _MOST_LINES:,} more messages; `krm-merge fleet report` has them", on_stdout=True)
-
-
+ONLY = click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 
 
@@ -331,18 +184,8 @@ class TargetSource:
     apis: tuple[str, ...]
 
 
-_INIT_HELP = """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
-
-Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
-
-\b
-Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
-            --upstream https://git.example.com/packages/web
-"""
-
-
-@click.command("init", help=_INIT_HELP)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@fleet_command.command("init")
+@DIRECTORY
 @click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
 @click.option("--to", "ref", metavar="REF", required=True, help="The version that they take: tag, branch or commit.")
@@ -376,7 +219,14 @@ def init(
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
-    """Runs the command."""
+    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+
+    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+
+    \b
+    Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
+                --upstream https://git.example.com/packages/web
+    """
     if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
     if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
@@ -465,36 +315,154 @@ def _campaign(
 
 def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     noun = "repository" if targets[0].is_repository else "package"
-    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     versions = Counter(target.at for target in targets if target.at)
     at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
-    say(f"{len(targets):,} {noun if len(targets) == 1 else plural}{f': {at}' if at else ''}", on_stdout=True)
+    say(f"{quantity(len(targets), noun)}{f': {at}' if at else ''}", on_stdout=True)
     advice = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
     say(advice, on_stdout=True)
 
 
-@click.command("join")
-@DIRECTORY
-@click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
-def join(directory: Path, others: tuple[Path, ...]) -> None:
-    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it.
+_SHARD = re.compile(r"(\d+)/(\d+)")
 
-    Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
+
+def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """`I/N` as two numbers."""
+    if text is None:
+        return None
+    match = _SHARD.fullmatch(text)
+    if match is None or int(match[2]) < 1 or int(match[1]) > int(match[2]):
+        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
+    return int(match[1]), int(match[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRunOptions:
+    """Which targets a run merges, and where."""
+
+    jobs: int | None
+    limit: int | None
+    only: tuple[str, ...]
+    failed: bool
+    shard: tuple[int, int] | None
+    engine: str
+    scheduler: str | None
+    insecure: bool
+    timeout: float
+    dry_run: bool
+    form: str
+
+
+@fleet_command.command("run")
+@DIRECTORY
+@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
+@ONLY
+@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
+@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@choice_option(
+    ["processes", "dask"],
+    "--engine",
+    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
+@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=SECONDS_FOR_A_MERGE,
+    show_default=True,
+    metavar="SECONDS",
+    help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
+@choice_option(
+    ["text", "jsonl"], "--format", "form", help="With jsonl, stdout has an event a line for programs, errors too."
+)
+@options_as(FleetRunOptions)
+def run(directory: Path, options: FleetRunOptions) -> None:
+    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
+
+    Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
+    MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
+    such a conflict, was refused, or failed.
+
+    Example:  krm-merge fleet run web-v2 --dry-run
     """
+    if options.limit is not None and options.only:
+        raise click.UsageError("give --limit or --only, not both")
+    if (options.engine == "dask") != (options.scheduler is not None):
+        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
     place = CampaignDirectory(directory)
     campaign = place.read()
-    with place.lock(), Ledger.open(place.ledger) as ledger:
-        ledger.follow(campaign.targets)
-        for other in map(CampaignDirectory, others):
-            if other.ledger == place.ledger:
-                raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
-            if not other.ledger.is_file():
-                raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
-            if (name := other.read().name) != campaign.name:
-                raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
-            with Ledger.open(other.ledger) as theirs:
-                count = ledger.take_over(theirs)
-            for folder in ("reports", "cache/repositories"):
-                if (other.ledger.parent / folder).is_dir():
-                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
-            say(f"{other.path}: {count:,} targets", on_stdout=True)
+    scope = Scope(options.only, options.failed, options.limit, options.shard)
+    workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
+    with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
+        this = Run(place, campaign, ledger, chosen, scope, options.dry_run, options.timeout)
+        with progress_on(options.form) as progress:
+            for event in this.events():
+                progress.show(event, this.total)
+        entries = ledger.entries()
+        if not this.total:
+            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
+        elif options.form == "text":
+            _summarise_run(progress, list(entries.values()), directory, dry_run=options.dry_run)
+            if not options.dry_run:
+                _show_conflicts(groups_of(ledger.conflicts()), campaign, directory)
+    if options.dry_run:
+        attention = progress.needs_attention
+    else:
+        attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
+    if attention:
+        sys.exit(1)
+
+
+def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> AbstractContextManager[Engine]:
+    if scheduler is None:
+        return nullcontext(Processes(jobs or processors()))
+    # dask is an extra of its own.
+    from krm_merge.fleet.worker import dask_engine
+
+    return dask_engine(scheduler, is_insecure=is_insecure)
+
+
+def _summarise_run(progress: Progress, entries: list[LedgerEntry], directory: Path, *, dry_run: bool) -> None:
+    states = progress.counts()
+    counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
+    count = sum(count for state, count in states.items() if state not in NEED_ATTENTION)
+    merged = f"{count:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
+    say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
+    if not dry_run:
+        show_messages(messages_of(entries))
+
+
+def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path) -> None:
+    """Says what keeps targets as they are, and how to go on."""
+    stopping = [group for group in groups if group.conflict.status == "open"]
+    for group in stopping[:_MOST_LINES]:
+        say(f"{len(group.packages):,} x {group.place}: {group.conflict.message}", on_stdout=True)
+    if len(stopping) > _MOST_LINES:
+        say(f"{len(stopping) - _MOST_LINES:,} more conflicts; `krm-merge fleet conflicts` has them", on_stdout=True)
+    if not stopping:
+        if groups:
+            say(f"look at the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
+        return
+    packages = len({package for group in stopping for package in group.packages})
+    left = "1 package is" if packages == 1 else f"{packages:,} packages are"
+    say(f"{left} as before, because of these conflicts. Ways on:", on_stdout=True)
+    ways = [
+        (command_of("fleet", "conflicts", str(directory)), "shows all values"),
+        (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),
+        (f"$EDITOR {quote(str(directory / CAMPAIGN_FILE))}", "policy.onConflict: local keeps theirs; or upstream"),
+    ]
+    if not campaign.working_tree:
+        draft = command_of("fleet", "publish", str(directory), "--draft-conflicts")
+        ways.append((draft, "opens drafts that show them"))
+    show_ways(ways, on_stdout=True)
+
+
+def show_messages(messages: Sequence[Message]) -> None:
+    """Prints the messages about targets that failed or were refused, one line for equal messages."""
+    for message in messages[:_MOST_LINES]:
+        say(str(message), on_stdout=True)
+    if len(messages) > _MOST_LINES:
+        say(f"{len(messages) - _MOST_LINES:,} more messages; `krm-merge fleet report` has them", on_stdout=True)

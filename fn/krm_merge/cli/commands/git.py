@@ -22,27 +22,11 @@ from krm_merge.resolve.session import Session, Task
 from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git
 
-_DRIVER_HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
 
-The result is written to OURS.
-
-What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
-
-\b
-In .gitattributes:  *.yaml merge=krm
-                    Kptfile merge=krm
-Once in each clone:
-  git config merge.krm.driver \\
-    'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
-
-Example:  git merge main
-"""
-
-
-@click.command("merge-driver", cls=options.NamesLast, help=_DRIVER_HELP)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("ours", type=click.Path(path_type=Path))
-@click.argument("theirs", type=click.Path(path_type=Path))
+@click.command("merge-driver", cls=options.NamesLast)
+@click.argument("base", type=options.PATH)
+@click.argument("ours", type=options.PATH)
+@click.argument("theirs", type=options.PATH)
 @click.argument("name", default="")
 @click.option(
     "--on-conflict",
@@ -61,7 +45,21 @@ def merge_driver_command(
     rules_file: Path | None,
     marker_size: int,
 ) -> None:
-    """Runs the command."""
+    """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
+
+    The result is written to OURS.
+
+    What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
+
+    \b
+    In .gitattributes:  *.yaml merge=krm
+                        Kptfile merge=krm
+    Once in each clone:
+      git config merge.krm.driver \\
+        'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
+
+    Example:  git merge main
+    """
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
     merge = merge_for_git((base, ours, theirs), name, choices, marker_size)
     outcome = merge.outcome
@@ -87,31 +85,28 @@ def merge_driver_command(
         sys.exit(1)
 
 
-_TOOL = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
-
-The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
-repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is 0
-where the file is saved without conflicts, else 1; then MERGED is as it was.
-
-\b
-Once in each clone:
-  git config mergetool.krm.cmd \\
-    'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
-  git config mergetool.krm.trustExitCode true
-
-Example:  git mergetool --tool krm
-"""
-
-
-@click.command("mergetool", cls=options.NamesLast, help=_TOOL)
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("local", type=click.Path(path_type=Path))
-@click.argument("remote", type=click.Path(path_type=Path))
-@click.argument("merged", type=click.Path(path_type=Path))
+@click.command("mergetool", cls=options.NamesLast)
+@click.argument("base", type=options.PATH)
+@click.argument("local", type=options.PATH)
+@click.argument("remote", type=options.PATH)
+@click.argument("merged", type=options.PATH)
 @terminal_option
 @no_browser_option
 def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
-    """Runs the command."""
+    """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
+
+    The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
+    repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is
+    0 where the file is saved without conflicts, else 1; then MERGED is as it was.
+
+    \b
+    Once in each clone:
+      git config mergetool.krm.cmd \\
+        'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
+      git config mergetool.krm.trustExitCode true
+
+    Example:  git mergetool --tool krm
+    """
     # git gives no BASE, or an empty one, where both sides added the file.
     files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
     path = path_of(merged.name, files[1])

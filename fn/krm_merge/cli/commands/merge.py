@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.options import (
+    PATH_OR_STDIN,
     AtVersion,
     MergeOptions,
     merge_options,
@@ -34,7 +35,7 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
-from krm_merge.cli.terminal import recap, stages, what_next
+from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     STRATEGIES,
@@ -121,16 +122,10 @@ def update_command(
             say(following)
         if not (outcome.changes or outcome.is_refused or ref) and (newer := _newer(place, local, repositories)):
             say(f"newer: {newer}; take it with: {command_of('update', str(place), '--latest')}")
-        if errors := outcome.results.errors:
-            dirty = ["--allow-dirty"] if allow_dirty else []
-            resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
-            # resolve takes the strategy of the Kptfile.
-            asks = resolve if strategy is None else None
-            show_stop(outcome.decided, len(errors), asks, options.on_conflict, "nothing was changed")
-        elif not outcome.leaves_conflicts and (conflicts := recap(outcome.decided)):
-            say(conflicts)
-    if outcome.is_refused or outcome.leaves_conflicts:
-        sys.exit(1)
+    dirty = ["--allow-dirty"] if allow_dirty else []
+    resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
+    # resolve takes the strategy of the Kptfile.
+    _end(outcome, resolve if strategy is None else None, options, "nothing was changed")
 
 
 def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:
@@ -176,9 +171,7 @@ def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
 
 
 @click.command("merge")
-@click.argument(
-    "places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=click.Path(path_type=Path, allow_dash=True)
-)
+@click.argument("places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=PATH_OR_STDIN)
 @output("Write the result there: a new directory, or a file.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
 @record
@@ -248,17 +241,18 @@ def merge_command(
             elif upstream_record and write is not None:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
-    if options.form == "text" and not options.quiet and not outcome.leaves_conflicts:
-        recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
-        _show_end(outcome, [*recording, *map(str, places)], options)
+    recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
+    # resolve reads answers on stdin.
+    resolve = None if STDIN in places else [*options.of_resolve(), *recording, *map(str, places)]
+    _end(outcome, resolve, options, "nothing was written")
+
+
+def _end(outcome: Outcome, resolve: list[str] | None, options: MergeOptions, nothing: str) -> None:
+    """Says how to go on after a refusal, or which conflicts were settled; exits with 1 where work is left to people."""
+    if options.form == "text" and not options.quiet:
+        if errors := outcome.results.errors:
+            show_stop(outcome.decided, len(errors), resolve, options.on_conflict, nothing)
+        elif not outcome.leaves_conflicts and (conflicts := conflicts_in(outcome.decided)):
+            say(where(conflicts))
     if outcome.is_refused or outcome.leaves_conflicts:
         sys.exit(1)
-
-
-def _show_end(outcome: Outcome, arguments: list[str], options: MergeOptions) -> None:
-    if errors := outcome.results.errors:
-        # resolve reads answers on stdin.
-        resolve = None if "-" in arguments else [*options.of_resolve(), *arguments]
-        show_stop(outcome.decided, len(errors), resolve, options.on_conflict, "nothing was written")
-    elif conflicts := recap(outcome.decided):
-        say(conflicts)

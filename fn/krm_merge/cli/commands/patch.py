@@ -55,21 +55,16 @@ from krm_merge.text import MappingNode, Object, TextError, Value, from_value, re
 
 _RUN = "the patches of a package run with: krm-merge patch run DIR --config FILE, where FILE is a PatchResources"
 
-_list_order = click.option(
+_list_order = common.choice_option(
+    ["document", "kubernetes"],
     "--list-order",
-    type=click.Choice(["document", "kubernetes"]),
-    default="document",
-    show_default=True,
     help="How strategic merge patches order lists: as the specification says, or as kubectl.",
 )
-_merge_keys = click.option(
+_merge_keys = common.choice_option(
+    ["multi", "single"],
     "--merge-keys",
-    type=click.Choice(["multi", "single"]),
-    default="multi",
-    show_default=True,
     help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
 )
-_file = click.Path(path_type=Path, allow_dash=True)
 _allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn of a patch that matches nothing.")
 
 
@@ -96,8 +91,8 @@ class ApplyOptions:
 
 
 @patch_command.command("apply")
-@click.argument("file", type=_file)
-@click.argument("patch", type=_file)
+@click.argument("file", type=common.PATH_OR_STDIN)
+@click.argument("patch", type=common.PATH_OR_STDIN)
 @click.option(
     "--type",
     "type_",
@@ -186,12 +181,12 @@ def _report(
 
 
 @patch_command.command("run")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
     "--config",
     "config_file",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=common.FILE,
     help="The PatchResources functionConfig with the patches.",
 )
 @_allow_missing
@@ -208,7 +203,6 @@ def run_command(
 
     Example:  krm-merge patch run web --config patches.yaml --dry-run
     """
-    common.refuse_missing(directory)
     with opened_journal(directory) as journal:
         tree = Directory(directory)
         files = documents_of(directory, tree)
@@ -258,10 +252,12 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
 
 
 @patch_command.command("create")
-@click.argument("old", type=_file)
-@click.argument("new", type=_file)
+@click.argument("old", type=common.PATH_OR_STDIN)
+@click.argument("new", type=common.PATH_OR_STDIN)
 @click.option(
-    "--live", type=_file, help="The object as it is now: the patch is for this one, as kubectl apply makes it."
+    "--live",
+    type=common.PATH_OR_STDIN,
+    help="The object as it is now: the patch is for this one, as kubectl apply makes it.",
 )
 @click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
 @click.option(

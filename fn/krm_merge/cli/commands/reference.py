@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.theme import Theme
 
 from krm_merge.cli.help_pages import COMMANDS, TOPICS, is_rule, page_of, page_of_rule
-from krm_merge.cli.schemas import KINDS, UnknownKindError, kind_named
+from krm_merge.cli.schemas import KINDS
 
 _WIDEST = 100
 
@@ -66,53 +66,50 @@ def _show(page: str) -> None:
 
 
 _VARIABLE = "_KRM_MERGE_COMPLETE"
-_COMPLETION_HELP = """Print the script that completes commands, options and files in SHELL.
-
-\b
-Where the shells look for it:
-  bash  ~/.local/share/bash-completion/completions/krm-merge
-  zsh   "${fpath[1]}/_krm-merge"
-  fish  ~/.config/fish/completions/krm-merge.fish
-
-\b
-Example:  krm-merge completion bash \\
-            > ~/.local/share/bash-completion/completions/krm-merge
-"""
 
 
-@click.command("completion", help=_COMPLETION_HELP)
+@click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str) -> None:
-    """Runs the command."""
+    """Print the script that completes commands, options and files in SHELL.
+
+    \b
+    Where the shells look for it:
+      bash  ~/.local/share/bash-completion/completions/krm-merge
+      zsh   "${fpath[1]}/_krm-merge"
+      fish  ~/.config/fish/completions/krm-merge.fish
+
+    \b
+    Example:  krm-merge completion bash \\
+                > ~/.local/share/bash-completion/completions/krm-merge
+    """
     root = ctx.find_root()
     complete = get_completion_class(shell)
     assert complete is not None
     click.echo(complete(root.command, {}, "krm-merge", _VARIABLE).source(), nl=False)
 
 
-_SCHEMA_HELP = """Print the JSON schema of KIND, or list the kinds that have one.
-
-Save it, and name the file in the first line of your YAML, so that editors complete and check fields:
-
-\b
-    # yaml-language-server: $schema=kptfile.json
-
-Example:  krm-merge schema Kptfile > kptfile.json
-"""
-
-
-@click.command("schema", help=_SCHEMA_HELP)
+@click.command("schema")
 @click.argument("kind", metavar="[KIND]", required=False)
 def schema_command(kind: str | None) -> None:
-    """Runs the command."""
+    """Print the JSON schema of KIND, or list the kinds that have one.
+
+    Save it, and name the file in the first line of your YAML, so that editors complete and check fields:
+
+    \b
+        # yaml-language-server: $schema=kptfile.json
+
+    Example:  krm-merge schema Kptfile > kptfile.json
+    """
     if kind is None:
         width = max(map(len, KINDS))
         for kind_schema in KINDS.values():
             click.echo(f"{kind_schema.kind:{width}}  {kind_schema.about}")
         return
-    try:
-        schema = kind_named(kind).schema()
-    except UnknownKindError as error:
-        raise click.UsageError(str(error)) from None
-    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    if kind not in KINDS:
+        by_lower = {name.lower(): name for name in KINDS}
+        near = [by_lower[name] for name in get_close_matches(kind.lower(), by_lower, n=1)]
+        remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(KINDS)}"
+        raise click.UsageError(f"there is no schema of {kind}; {remedy}")
+    click.echo(json.dumps(KINDS[kind].schema(), indent=2, ensure_ascii=False))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from krm_merge.checks import place_of, policy_problems
 from krm_merge.cli import options
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.options import named_package, refuse_missing
-from krm_merge.cli.output import errors_as_json, opened_journal, say, settle, show_results, summary
+from krm_merge.cli.output import errors_as_json, opened_journal, print_json, say, settle, show_results, summary
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
-from krm_merge.cli.sides import destination, read_sides, record_upstream
+from krm_merge.cli.sides import Writer, destination, read_sides, record_upstream
 from krm_merge.cli.terminal import stages
 from krm_merge.krm import KPTFILE, format_path
 from krm_merge.merge import Resolution
@@ -48,7 +47,7 @@ from krm_merge.usecases import (
 )
 from krm_merge.vendored.vendorfile import ManifestSource
 
-_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
+_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=options.PATH)
 
 
 @click.group("policy", cls=options.Subcommands)
@@ -71,7 +70,7 @@ def show(package: Path, form: str) -> None:
         policy = _policy(package)[1]
     if form == "json":
         value = to_value(policy.root) if policy.root is not None else {}
-        click.echo(json.dumps({"file": policy.file, "policy": value}, indent=2, default=str))
+        print_json({"file": policy.file, "policy": value})
         return
     if policy.root is None:
         click.echo(
@@ -112,7 +111,7 @@ def check(package: Path, form: str) -> None:
         raise RefusedError(str(error)) from None
     problems = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
     if form == "json":
-        click.echo(json.dumps({"file": policy.file, "problems": problems}, indent=2))
+        print_json({"file": policy.file, "problems": problems})
     else:
         for problem in problems:
             click.echo(problem)
@@ -154,9 +153,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
     if form == "json":
-        click.echo(
-            json.dumps({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]}, indent=2)
-        )
+        print_json({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]})
         return
     for resolution in dropped:
         click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")
@@ -234,33 +231,18 @@ def resolve_command(
 def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host[ChoiceStep]]:
     """The session about an update of a package."""
     place, ref = named_package(package)
-    refuse_missing(place)
     with opened_journal(place) as journal:
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
-        steps = PolicySteps(find_policy(Directory(place)).target_file)
-        choice_journal = ChoiceJournal(journal_path(place), steps)
-
-        def begin(steps: Sequence[ChoiceStep]) -> Session:
-            local = Directory(place)
-            sides = PackageUpdate(local, repositories, str(place), ref or None)
-            obeying, earlier = choices.obeying(find_policy(local)), recall_around(place)
-            return Session(Task(str(place), sides, obeying, earlier, history=_history_of(place)), steps)
-
-        def write(saved: Saved) -> None:
-            task = _task_of(host)
-            journal.commit(saved.changes, task.sides.local)
-            _show(task, saved)
-
         with stages(f"reading {quantity(len(Directory(place)), 'file')} of {place}") as stage:
             repositories = GitRepositories(report=stage)
-            host = Host(begin(choice_journal.steps), choice_journal, write, begin)
+            host = _host(
+                place,
+                choices,
+                lambda: PackageUpdate(Directory(place), repositories, str(place), ref or None),
+                lambda tree, changes: journal.commit(changes, tree),
+            )
         yield host
-
-
-def _task_of(host: Host[ChoiceStep]) -> Task:
-    assert isinstance(host.session, Session)
-    return host.session.task
 
 
 @contextmanager
@@ -268,29 +250,41 @@ def _merge_of(
     places: tuple[Path, ...], choices: MergeChoices, source: ManifestSource, *, record: bool
 ) -> Iterator[Host[ChoiceStep]]:
     """The session about versions in directories or files; the result is written to the last one."""
-    local = places[-1]
-    with destination(local, None, in_place=True) as write_changes:
-        sides = read_sides(places)
+    with destination(places[-1], None, in_place=True) as write:
+        assert write is not None
         # Once: a change of local does not change which upstream it has.
-        kept_record = record_upstream(sides, source, is_requested=record)
-        is_package = local.is_dir()
-        choice_journal = ChoiceJournal(journal_path(local), PolicySteps(find_policy(sides.local).target_file))
+        upstream_record = record_upstream(read_sides(places), source, is_requested=record)
+        yield _host(
+            places[-1],
+            choices,
+            lambda: read_sides(places),
+            lambda tree, changes: write(tree, {**changes, **upstream_record}),
+        )
 
-        def begin(steps: Sequence[ChoiceStep]) -> Session:
-            sides = read_sides(places)
-            earlier = recall_around(local if is_package else local.parent)
-            obeying = choices.obeying(find_policy(sides.local))
-            history = _history_of(local) if is_package else None
-            return Session(Task(str(local), sides, obeying, earlier, is_package, history), steps)
 
-        def write(saved: Saved) -> None:
-            assert write_changes is not None
-            task = _task_of(host)
-            write_changes(task.sides.local, {**saved.changes, **kept_record})
-            _show(task, saved)
+def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], write: Writer) -> Host[ChoiceStep]:
+    """The session about a package or file, on what is read: again, when files change meanwhile."""
+    is_package, first = place.is_dir(), read()
+    journal = ChoiceJournal(journal_path(place), PolicySteps(find_policy(first.local).target_file))
 
-        host = Host(begin(choice_journal.steps), choice_journal, write, begin)
-        yield host
+    def begin(sides: Mergeable, steps: Sequence[ChoiceStep]) -> Session:
+        obeying = choices.obeying(find_policy(sides.local))
+        earlier = recall_around(place if is_package else place.parent)
+        history = _history_of(place) if is_package else None
+        return Session(Task(str(place), sides, obeying, earlier, is_package, history), steps)
+
+    def save(saved: Saved) -> None:
+        assert isinstance(host.session, Session)
+        task = host.session.task
+        write(task.sides.local, saved.changes)
+        show_results(saved.results, quiet=True)
+        name = f"saved {task.name}" if saved.changes else task.name
+        recorded = f"; {len(saved.choices)} choices are in its MergePolicy" if len(saved.choices) > 1 else ""
+        # On stderr: stdout has the address alone.
+        say(f"{name}: {summary(task.sides.local, saved.changes, saved.results)}{recorded}")
+
+    host = Host(begin(first, journal.steps), journal, save, lambda steps: begin(read(), steps))
+    return host
 
 
 def _history_of(package: Path) -> LineHistory | None:
@@ -299,14 +293,3 @@ def _history_of(package: Path) -> LineHistory | None:
         return line_history(package, versions=False)
     except PackageError:
         return None
-
-
-def _show(task: Task, saved: Saved) -> None:
-    """Says what was written, on stderr: stdout has the address alone."""
-    show_results(saved.results, quiet=True)
-    name = f"saved {task.name}" if saved.changes else task.name
-    say(f"{name}: {summary(task.sides.local, saved.changes, saved.results)}{_settlement(saved.choices)}")
-
-
-def _settlement(choices: Sequence[object]) -> str:
-    return f"; {len(choices)} choices are in its MergePolicy" if len(choices) > 1 else ""

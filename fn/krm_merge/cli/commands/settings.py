@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli import options as common
-from krm_merge.cli.output import opened_package, say, show_results
+from krm_merge.cli.output import opened_package, print_json, say, show_results
 from krm_merge.krm import KPTFILE, Results
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages import (
@@ -28,7 +27,7 @@ from krm_merge.packages import (
     remove_function,
     write_file,
 )
-from krm_merge.safe_text import line
+from krm_merge.safe_text import line, quantity
 from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
@@ -50,7 +49,7 @@ class ConfigOptions:
 
 
 @click.command("config")
-@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.argument("package", metavar="PKG", type=common.PATH)
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
 @click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
@@ -114,29 +113,26 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
     return original, repositories.tree(upstream.repository, upstream.directory, version.commit)
 
 
-_HELP = """Show the copies of git repositories that are kept, the least recently used first.
-
-They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
-megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of them
-may be removed at any time; what is needed is fetched again.
-
-\b
-Example:  krm-merge cache --clean
-"""
-
-
-@click.command("cache", help=_HELP)
+@click.command("cache")
 @click.option("--clean", is_flag=True, help="Remove all copies that no other krm-merge is using.")
 @options.form
 def cache_command(clean: bool, form: str) -> None:
-    """Runs the command."""
+    """Show the copies of git repositories that are kept, the least recently used first.
+
+    They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
+    megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of
+    them may be removed at any time; what is needed is fetched again.
+
+    \b
+    Example:  krm-merge cache --clean
+    """
     cache = GitCache()
     removed = cache.clean() if clean else []
     copies = cache.copies()
     if form == "json":
         value: dict[str, Value] = {"directory": str(cache.place), "limit": CACHE_MB.value() * 10**6}
         value["repositories"] = [_value(copy) for copy in copies]
-        click.echo(json.dumps(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}), indent=2))
+        print_json(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}))
         return
     for copy in copies:
         day = datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()
@@ -152,8 +148,7 @@ def _value(copy: CachedRepository) -> dict[str, Value]:
 
 
 def _size(copies: list[CachedRepository]) -> str:
-    count = "1 repository" if len(copies) == 1 else f"{len(copies):,} repositories"
-    return f"{count}, {_megabytes(sum(copy.size for copy in copies))}"
+    return f"{quantity(len(copies), 'repository')}, {_megabytes(sum(copy.size for copy in copies))}"
 
 
 def _megabytes(size: int) -> str:

@@ -24,7 +24,7 @@ from krm_merge.cli.documents import (
     resources_after,
     with_document,
 )
-from krm_merge.cli.output import opened_journal, say, show_diff, show_outcome
+from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome
 from krm_merge.functions.edit_items import definitions_of, report_renames
 from krm_merge.functions.transform_config import (
     Transformation,
@@ -62,7 +62,7 @@ from krm_merge.safe_text import quoted
 from krm_merge.startup import replace
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
-from krm_merge.transform.protocol import Metadata, PluginError, WithOptions, metadata_of
+from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
 from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path
 
 _MADE_FOR = "# Added by krm-merge transform for "
@@ -102,17 +102,19 @@ class CraneFiles:
             files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.files}
             if ignored is not None:
                 files.setdefault(ignored.resolve(), {}).update(self.ignored)
-            places = [_Place(place, contents) for place, contents in files.items()]
+            changes_by_place = {place: _changes_of(place, contents) for place, contents in files.items()}
             # Both directories change, or none does.
             stack.enter_context(interrupts.held())
-            done: list[tuple[Journal, _Place]] = []
+            done: list[Path] = []
             try:
-                for place in places:
-                    journals[place.directory].commit(place.changes, place.before)
-                    done.append((journals[place.directory], place))
+                for place, (before, changes) in changes_by_place.items():
+                    journals[place].commit(changes, before)
+                    done.append(place)
             except PackageError:
-                for journal, place in done:
-                    journal.commit(place.undone, place.after)
+                for place in done:
+                    before, changes = changes_by_place[place]
+                    after = {path: file for path, file in changes.items() if file is not None}
+                    journals[place].commit({path: before.get(path) for path in changes}, after)
                 raise
 
     def _stale(self, directory: Path) -> Iterator[str]:
@@ -130,28 +132,12 @@ class CraneFiles:
                         yield join(folder, place.name)
 
 
-class _Place:
-    """A directory that is written to, with its files before and after. Raises PackageError."""
-
-    def __init__(self, directory: Path, contents: Mapping[str, bytes | None]) -> None:
-        self.directory = directory
-        there = {path: _file_at(directory / path) for path in contents}
-        self.before = {path: file for path, file in there.items() if file is not None}
-        self.changes: dict[str, File | None] = {}
-        for path, data in contents.items():
-            file = None if data is None else File(data)
-            if file != there[path]:
-                self.changes[path] = file
-
-    @property
-    def after(self) -> Tree:
-        """The files that exist after the changes."""
-        return {path: file for path, file in self.changes.items() if file is not None}
-
-    @property
-    def undone(self) -> Changes:
-        """The changes that undo these."""
-        return {path: self.before.get(path) for path in self.changes}
+def _changes_of(directory: Path, contents: Mapping[str, bytes | None]) -> tuple[Tree, Changes]:
+    """The files that are there, and the changes that give them these contents. Raises PackageError."""
+    there = {path: _file_at(directory / path) for path in contents}
+    files = {path: None if data is None else File(data) for path, data in contents.items()}
+    before = {path: file for path, file in there.items() if file is not None}
+    return before, {path: file for path, file in files.items() if file != there[path]}
 
 
 @contextmanager
@@ -272,7 +258,7 @@ class RunOptions:
 
 
 @transform_command.command("run")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
     "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the first before all."
 )
@@ -285,46 +271,29 @@ class RunOptions:
     help="Options for one plugin; they count more than those for all. May be given for several.",
 )
 @_plugin_dir
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A TransformResources functionConfig that says all of this, instead.",
+@click.option("--config", type=common.FILE, help="A TransformResources functionConfig that says all of this, instead.")
+@common.choice_option(
+    ["effect", "path"], "--detect", help="When two changes conflict: by what they do, or by their paths."
 )
-@click.option(
-    "--detect",
-    type=click.Choice(["effect", "path"]),
-    default="effect",
-    show_default=True,
-    help="When two changes conflict: by what they do, or by their paths.",
-)
-@click.option(
+@common.choice_option(
+    ["unit", "operation", "plugin"],
     "--keep",
-    type=click.Choice(["unit", "operation", "plugin"]),
-    default="unit",
-    show_default=True,
     help="What is ignored together: operations that belong together, a single one, or all of the plugin.",
 )
-@click.option(
+@common.choice_option(
+    ["info", "warning", "error"],
     "--ignored-severity",
     "severity",
-    type=click.Choice(["info", "warning", "error"]),
     default="warning",
-    show_default=True,
     help="The severity of a change that is ignored; on an error no file changes.",
 )
-@click.option(
+@common.choice_option(
+    ["annotate", "drop", "error"],
     "--whiteout",
-    type=click.Choice(["annotate", "drop", "error"]),
-    default="annotate",
-    show_default=True,
     help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
 )
-@click.option(
-    "--transform-dir", type=click.Path(path_type=Path), help="Leave DIR as it is; write patches there as crane does."
-)
-@click.option(
-    "--ignored-patches-dir", type=click.Path(path_type=Path), help="Write what was ignored there, as crane does."
-)
+@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there as crane does.")
+@click.option("--ignored-patches-dir", type=common.PATH, help="Write what was ignored there, as crane does.")
 @common.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common.quiet
@@ -399,7 +368,7 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
+        print_json([plugin.to_value() for plugin in plugins])
         return
     for plugin in plugins:
         say(f"{plugin.name} {plugin.version}".rstrip(), on_stdout=True)
@@ -416,7 +385,7 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """
     plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([plugin.to_value() for plugin in plugins], indent=2))
+        print_json([plugin.to_value() for plugin in plugins])
         return
     for plugin in plugins:
         say(f"{plugin.name}:" if plugin.fields else f"{plugin.name}: no options", on_stdout=True)
@@ -427,10 +396,7 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 
 def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
     """The plugins' metadata, under the names that krm-merge uses for them."""
-    try:
-        plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
-    except PluginError as error:
-        raise PackageError(str(error)) from None
+    plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
     running = [plugin for plugin in plugins if plugin.name not in names_in(skipped)]
     return [replace(metadata_of(plugin), name=plugin.name) for plugin in running]
 
@@ -459,10 +425,7 @@ def _of_flags(
         plugin_options = options_by_plugin(plugin_flags)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    try:
-        plugins = all_plugins(directory)
-    except PluginError as error:
-        raise PackageError(str(error)) from None
+    plugins = all_plugins(directory)
     names = [plugin.name for plugin in plugins]
     if unknown := [name for name in plugin_options if name not in names]:
         raise click.UsageError(

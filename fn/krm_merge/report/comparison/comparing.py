@@ -25,7 +25,7 @@ from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_by
 from krm_merge.report.comparison.lines import ComparedVersions, causes_of_changes, meaning
 from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.reading import records_of, shown_value
-from krm_merge.report.record import DecisionRecord, SideName
+from krm_merge.report.record import SIDES, DecisionRecord
 from krm_merge.safe_text import without_credentials
 from krm_merge.schema import Secrecy
 from krm_merge.text import MappingNode, Node, SequenceNode, Value, resolved, to_value
@@ -36,13 +36,6 @@ _OF_TEXT = ("V8", "W1", "H")
 """Rules of decisions that change comments and layout alone."""
 
 _FUNCTIONS = (("pipeline", "mutators"), ("pipeline", "validators"))
-_KEPT_TEXTS: Mapping[VersionName, SideName] = {
-    "original": "original",
-    "upstream": "upstream",
-    "local": "local",
-    "kpt": "result",
-    "krm-merge": "result",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +116,14 @@ class _Comparing:
         differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
         for difference in differences:
             if difference.finding not in OF_BYTES:
-                differing[difference.file, str(difference.resource)].append(steps_of(difference.path))
+                differing[_subject(difference)].append(steps_of(difference.path))
         for subject, conflicts in self._conflicts.items():
             for record in conflicts:
                 path = steps_of(record.path)
                 if any(_is_within(path, other) or _is_within(other, path) for other in differing[subject]):
                     continue
-                values = {name: record.values[side] for name, side in _KEPT_TEXTS.items() if side in record.values}
+                sides = zip(VERSIONS, (*SIDES, SIDES[-1]), strict=True)
+                values = {name: record.values[side] for name, side in sides if side in record.values}
                 yield self._difference("conflict-unreported", record.message, record, values)
 
     # ---- one resource ------------------------------------------------------------------------------------------
@@ -164,22 +158,14 @@ class _Comparing:
             if record.nature == "order" or not path or not same(*ends):
                 # Values of the whole list are shown for an element.
                 hidden = record.is_redacted or secrecy.hides(path, nodes.values())
-                yield replace(self._judge(record, path, nodes, outcome, {} if hidden else nodes), is_redacted=hidden)
+                difference = self._judge(record, path, nodes, outcome)
+                yield replace(difference, is_redacted=True, values={}) if hidden else difference
 
-    def _judge(
-        self,
-        record: DecisionRecord,
-        path: FieldPath,
-        nodes: _Roots,
-        outcome: ResourceOutcome,
-        roots_at_path: _Roots,
-    ) -> Difference:
+    def _judge(self, record: DecisionRecord, path: FieldPath, nodes: _Roots, outcome: ResourceOutcome) -> Difference:
         if record.nature == "order":
-            orders = {
-                name: _labels(node, steps_of(record.path)) for name, node in roots_at_path.items() if node is not None
-            }
+            orders = {name: _labels(node, steps_of(record.path)) for name, node in nodes.items() if node is not None}
             return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
-        values = {name: shown_value(to_value(node)) for name, node in roots_at_path.items() if node is not None}
+        values = {name: shown_value(to_value(node)) for name, node in nodes.items() if node is not None}
         if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
             message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
             return self._difference("duplicated", message, record, {}, path=path)
@@ -311,20 +297,17 @@ def _members(outcome: ResourceOutcome) -> list[Member]:
     return [member for member in members if member is not None]
 
 
-def _subject(record: DecisionRecord) -> tuple[str, str]:
-    return record.file, str(record.resource)
+def _subject(entry: DecisionRecord | Difference) -> tuple[str, str]:
+    return entry.file, str(entry.resource)
 
 
 def _sort(differences: Sequence[Difference]) -> list[Difference]:
-    files: dict[str, int] = {}
-    resources: dict[tuple[str, str], int] = {}
-    for difference in differences:
-        gravity, about = GRAVITY[difference.finding], (difference.file, str(difference.resource))
-        files[difference.file] = min(gravity, files.get(difference.file, gravity))
-        resources[about] = min(gravity, resources.get(about, gravity))
+    gravest: dict[object, int] = {}
+    for difference in sorted(differences, key=lambda difference: -GRAVITY[difference.finding]):
+        gravest[difference.file] = gravest[_subject(difference)] = GRAVITY[difference.finding]
 
     def order(difference: Difference) -> tuple[object, ...]:
-        about = (difference.file, str(difference.resource))
-        return files[difference.file], difference.file, resources[about], about, GRAVITY[difference.finding]
+        file, subject = difference.file, _subject(difference)
+        return gravest[file], file, gravest[subject], subject, GRAVITY[difference.finding]
 
     return sorted(differences, key=order)

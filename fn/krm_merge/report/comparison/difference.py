@@ -197,36 +197,33 @@ _BECAUSE: Final[Mapping[Cause, str]] = {
 }
 
 
+_BESIDE: Final[dict[FindingName, tuple[str, str]]] = {
+    "decided-otherwise": ("1 conflict is decided otherwise", "{} conflicts are decided otherwise"),
+    "conflict-unreported": (
+        "1 conflict is decided alike: krm-merge stops at it or reports it, kpt does neither",
+        "{} conflicts are decided alike: krm-merge stops at them or reports them, kpt does neither",
+    ),
+    "comments-missed": (
+        "krm-merge would lose comments in 1 resource",
+        "krm-merge would lose comments in {} resources",
+    ),
+    "unexplained": ("1 difference is unexplained", "{} differences are unexplained"),
+}
+
+
 def summary(comparison: Comparison) -> list[str]:
     """The sentences in front of a comparison: what kpt would lose, then what both do alike."""
     if comparison.refusal:
         return [f"kpt stops with an error, and krm-merge updates the package; kpt says: {comparison.refusal}"]
     counts = comparison.counts
-    lost = [
-        _format_count(singular, many, counts[finding])
-        for finding, (singular, many) in _LOSES.items()
-        if counts[finding]
-    ]
+    lost = _format_counts(_LOSES, counts)
     sentences = []
     if lost:
         named = lost[:_MOST_NAMED]
         if more := sum(counts[finding] for finding in list(filter(counts.get, _LOSES))[_MOST_NAMED:]):
-            named.append(_format_count("differ in 1 more place", "differ in {} more places", more))
+            named.append(f"differ in {quantity(more, 'more place')}")
         sentences.append(f"kpt would {_join_names(named)}; krm-merge {_keeps(counts)}")
-    if count := counts["decided-otherwise"]:
-        sentences.append(_format_count("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
-    if count := counts["conflict-unreported"]:
-        alike = _format_count("1 conflict is decided alike", "{} conflicts are decided alike", count)
-        at = "it" if count == 1 else "them"
-        sentences.append(f"{alike}: krm-merge stops at {at} or reports {at}, kpt does neither")
-    if count := counts["comments-missed"]:
-        sentences.append(
-            _format_count(
-                "krm-merge would lose comments in 1 resource", "krm-merge would lose comments in {} resources", count
-            )
-        )
-    if count := counts["unexplained"]:
-        sentences.append(_format_count("1 difference is unexplained", "{} differences are unexplained", count))
+    sentences += _format_counts(_BESIDE, counts)
     names = [name for finding, name in _HARMLESS.items() if counts[finding]]
     if comparison.is_same:
         sentences.insert(0, SAME)
@@ -257,7 +254,7 @@ def reported_by(difference: Difference) -> str:
 
 def versions_by_value(
     difference: Difference, text_of: Callable[[Value], str]
-) -> Iterator[tuple[tuple[VersionName, ...], str]]:
+) -> list[tuple[tuple[VersionName, ...], str]]:
     """Each value that some version has at the place, or what differs in it, as text, with all versions that have it."""
     versions: dict[str, tuple[VersionName, ...]] = {}
     values = differing_part(difference.values)
@@ -265,8 +262,7 @@ def versions_by_value(
         if name in values:
             text = text_of(values[name])
             versions[text] = (*versions.get(text, ()), name)
-    for text, names in versions.items():
-        yield names, text
+    return [(names, text) for text, names in versions.items()]
 
 
 def _keeps(counts: Mapping[FindingName, int]) -> str:
@@ -279,8 +275,13 @@ def _keeps(counts: Mapping[FindingName, int]) -> str:
     return "keeps it" if sum(counts[finding] for finding in losses) == 1 else "keeps them"
 
 
-def _format_count(singular: str, many: str, count: int) -> str:
-    return singular if count == 1 else many.format(f"{count:,}")
+def _format_counts(phrases: Mapping[FindingName, tuple[str, str]], counts: Mapping[FindingName, int]) -> list[str]:
+    """The phrase for each finding that there is, for a single one or for many."""
+    return [
+        singular if counts[finding] == 1 else many.format(f"{counts[finding]:,}")
+        for finding, (singular, many) in phrases.items()
+        if counts[finding]
+    ]
 
 
 def _join_names(parts: list[str]) -> str:

@@ -254,7 +254,8 @@ class _File:
         """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
         if spot.first is not None and spot.second is not None:
             return "comments-differ", "kpt has {} at another place"
-        counts = [_count(str(spot.content), self._like(name, ours)) for name in VERSIONS]
+        roots = [None if (document := self._like(name, ours)) is None else document.root for name in VERSIONS]
+        counts = [0 if root is None else comments_of(root).count(str(spot.content)) for root in roots]
         return _judged_by(counts, is_ours=spot.second is None)
 
     def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
@@ -287,10 +288,6 @@ def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, st
     return (
         ("comments-missed", "only kpt has {}") if merged < expected else ("comments-differ", "kpt writes {} too many")
     )
-
-
-def _count(comment: str, document: ComparedDocument | None) -> int:
-    return 0 if document is None or document.root is None else comments_of(document.root).count(comment)
 
 
 def _reference(root: MappingNode | None) -> ResourceRef | None:

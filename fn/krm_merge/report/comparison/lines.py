@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from posixpath import basename
 from typing import Protocol, TypeAlias
 
@@ -187,11 +188,11 @@ def _of_document(
 ) -> Counter[Cause]:
     assert old.root is not None
     assert new.root is not None
-    local_changes = _keys(path, old.root, original)
-    theirs = _keys(path, old.root, upstream)
-    cause_of = _judging(local_changes, theirs)
+    ours = _keys(path, old.root, original)
+    theirs = _keys(path, old.root, upstream) - ours
     differing = spots(old.root, new.root, in_kptfile=path.endswith(KPTFILE))
-    return Counter(cause for *_, cause in _causes(old.text, new.text, [(spot, cause_of(spot)) for spot in differing]))
+    caused = [(spot, _cause_of(spot, ours, theirs)) for spot in differing]
+    return Counter(cause for *_, cause in _causes(old.text, new.text, caused))
 
 
 _Key: TypeAlias = tuple[str, FieldPath, Hashable]
@@ -214,30 +215,25 @@ def _key(spot: Spot) -> _Key:
     return spot.kind, spot.path, spot.content
 
 
-def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
-    """How a difference from local comes about, by how local differs from original and from upstream."""
-    upstream = theirs - ours
-
-    def judge(spot: Spot) -> Cause:
-        key, is_ours = _key(spot), _touches(spot, ours)
-        if spot.kind == "note":
-            return "notes"
-        # What comes takes nothing from local.
-        if key in upstream and (spot.first is None or not is_ours):
-            return "upstream"
-        if spot.kind in LAYOUT:
-            return "layout"
-        if key in ours:
-            return "undone"
-        if spot.kind == "comment":
-            return "comments"
-        if _touches(spot, upstream):
-            return "both" if is_ours else "upstream"
-        if is_ours:
-            return "undone"
-        return "order" if spot.kind == "order" else "alone"
-
-    return judge
+def _cause_of(spot: Spot, ours: set[_Key], theirs: set[_Key]) -> Cause:
+    """How a difference from local comes about, by how local differs from original, and from upstream alone."""
+    key, is_ours = _key(spot), _touches(spot, ours)
+    if spot.kind == "note":
+        return "notes"
+    # What comes takes nothing from local.
+    if key in theirs and (spot.first is None or not is_ours):
+        return "upstream"
+    if spot.kind in LAYOUT:
+        return "layout"
+    if key in ours:
+        return "undone"
+    if spot.kind == "comment":
+        return "comments"
+    if _touches(spot, theirs):
+        return "both" if is_ours else "upstream"
+    if is_ours:
+        return "undone"
+    return "order" if spot.kind == "order" else "alone"
 
 
 def _touches(spot: Spot, keys: set[_Key]) -> bool:
@@ -251,7 +247,7 @@ def _touches(spot: Spot, keys: set[_Key]) -> bool:
 def _causes(first: str, second: str, caused: Sequence[tuple[Spot, Cause]]) -> Iterator[tuple[int, int, Cause]]:
     """Each line that only one of two texts has: 0 for the first text or 1, its number from 0, and the cause."""
     lines = [text.splitlines(keepends=True) for text in (first, second)]
-    touched = _causes_by_line([_starts(of) for of in lines], caused)
+    touched = _causes_by_line([list(accumulate(map(len, of), initial=0)) for of in lines], caused)
     hunks = _hunks(*lines)
     bare = [[line.partition("#")[0].strip() for line in of] for of in lines]
     shared_lines = set(bare[0]) & set(bare[1])
@@ -296,13 +292,6 @@ def _causes_by_line(
 
 def _lines(starts: list[int], place: Range) -> range:
     return range(bisect_right(starts, place[0]) - 1, bisect_right(starts, max(place[0], place[1] - 1)))
-
-
-def _starts(lines: list[str]) -> list[int]:
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    return starts
 
 
 def counterpart(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:

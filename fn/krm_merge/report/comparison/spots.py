@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from krm_merge.krm import FieldPath, Step
-from krm_merge.merge import MERGE_COMMENT, matching_blocks
+from krm_merge.merge import BLUEPRINT, MERGE_COMMENT, attribution, matching_blocks
 from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
     Alias,
@@ -28,12 +28,11 @@ from krm_merge.text import (
     is_block_scalar,
     key_text,
     longest_rising,
+    same,
+    to_value,
 )
 
 ANNOTATIONS = ("metadata", "annotations")
-_BLUEPRINT = "cnrm.cloud.google.com/blueprint"
-_ATTRIBUTION = re.compile(r"(?:^|,)(?:kpt|krm)(?:-(?:pkg|fn|live))+(?=,|$)")
-"""What kpt adds to the annotation of Config Connector's resources: which of its commands wrote them."""
 
 
 def is_note(path: FieldPath, first: Node | None, second: Node | None, *, in_kptfile: bool) -> bool:
@@ -43,41 +42,12 @@ def is_note(path: FieldPath, first: Node | None, second: Node | None, *, in_kptf
     """
     if in_kptfile and (path[:1] == ("upstreamLock",) or path[:2] in (("upstream", "git"), ("upstream", "type"))):
         return True
-    if path == ("metadata",):
-        annotations = [n.get("annotations") if isinstance(n, MappingNode) else None for n in (first, second)]
-        others = [n for n in (first, second) if isinstance(n, MappingNode) and len(n.entries) != 1]
-        return not others and _are_notes(*annotations)
-    if path[:2] != ANNOTATIONS:
+    if path[:2] not in (ANNOTATIONS[:1], ANNOTATIONS) or len(path) > 3:
         return False
-    if len(path) == 2:
-        return _are_notes(first, second)
-    return len(path) == 3 and _is_noted(str(path[2]), first, second)
-
-
-def _are_notes(first: Node | None, second: Node | None) -> bool:
-    """Whether two mappings of annotations have the same ones but for notes."""
-    fields = [dict(_fields(node)) for node in (first, second)]
-    names = sorted({*fields[0], *fields[1]})
-    differing = [name for name in names if not _same(fields[0].get(name), fields[1].get(name))]
-    return bool(differing) and all(_is_noted(name, fields[0].get(name), fields[1].get(name)) for name in differing)
-
-
-def _fields(node: Node | None) -> list[tuple[str, Node]]:
-    return [(key_text(e.key), e.value) for e in node.fields.values()] if isinstance(node, MappingNode) else []
-
-
-def _same(first: Node | None, second: Node | None) -> bool:
-    return first is not None and second is not None and first.canonical == second.canonical
-
-
-def _is_noted(name: str, first: Node | None, second: Node | None) -> bool:
-    if name != _BLUEPRINT:
-        return is_bookkeeping(name)
-    texts = ["" if node is None else node.text if isinstance(node, Scalar) else None for node in (first, second)]
-    if None in texts:
-        return False
-    without = [_ATTRIBUTION.sub("", str(text)).lstrip(",") for text in texts]
-    return without[0] == without[1]
+    values: list[Value] = [{} if node is None else to_value(node) for node in (first, second)]
+    if len(path) == 3:
+        values = [{} if node is None else {str(path[2]): to_value(node)} for node in (first, second)]
+    return not same(*values) and same(*(without_notes(value, path[:2]) for value in values))
 
 
 def without_notes(value: Value, path: FieldPath) -> Value:
@@ -91,8 +61,9 @@ def without_notes(value: Value, path: FieldPath) -> Value:
         return others | {name: inner} if name in value and inner != {} else others
     remaining: dict[str, Value] = {}
     for name, text in value.items():
-        if name == _BLUEPRINT and isinstance(text, str):
-            text = _ATTRIBUTION.sub("", text).lstrip(",")
+        if name == BLUEPRINT and isinstance(text, str):
+            of_kpt = attribution(text).split(",")
+            text = ",".join(part for part in text.split(",") if part not in of_kpt)
             if not text:
                 continue
         if not is_bookkeeping(name):
@@ -185,7 +156,7 @@ class _Text:
         comment = _COMMENT.search(header)
         return (text, "") if comment is None else (f"{header[: comment.start()].rstrip()}{newline}{body}", comment[0])
 
-    def comments(self) -> Iterator[tuple[str, int | None, int | None, Range]]:
+    def comments(self) -> Iterator[tuple[str, int, int | None, Range]]:
         """Each comment with the number of the scalar before it and after it; after one on the same line is None."""
         for number, (head, tail) in enumerate(zip(self.heads, self.tails, strict=True)):
             yield from ((comment, number - 1, number, place) for comment, place in self._comments_in(head))
@@ -232,19 +203,19 @@ class _Comparing:
             if first.canonical != second.canonical:
                 yield self._value(path, first, second)
         else:
-            same = first.canonical == second.canonical
-            yield self._spot("anchors", path, first, second) if same else self._value(path, first, second)
+            is_same = first.canonical == second.canonical
+            yield self._spot("anchors", path, first, second) if is_same else self._value(path, first, second)
 
     def _fields(self, first: MappingNode, second: MappingNode, path: FieldPath) -> Iterator[Spot]:
         others = {entry.key.canonical: entry for entry in second.entries}
-        same = first.canonical == second.canonical
+        is_same = first.canonical == second.canonical
         places = {entry.key.canonical: number for number, entry in enumerate(second.entries)}
         common = []
         for entry in first.entries:
             inner = (*path, key_text(entry.key))
             other = others.pop(entry.key.canonical, None)
             if other is None:
-                yield self._only(same, inner, self._first.range_of_child(entry), None, entry.value)
+                yield self._only(is_same, inner, self._first.range_of_child(entry), None, entry.value)
                 continue
             common.append(places[entry.key.canonical])
             if isinstance(entry.key, Scalar) and isinstance(other.key, Scalar):
@@ -252,15 +223,19 @@ class _Comparing:
             yield from self._values(entry.value, other.value, inner)
         for entry in others.values():
             inner = (*path, key_text(entry.key))
-            yield self._only(same, inner, None, self._second.range_of_child(entry), entry.value)
+            yield self._only(is_same, inner, None, self._second.range_of_child(entry), entry.value)
         if len(longest_rising(common)) != len(common):
             yield self._spot("field order", path, first, second)
 
-    def _only(self, same: bool, path: FieldPath, first: Range | None, second: Range | None, node: Node) -> Spot:
+    def _only(self, is_same: bool, path: FieldPath, first: Range | None, second: Range | None, node: Node) -> Spot:
         note = is_note(path, node if first else None, node if second else None, in_kptfile=self._in_kptfile)
         # Merge keys: the value is written elsewhere.
         return Spot(
-            "anchors" if same else "note" if note else "value", path, first, second, node.canonical if second else None
+            "anchors" if is_same else "note" if note else "value",
+            path,
+            first,
+            second,
+            node.canonical if second else None,
         )
 
     def _items(self, first: SequenceNode, second: SequenceNode, path: FieldPath) -> Iterator[Spot]:
@@ -338,13 +313,12 @@ class _Comparing:
 
     def _comments(self) -> Iterator[Spot]:
         back = {other: number for number, (other, _) in self._pairs.items()}
-        count = len(self._first.leaves)
-        back[-1], back[len(self._second.leaves)] = -1, count
-        by_text: dict[str, list[tuple[int | None, int | None, Range]]] = defaultdict(list)
+        back[-1], back[len(self._second.leaves)] = -1, len(self._first.leaves)
+        by_text: dict[str, list[tuple[int, int | None, Range]]] = defaultdict(list)
         for text, before, after, place in self._second.comments():
             # A scalar that the first text lacks has a number that no other one has.
-            numbers = [None if n is None else back.get(n, -2 - n) for n in (before, after)]
-            by_text[text].append((numbers[0], numbers[1], place))
+            follower = None if after is None else back.get(after, -2 - after)
+            by_text[text].append((back.get(before, -2 - before), follower, place))
         left = []
         for text, before, after, place in self._first.comments():
             others = by_text[text]
@@ -354,22 +328,18 @@ class _Comparing:
             else:
                 del others[at]
         for text, before, after, place in left:
-            number = before if after is None or after == count else after
-            path = self._path(number if number is not None else 0)
-            yield self._comment(text, path, place, by_text[text].pop(0)[2] if by_text[text] else None)
+            yield self._comment(text, before, after, place, by_text[text].pop(0)[2] if by_text[text] else None)
         for text, others in by_text.items():
             for before, after, place in others:
-                number = before if after is None or after == count else after
-                yield self._comment(text, self._path(number if number is not None else 0), None, place)
+                yield self._comment(text, before, after, None, place)
 
-    def _path(self, number: int) -> FieldPath:
-        return self._pairs[number][1] if number in self._pairs else ()
-
-    def _comment(self, text: str, path: FieldPath, first: Range | None, second: Range | None) -> Spot:
+    def _comment(self, text: str, before: int, after: int | None, first: Range | None, second: Range | None) -> Spot:
+        number = before if after is None or after == len(self._first.leaves) else after
+        path = self._pairs[number][1] if number in self._pairs else ()
         return Spot("note" if MERGE_COMMENT in text else "comment", path, first, second, text)
 
 
-def _same_place(first: tuple[int | None, int | None], second: tuple[int | None, int | None, Range]) -> bool:
+def _same_place(first: tuple[int, int | None], second: tuple[int, int | None, Range]) -> bool:
     if (first[1] is None) != (second[1] is None):
         return False
     return first[0] == second[0] or (first[1] is not None and first[1] == second[1])
@@ -413,18 +383,13 @@ def _pair(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, int]
             if a not in pairs and key is not None and places[key]:
                 pairs[a] = places[key].pop(0)
     # What is between the same two is one element that was changed.
-    matches = set(pairs.values())
     gaps: dict[int, tuple[list[int], list[int]]] = {}
-    last = -1
-    for a in range(len(first)):
-        last = pairs.get(a, last)
-        if a not in pairs and keys[1][0][a] is None:
-            gaps.setdefault(last, ([], []))[0].append(a)
-    last = -1
-    for b in range(len(second)):
-        last = b if b in matches else last
-        if b not in matches and keys[1][1][b] is None:
-            gaps.setdefault(last, ([], []))[1].append(b)
+    for side, partners in enumerate((dict(pairs), {b: b for b in pairs.values()})):
+        last = -1
+        for at, name in enumerate(keys[1][side]):
+            last = partners.get(at, last)
+            if at not in partners and name is None:
+                gaps.setdefault(last, ([], []))[side].append(at)
     for ours, theirs in gaps.values():
         if len(ours) == len(theirs):
             pairs.update(zip(ours, theirs, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from krm_merge.report.comparison.difference import (
@@ -29,13 +29,16 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 def render(report: MergeReport) -> str:
     """The text, cut with a count where it would be too long."""
-    parts = list(_parts(report))
-    text = _head(report)
+    rest = "decisions are not shown; the report as `.json` or `.html` has all of them."
+    return _cut(_head(report), list(_parts(report)), rest)
+
+
+def _cut(text: str, parts: Sequence[tuple[str, int]], rest: str) -> str:
+    """The text with the parts that fit; behind them how many there are of the `rest`."""
     for number, (part, _) in enumerate(parts):
-        # What is cut is counted; the count has room behind whatever is kept.
+        # The count has room behind whatever is kept.
         if len(text) + len(part) > LONGEST - 500:
-            left = sum(count for _, count in parts[number:])
-            return f"{text}\n{left:,} more decisions are not shown; the report as `.json` or `.html` has all of them.\n"
+            return f"{text}\n{sum(count for _, count in parts[number:]):,} more {rest}\n"
         text += part
     return text
 
@@ -113,17 +116,13 @@ def render_comparison(comparison: Comparison) -> str:
     text = f"## {plain(comparison.package)}: kpt beside krm-merge\n\n"
     text += f"{sides}\n\n" if sides else ""
     text += "\n".join(f"- {plain(sentence, _LONGEST_MESSAGE)}" for sentence in summary(comparison)) + "\n"
-    done = 0
+    parts: list[tuple[str, int]] = []
     for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
         heading = f"\n### {plain(file)}\n\n| place | finding | values |\n|---|---|---|\n"
         for difference in in_file:
-            row = f"{heading}{_difference_row(difference)}"
-            # What is cut is counted; the count has room behind whatever is kept.
-            if len(text) + len(row) > LONGEST - 500:
-                left = len(comparison.differences) - done
-                return f"{text}\n{left:,} more differences are not shown; the report as `.json` has all of them.\n"
-            text, heading, done = text + row, "", done + 1
-    return text
+            parts.append((f"{heading}{_difference_row(difference)}", 1))
+            heading = ""
+    return _cut(text, parts, "differences are not shown; the report as `.json` has all of them.")
 
 
 def _difference_row(difference: Difference) -> str:

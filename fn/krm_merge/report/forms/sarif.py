@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -21,34 +21,32 @@ MOST_RESULTS = 25_000
 
 def render(report: MergeReport) -> str:
     """The log: what was taken automatically is left out, what no record is about comes last."""
-    conflicts = [*report.with_status("open"), *report.with_status("settled")]
-    results = [*(_of_record(record, report.package) for record in conflicts), *_of_notices(report)][:MOST_RESULTS]
-    used = sorted({result["ruleId"] for result in results if "ruleId" in result})
-    return log_text([_rule(rule) for rule in used], results)
+    results: list[dict[str, Any]] = []
+    for record in [*report.with_status("open"), *report.with_status("settled")]:
+        level = "error" if record.status == "open" else "warning"
+        message = f"{NATURES[record.nature]}: {record.message}"
+        result = _result(record, report.package, record.rule, level, message)
+        results.append(result | {"partialFingerprints": {"conflict/v1": record.fingerprint}})
+    results += _of_notices(report)
+    return _log_text(results[:MOST_RESULTS], lambda rule: (RULES.get(rule, rule).replace("`", ""), anchor_of(rule)))
 
 
-def log_text(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
-    """The log of one run of krm-merge, with the rules that its results name."""
-    driver = {"name": "krm-merge", "version": __version__, "informationUri": HOME, "rules": [*rules]}
+def _log_text(results: Sequence[Mapping[str, Any]], about: Callable[[Any], tuple[str, str]]) -> str:
+    """The log of one run of krm-merge; `about` gives the title and the page of a rule that its results name."""
+    rules = []
+    for rule in sorted({result["ruleId"] for result in results if "ruleId" in result}):
+        title, page = about(rule)
+        rules.append({"id": rule, "shortDescription": {"text": title}, "helpUri": address_of(page)})
+    driver = {"name": "krm-merge", "version": __version__, "informationUri": HOME, "rules": rules}
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": [*results]}]}
     return json.dumps(log, indent=2) + "\n"
 
 
-def _rule(rule: str) -> dict[str, Any]:
-    title = RULES.get(rule, rule).replace("`", "")
-    return {"id": rule, "shortDescription": {"text": title}, "helpUri": address_of(anchor_of(rule))}
-
-
-def _of_record(record: DecisionRecord, package: str) -> dict[str, Any]:
-    place = " ".join(part for part in (str(record.resource or ""), record.path) if part)
-    text = f"{place or record.file}: {NATURES[record.nature]}: {record.message}"
-    return {
-        "ruleId": record.rule,
-        "level": "error" if record.status == "open" else "warning",
-        "message": {"text": text},
-        "locations": [location(package, record.file, place)],
-        "partialFingerprints": {"conflict/v1": record.fingerprint},
-    }
+def _result(entry: DecisionRecord | Difference, package: str, rule: str, level: str, message: str) -> dict[str, Any]:
+    place = " ".join(part for part in (str(entry.resource or ""), entry.path) if part)
+    text = f"{place or entry.file}: {message}"
+    location = _location(package, entry.file, place)
+    return {"ruleId": rule, "level": level, "message": {"text": text}, "locations": [location]}
 
 
 def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
@@ -61,11 +59,11 @@ def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
         if isinstance(tags, Mapping) and "rule" in tags:
             notice["ruleId"] = tags["rule"]
         if isinstance(file, Mapping):
-            notice["locations"] = [location(report.package, str(file["path"]), "")]
+            notice["locations"] = [_location(report.package, str(file["path"]), "")]
         yield notice
 
 
-def location(package: str, file: str, place: str) -> dict[str, Any]:
+def _location(package: str, file: str, place: str) -> dict[str, Any]:
     """The location of a result; lines are not known, so it is the file, with the place by name."""
     place_of_file: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": quote(_path(package, file))}, "region": {"startLine": 1}}
@@ -98,19 +96,15 @@ def render_comparison(comparison: Comparison) -> str:
     """The log; where kpt refuses the update, that is its only result."""
     if comparison.refusal:
         refused = {"level": "warning", "message": {"text": f"kpt stops with an error: {comparison.refusal}"}}
-        return log_text([], [refused])
-    results = [_result(difference, comparison.package) for difference in comparison.differences[:MOST_RESULTS]]
-    used = sorted({result["ruleId"] for result in results})
-    rules = [{"id": rule, "shortDescription": {"text": HEADINGS[rule]}, "helpUri": address_of(_PAGE)} for rule in used]
-    return log_text(rules, results)
-
-
-def _result(difference: Difference, package: str) -> dict[str, Any]:
-    place = " ".join(part for part in (str(difference.resource or ""), difference.path) if part)
-    text = f"{place or difference.file}: {difference.message}{reported_by(difference)}"
-    return {
-        "ruleId": difference.finding,
-        "level": "note" if difference.finding in _NOTES else "warning",
-        "message": {"text": text},
-        "locations": [location(package, difference.file, place)],
-    }
+        return _log_text([refused], lambda rule: (rule, _PAGE))
+    results = [
+        _result(
+            difference,
+            comparison.package,
+            difference.finding,
+            "note" if difference.finding in _NOTES else "warning",
+            f"{difference.message}{reported_by(difference)}",
+        )
+        for difference in comparison.differences[:MOST_RESULTS]
+    ]
+    return _log_text(results, lambda rule: (HEADINGS[rule], _PAGE))
