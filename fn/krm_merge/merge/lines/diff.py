@@ -63,7 +63,7 @@ class _Difference:
         a, b = len(first), len(second)
         while a > start and b > start and first[a - 1] == second[b - 1]:
             a, b = a - 1, b - 1
-        if a > start and b > start:
+        if min(a, b) > start:
             self._compare_shared(start, a, start, b)
             # The first before the second, as git does: each finds the groups of the other where they are by then.
             _slide(first, self._removed, self._added)
@@ -84,10 +84,6 @@ class _Difference:
         ours = [at for at in range(a, a_end) if first[at] in in_second]
         theirs = [at for at in range(b, b_end) if second[at] in in_first]
         self._mark(a, a_end, b, b_end)
-        for at in ours:
-            self._removed[at] = 0
-        for at in theirs:
-            self._added[at] = 0
         shared = _Shared([first[at] for at in ours], [second[at] for at in theirs])
         shared.compare()
         for index, at in enumerate(ours):
@@ -98,23 +94,18 @@ class _Difference:
     def _found(self) -> list[Block]:
         removed, added = self._removed, self._added
         blocks: list[Block] = []
-        # Both end with an unchanged one.
+        # Both end with an unchanged one, and have as many of them.
         a, b = removed.find(0), added.find(0)
-        a_end = b_end = -1
-        while a < len(self._first) and b < len(self._second):
-            if a_end < a:
-                a_end = _next_change(removed, a)
-            if b_end < b:
-                b_end = _next_change(added, b)
-            size = min(a_end - a, b_end - b)
+        while a < len(self._first):
+            size = min(_next_change(removed, a) - a, _next_change(added, b) - b)
             blocks.append((a, b, size))
             a, b = removed.find(0, a + size), added.find(0, b + size)
         return blocks
 
 
 def _next_change(changed: bytearray, start: int) -> int:
-    at = changed.find(1, start)
-    return at if at >= 0 else len(changed) - 1
+    # Without one, `find` gives -1: the last place.
+    return changed.find(1, start) % len(changed)
 
 
 class _Shared:

@@ -182,7 +182,9 @@ def are_in_place(before: Sequence[str], theirs: Sequence[str], ours: Sequence[st
 
     An equal line in another element, such as a verb in another rule, is one that local added by itself (law E).
     """
-    places = {a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)}
+    places: dict[int | None, int] = {
+        a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)
+    }
     added = Counter(line for line in theirs if line.strip()) - Counter(before)
     outer, outer_of_local = _outer_lines(theirs), _outer_lines(ours)
     taken = set(places.values())
@@ -192,7 +194,7 @@ def are_in_place(before: Sequence[str], theirs: Sequence[str], ours: Sequence[st
         while at is not None and place is not None:
             at, place = outer[at], outer_of_local[place]
             # A line that only local has may be another version of one that only upstream has.
-            if (at in places or place in taken) and (at is None or places.get(at) != place):
+            if (at in places or place in taken) and places.get(at) != place:
                 return False
     return True
 
