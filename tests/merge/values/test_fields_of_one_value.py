@@ -343,6 +343,8 @@ def test_a_field_that_both_renamed_alike(original: str, upstream: str, local: st
         ("{a: 1}", "[1]", False),
         ("[1]", "{a: 1}", False),
         ("[1]", "[1]", False),
+        ("{}", "[]", False),
+        ("[]", "{}", False),
     ],
 )
 def test_mappings_with_values_at_the_same_paths(first: str, second: str, expected: bool) -> None:
@@ -463,6 +465,11 @@ def test_objects_of_one_identity() -> None:
     [
         # Between two others, both sides put one in the place of one that a side has elsewhere.
         pytest.param(["000", "1-3", "222", "-11"], ["000", "--3", "222", "111"], id="renamed by both, left by local"),
+        pytest.param(
+            ["000", "1-3", "222", "-11", "-3-", "--4"],
+            ["000", "--3", "222", "111", "-3-", "--4"],
+            id="renamed by both, and others added",
+        ),
         pytest.param(
             ["000", "13-", "222", "-11"], ["000", "-3-", "222", "111"], id="renamed by both, left by upstream"
         ),

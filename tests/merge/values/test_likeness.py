@@ -74,7 +74,7 @@ def test_it_is_a_share_and_the_same_both_ways(value: Any, other: Any) -> None:
     ],
 )
 def test_example(first: str, second: str, expected: float) -> None:
-    assert likeness(node(first), node(second)) == pytest.approx(expected)
+    assert likeness(node(first), node(second)) == likeness(node(second), node(first)) == pytest.approx(expected)
 
 
 def test_aliases_are_what_they_stand_for() -> None:

@@ -392,9 +392,8 @@ def _of_scalars(first: Node, second: Node) -> float:
     ours, theirs = first.canonical, second.canonical
     if type(ours) is not str or type(theirs) is not str:
         return 0.0
-    names = ours.partition("=")[::2], theirs.partition("=")[::2]
     if "=" in ours and "=" in theirs:
-        return 1.0 if names[0][0] == names[1][0] else 0.0
+        return float(ours.partition("=")[0] == theirs.partition("=")[0])
     return text_likeness(ours, theirs)
 
 
