@@ -12,7 +12,7 @@ import itertools
 import re
 
 from krm_merge.startup import frozen, pattern
-from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
+from krm_merge.text.reading.layout import CannotEditError, chunks, content_end, source_of
 from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
@@ -219,7 +219,7 @@ def _items_by_marks(text: str, items: SequenceNode, start: int, end: int, result
         result.items = []
         return
     result.dash = places[0].column
-    starts = [text.rfind("\n", 0, place.own) + 1 for place in places]
+    starts = [source_of(items).line_start(place.own) for place in places]
     result.items_head = text[start : starts[0]].encode()
     result.items = [Slice(text[a:b].encode(), proved=False) for a, b in zip(starts, [*starts[1:], end], strict=True)]
 

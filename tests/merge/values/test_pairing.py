@@ -251,6 +251,27 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"000", "111"},
             id="one new name in the place of one",
         ),
+        pytest.param(
+            "[{name: a, x: 1, y: 1}, {name: b, x: 2, y: 2}]",
+            "[{name: n, x: 1, y: 1}, {name: c, x: 2, y: 2}]",
+            "[{name: d, x: 1, y: 1}, {name: n, x: 2, y: 2}]",
+            {"0-0", "11-", "-01"},
+            id="one new name for two, where both renamed all",
+        ),
+        pytest.param(
+            "[{k: 1, l: 1, m: 1}]",
+            "[{k: 1, l: 1, m: 2}, {k: 1, l: 1, m: 3}]",
+            "[{k: 1, l: 1, m: 3}, {k: 1, l: 1, m: 2}]",
+            {"0--", "-01", "-10"},
+            id="two that both have, in other orders",
+        ),
+        pytest.param(
+            "[{key: k, effect: e, operator: o}]",
+            "[{key: k, effect: e}]",
+            "[n, {key: k, effect: e}, {key: k, effect: f, operator: o}]",
+            {"001", "--0", "--2"},
+            id="what both made of it, behind another in local",
+        ),
     ],
 )
 def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:
@@ -267,6 +288,7 @@ def test_example(original: str, upstream: str, local: str, expected: set[str]) -
         ("[a]", "[u, v]", "[a, u]", False),
         ("[a]", "[a, u, v]", "[u]", False),
         ("[a, b]", "[u, v]", "[b, u]", False),
+        ("[a]", "[u, v]", "[]", False),
     ],
 )
 def test_a_narrowed_replacement(original: str, upstream: str, local: str, expected: bool) -> None:
@@ -349,6 +371,14 @@ def test_with_equal_ones_alone_nothing_else_is_one() -> None:
 def numbered(*codes: int, field: str = "code") -> str:
     """A list of elements that have no name, each with a code of its own."""
     return "[" + ", ".join(f"{{{field}: {code}, v{code}: {code}, w{code}: {code}}}" for code in codes) + "]"
+
+
+def test_an_addition_behind_another_shares_what_no_two_elements_do() -> None:
+    before = numbered(1, 2, 3, 4, 5)[:-1]
+    matches = match_elements(
+        f"{before}]", f"{before}, {{code: 7, z: 1}}, {{code: 6, a: 1, b: 1}}]", f"{before}, {{code: 6, c: 1}}]"
+    )
+    assert [match.places for match in matches if match.original is None] == [(None, 5, None), (None, 6, 5)]
 
 
 @pytest.mark.parametrize(

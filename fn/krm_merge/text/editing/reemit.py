@@ -63,7 +63,7 @@ def written_anew(text: str, editor: Editor) -> str:
     root = editor.value(editor.root)
     old = editor.root
     newline = "\r\n" if "\r\n" in text else "\n"
-    start = text.rfind("\n", 0, old.start) + 1
+    start = source_of(old).line_start(old.start)
     column = old.start - start if not text[start : old.start].strip(" ") else 0
     emitter = Emitter(editor, old)
     root = emitter.resolved(root)
