@@ -272,6 +272,52 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"001", "--0", "--2"},
             id="what both made of it, behind another in local",
         ),
+        pytest.param("[x]", "[x, --a]", "[x, --a=2]", {"000", "-1-", "--1"}, id="a flag and an option added"),
+        pytest.param("[x]", "[x, a=1]", "[x, {a: 1}]", {"000", "-1-", "--1"}, id="a text and a mapping added"),
+        pytest.param(
+            "[x]",
+            "[x, {uses: a@v1, p: 1}, {uses: a@v1, q: 1}]",
+            "[x, {uses: b@v1, r: 1}, {uses: b@v1, s: 1}]",
+            {"000", "-1-", "-2-", "--1", "--2"},
+            id="additions that use two things",
+        ),
+        pytest.param("[a]", "[{x: 1}]", "[]", {"0--", "-0-"}, id="a mapping in the place of a text"),
+        pytest.param("[{x: 1}]", "[a]", "[]", {"0--", "-0-"}, id="a text in the place of a mapping"),
+        pytest.param(
+            "[{name: a, id: 1, p: 1, q: 1}, {id: 2, w: 1}]",
+            "[{name: a, id: 9, r: 1, s: 1}, {name: c, id: 2}]",
+            "[]",
+            {"0--", "-0-", "11-"},
+            id="by what identifies all, not by a name that the original lacks",
+        ),
+        pytest.param(
+            "[{name: a, id: 1, p: 1, q: 1}, {name: c, id: 2}]",
+            "[{name: a, id: 9, r: 1, s: 1}, {id: 2, w: 1}]",
+            "[]",
+            {"0--", "-0-", "11-"},
+            id="by what identifies all, not by a name that a side lacks",
+        ),
+        pytest.param(
+            "[{name: v1.1, x: 1}, {name: v1.2, x: 1}]",
+            "[{name: v1.2, x: 2}, {name: v1.1, x: 2}]",
+            "[{name: v1.1, x: 1}, {name: v1.2, x: 1}]",
+            {"010", "101"},
+            id="names that are versions",
+        ),
+        pytest.param(
+            "[{image: 1, x: 1}, {image: 2, x: 1}]",
+            "[{image: 2, x: 2}, {image: 1, x: 2}]",
+            "[{image: 1, x: 1}, {image: 2, x: 1}]",
+            {"010", "101"},
+            id="images that are numbers",
+        ),
+        pytest.param(
+            "[{name: null, v: 1}, {name: b, v: 1}]",
+            "[{name: b, v: 1}, {name: null, w: 5, z: 6}]",
+            "[]",
+            {"0--", "10-", "-1-"},
+            id="null names nothing",
+        ),
     ],
 )
 def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:
@@ -446,19 +492,22 @@ def test_stretches_between_pairs(pairs: dict[int, int], stretches: list[tuple[li
     assert between.stretches() == stretches
 
 
-def test_too_many_elements_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = "[--x=1, --y=1, k, --z=1]", "[--y=2, --x=2, k, --z=2]", "[--x=1, --y=1, k, --z=1]"
-    alike = {"01", "22", "33"}
-
-    def of_upstream() -> set[str]:
-        return {f"{m.original}{m.upstream}" for m in match_elements(*sides) if None not in (m.original, m.upstream)}
-
-    assert alike - of_upstream() == {"01"}
-    for limit in ("MOST_COMPARED", "MOST_COMPARED_IN_LIST"):
-        with monkeypatch.context() as patch:
-            patch.setattr(pairing, limit, 4)
-            enough = of_upstream()
-            patch.setattr(pairing, limit, 3)
-            # What is small enough is compared all the same.
-            assert of_upstream() == {"22", "33"}
-            assert enough > {"22"}
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, {"00", "11", "22", "33", "44"}),
+        ({"MOST_COMPARED": 4, "MOST_COMPARED_IN_LIST": 8}, {"00", "11", "22", "33", "44"}),
+        ({"MOST_COMPARED": 3}, {"22"}),
+        # Of the whole list, the first ones.
+        ({"MOST_COMPARED_IN_LIST": 7}, {"00", "11", "22"}),
+        ({"MOST_COMPARED_IN_LIST": 3}, {"22"}),
+    ],
+)
+def test_too_many_elements_are_not_compared(
+    limits: dict[str, int], expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, limit in limits.items():
+        monkeypatch.setattr(pairing, name, limit)
+    before = "[--v=1, --w=1, k, --x=1, --y=1]"
+    matches = match_elements(before, before.replace("1", "2"), before)
+    assert {f"{m.original}{m.upstream}" for m in matches if None not in (m.original, m.upstream)} == expected
