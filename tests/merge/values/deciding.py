@@ -76,8 +76,9 @@ def decide(original: str, upstream: str, local: str, policy: Policy) -> tuple[di
 
 
 def say(decisions: list[Decision]) -> list[str]:
-    """Decisions in words: rule, place, side (`!` with a conflict), message."""
-    lines = [f"{d.rule} {format_path(d.path)} {d.side}{'!' if d.is_conflict else ''}: {d.message}" for d in decisions]
+    """Decisions in words: rule, place, side, message; `!` marks a warning, `!!` an error."""
+    marks = {"info": "", "warning": "!", "error": "!!"}
+    lines = [f"{d.rule} {format_path(d.path)} {d.side}{marks[d.severity]}: {d.message}" for d in decisions]
     for words, fewer in SHORT.items():
         lines = [line.replace(words, fewer) for line in lines]
     return lines

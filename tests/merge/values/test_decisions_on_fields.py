@@ -52,7 +52,7 @@ o {a: 1}
 u {a: 2}
 l {a: 3}
 = {a: 2}
-V4 a both!: both changed; refused by onConflict: fail
+V4 a both!!: both changed; refused by onConflict: fail
 
 kinds
 o {a: 1}

@@ -143,7 +143,7 @@ o {named: [{name: a}, {name: a, v: 1}]}
 u {named: [{name: a}, {name: a, v: 2}]}
 l {named: [{name: a}, {name: a, v: 3}]}
 = {named: [{name: a}, {name: a, v: 2}]}
-V4 named[1].v both!: both changed; refused by onConflict: fail
+V4 named[1].v both!!: both changed; refused by onConflict: fail
 L1 named local!: no keys
 
 set, one each
@@ -429,7 +429,7 @@ o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
 u {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
 l {functions: [{image: "a:1"}, {image: "a:1", x: 1}, {image: "c:1"}]}
 = {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
-F3 functions both!: one value: both changed; refused by onConflict: fail
+F3 functions both!!: one value: both changed; refused by onConflict: fail
 
 functions, not identified, one side
 o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
@@ -459,6 +459,80 @@ u {functions: [{name: f, image: "a:1"}]}
 l {functions: [{name: f, image: "b:2"}]}
 = {functions: [{name: f, image: "a:1"}]}
 F7 functions[name=f] both!: two functions of one name or image: both added; upstream's value is kept
+
+ordered, emptied by upstream alone
+o {l: [a]}
+u {l: []}
+l {l: [a]}
+= {l: []}
+V2 l upstream: changed
+
+ordered, filled by upstream alone
+o {l: []}
+u {l: [a]}
+l {l: []}
+= {l: [a]}
+V2 l upstream: changed
+
+ordered, emptied by local alone
+o {l: [a]}
+u {l: [a]}
+l {l: []}
+= {l: []}
+
+named, emptied by upstream alone
+o {named: [{name: a}]}
+u {named: []}
+l {named: [{name: a}]}
+= {named: []}
+F5 named[name=a] upstream: removed
+
+named, emptied by local alone
+o {named: [{name: a}]}
+u {named: [{name: a}]}
+l {named: []}
+= {named: []}
+
+named, added empty by both
+o {named: [{name: a}]}
+u {named: []}
+l {named: []}
+= {named: []}
+
+named, list removed, the rest removed by local
+o {named: [{name: a}, {name: b}], k: 1}
+u {k: 1}
+l {named: [{name: a}], k: 1}
+= {k: 1}
+V3 named upstream: removed
+
+named, list removed by local, the rest by upstream
+o {named: [{name: a}, {name: b}], k: 1}
+u {named: [{name: a}], k: 1}
+l {k: 1}
+= {k: 1}
+V3 named upstream: removed
+
+named, reordered alike, one added
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: a}, {name: b}]}
+l {named: [{name: c}, {name: a}, {name: l}, {name: b}]}
+= {named: [{name: c}, {name: a}, {name: l}, {name: b}]}
+
+named, one name with two keys
+o {ports: [{port: 1, name: a}]}
+u {ports: [{port: 2, name: a}]}
+l {ports: [{port: 3, name: a}]}
+= {ports: [{port: 2, name: a}]}
+V4 ports[port=3].port both!: both changed; upstream's value is kept
+
+ports, default written out
+o {ports: [{port: 1}]}
+u {ports: [{port: 1, protocol: TCP, x: 1}]}
+l {ports: [{port: 1, y: 1}]}
+= {ports: [{port: 1, y: 1, protocol: TCP, x: 1}]}
+V2 ports[port=1].protocol upstream: added
+V2 ports[port=1].x upstream: added
 """
 
 
