@@ -154,16 +154,10 @@ def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
     result.dash = len(first.group(1))
     start = first.start(1)
     result.items_head = data[begin:start]
-    starts = [start]
-    dash = b"\n" + b" " * result.dash + b"-"
-    position = data.find(dash, start, end)
-    while position >= 0:
-        if data[position + len(dash) : min(position + len(dash) + 1, end)] in (b" ", b"\n", b"\r"):
-            starts.append(position + 1)
-        position = data.find(dash, position + 1, end)
-    starts.append(end)
+    dash = re.compile(rb"\n {%d}-(?=[ \r\n])" % result.dash)
+    starts = [start, *(match.start() + 1 for match in dash.finditer(data, start, end))]
     result.items = []
-    for at, behind in itertools.pairwise(starts):
+    for at, behind in itertools.pairwise([*starts, end]):
         item = data[at:behind]
         proved = _DOUBTFUL.search(item) is None
         if not proved and not _parses(item):
