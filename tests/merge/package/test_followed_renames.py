@@ -1,7 +1,8 @@
 """Rules R1, R9: which resources under two names are one, by what they hold, where they are and what each side did.
 
 A resource is written `file kind name fields`: of the fields `a`, `b`, ... each has the sign at its place, `=` is one
-without fields. A triple has the resource in original, upstream and local, `-` where a side has none.
+without fields; `x#1` is the second document of a file, `a@n` in a namespace. A triple has the resource in original,
+upstream and local, `-` where a side has none.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from krm_merge.text.reading.reader import read
 
 def member(text: str, index: int = 0) -> Member:
     file, kind, name, signs, *image = text.split(" ")
+    file, _, place = file.partition("#")
+    name, _, namespace = name.partition("@")
     group, _, kind = kind.rpartition("/")
     lines = [f"apiVersion: {group + '/' if group else ''}v1", f"kind: {kind}", "metadata:", f"  name: {name}"]
+    lines += [f"  namespace: {namespace}"] if namespace else []
     lines += [f"{field}: '{sign}'" for field, sign in zip("abcdefgh", signs.strip("="), strict=False)]
     lines += [f"image: {name}" for name in image]
     root = read("\n".join(lines) + "\n")
     assert isinstance(root, MappingNode)
-    return Member(file, identity_of(root), root, file, index)
+    return Member(file, identity_of(root), root, file, int(place or index))
 
 
 def name_of(resource: Member | None) -> str:
@@ -84,7 +88,7 @@ def follow(triples: list[str], moved: dict[str, str]) -> tuple[list[str], dict[s
             id="hardly alike",
         ),
         pytest.param(
-            ["x A a 1234567 | - | x A a 1234560", "- | x A b 8994567 | -"],
+            ["x A a 1234567 | - | x A a 1234560", "- | x A b 8999567 | -"],
             {},
             ["a b a"],
             {},
@@ -341,6 +345,54 @@ def test_what_is_one_resource(
     triples: list[str], moved: dict[str, str], expected: list[str], likely: dict[str, str]
 ) -> None:
     assert follow(triples, moved) == (expected, likely)
+
+
+@pytest.mark.parametrize(
+    ("triples", "expected", "likely"),
+    [
+        pytest.param(["x A a 123 | x A a 123 | x A a 123", "- | x A b 123 | -"], ["a a a", "- b -"], {}, id="a copy"),
+        pytest.param(
+            ["x A a 123 | - | x A a 123", "x A b 123 | x A b 123 | x A b 123"], ["a - a", "b b b"], {}, id="one of two"
+        ),
+        pytest.param(["x A a 123 | - | -", "- | y A b 123 | y A b 123"], ["a - -", "- b b"], {}, id="moved by both"),
+        pytest.param(
+            ["x A a 12 | - | x A a 12", "- | y A b 13 | -"], ["a - a", "- b -"], {"a": "b"}, id="half of it elsewhere"
+        ),
+        pytest.param(
+            ["x g/A a 123 | x g/A a 123 | x g/A a 123", "- | - | x h/A a 123"],
+            ["a a a", "- - a"],
+            {},
+            id="a second group of local",
+        ),
+        pytest.param(
+            ["x g/A a 123 | x g/A a 123 | x g/A a 123", "- | x h/A a 123 | -"],
+            ["a a a", "- a -"],
+            {},
+            id="a second group of upstream",
+        ),
+        pytest.param(["- | x g/A a 12 | -", "- | - | x h/A a 13"], ["- a a"], {}, id="half of it added in two groups"),
+        pytest.param(["x A a@p = | - | x A a@p =", "- | x A a@q = | -"], ["a a a"], {}, id="in another namespace"),
+        pytest.param(
+            ["x A a@p 123 | - | x A a@p 123", "- | x A a@q 999 | -"],
+            ["a - a", "- a -"],
+            {},
+            id="in another namespace, unlike",
+        ),
+        pytest.param(
+            ["x A a 1234567 | - | x A a 1234560", "- | x A b 8999567 | -", "- | x A c 999 | -"],
+            ["a - a", "- b -", "- c -"],
+            {},
+            id="hardly alike, and another candidate",
+        ),
+        pytest.param(["x#0 A a 123 | - | -", "- | x#0 A b 123 | -"], ["a b -"], {}, id="in its place in the file"),
+        pytest.param(["x#0 A a 123 | - | -", "- | x#1 A b 123 | -"], ["a - -", "- b -"], {}, id="in another place"),
+        pytest.param(["x#0 A a 123 | - | -", "- | - | x#1 A b 123"], ["a - b"], {}, id="renamed by local elsewhere"),
+    ],
+)
+def test_what_is_one_resource_and_what_is_another(
+    triples: list[str], expected: list[str], likely: dict[str, str]
+) -> None:
+    assert follow(triples, {}) == (expected, likely)
 
 
 def test_files_are_looked_for_only_where_something_may_be_a_rename() -> None:

@@ -533,6 +533,63 @@ l {ports: [{port: 1, y: 1}]}
 = {ports: [{port: 1, y: 1, protocol: TCP, x: 1}]}
 V2 ports[port=1].protocol upstream: added
 V2 ports[port=1].x upstream: added
+
+added by both, lists of texts inside
+o {named: []}
+u {named: [{name: b, l: [x]}]}
+l {named: [{name: b, l: [y]}]}
+= {named: [{name: b, l: [x]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, equal lists inside
+o {named: []}
+u {named: [{name: b, v: 1, l: [x]}]}
+l {named: [{name: b, v: 2, l: [x]}]}
+= {named: [{name: b, v: 1, l: [x]}]}
+V4 named[name=b].v both!: both added; upstream's value is kept
+
+added by both, lists of like mappings inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
+l {named: [{name: b, l: [{p: 2}, {q: 1}]}]}
+= {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
+V4 named[name=b].l[0].p both!: both added; upstream's value is kept
+
+added by both, lists of unlike mappings inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}]}]}
+l {named: [{name: b, l: [{q: 1}]}]}
+= {named: [{name: b, l: [{p: 1}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, longer list of upstream inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
+l {named: [{name: b, l: [{p: 2}]}]}
+= {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, longer list of local inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}]}]}
+l {named: [{name: b, l: [{p: 2}, {p: 3}]}]}
+= {named: [{name: b, l: [{p: 1}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, one list inside
+o {named: []}
+u {named: [{name: b, v: 1, l: [x]}]}
+l {named: [{name: b, v: 2}]}
+= {named: [{name: b, v: 1, l: [x]}]}
+V4 named[name=b].v both!: both added; upstream's value is kept
+V2 named[name=b].l upstream: added
+
+functions added by one
+o {functions: []}
+u {functions: [{name: f, image: "a:1"}]}
+l {functions: []}
+= {functions: [{name: f, image: "a:1"}]}
+V2 functions[name=f] upstream: added
 """
 
 
