@@ -64,13 +64,20 @@ def mapping(text: str) -> MappingNode:
     return root
 
 
+def merge_roots(local: MappingNode, decisions: list[Decision]) -> MappingNode:
+    """Local with the edits of decisions."""
+    editor = Editor(local)
+    apply(decisions, editor)
+    merged = editor.tree()
+    assert isinstance(merged, MappingNode)
+    return merged
+
+
 def decide(original: str, upstream: str, local: str, policy: Policy) -> tuple[dict[str, Any], list[Decision]]:
     """What local becomes, and the decisions."""
     ours = mapping(local)
     decisions = TreeMerge(NamedSchema(), policy).merge(mapping(original), mapping(upstream), ours)
-    editor = Editor(ours)
-    apply(decisions, editor)
-    merged = to_value(editor.tree())
+    merged = to_value(merge_roots(ours, decisions))
     assert isinstance(merged, dict)
     return merged, decisions
 

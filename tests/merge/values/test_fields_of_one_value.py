@@ -20,8 +20,9 @@ from krm_merge.merge.values.likeness import (
     renamed_by_both,
 )
 from krm_merge.schema import KeyedList
-from krm_merge.text.reading.nodes import Canonical, Entry, MappingNode, Node, SequenceNode
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode
 from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.scalars import Canonical
 
 
 def mapping(text: str) -> MappingNode:

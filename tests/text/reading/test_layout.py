@@ -93,7 +93,7 @@ def test_the_text_of_each_child(text: str, expected: str) -> None:
 )
 def test_the_column_of_a_child(text: str, steps: tuple[int, ...], column: int, inline: bool) -> None:
     collection, child = child_at(text, *steps)
-    chunk = chunks(collection)[collection.children.index(child)]
+    chunk = chunks(collection)[[id(each) for each in collection.children].index(id(child))]
     assert (chunk.column, chunk.inline) == (column, inline)
     # A head above the dash is that of the item.
     assert chunk.start == (chunk.own if inline else text.rindex("\n", 0, chunk.own) + 1)
