@@ -7,6 +7,7 @@ import math
 import pytest
 
 from krm_merge.text import Editor, Entry, MappingNode, from_value, key_text, read, rendered, to_value
+from krm_merge.text.editing.render import longest_rising, render
 from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
 
@@ -224,3 +225,98 @@ def test_the_edited_tree_has_the_nodes_of_the_text_where_nothing_was_edited() ->
 def test_a_template_comes_into_json_as_it_is() -> None:
     edit = Edit('{"a": "x", "b": 1}\n').set("b", to=tree("{{ x }}\n"))
     assert edit.text() == '{"a": "x", "b": {{ x }}}\n'
+
+
+FLOW = [
+    pytest.param("a: [1, {k: v}]\n", ("a", 1, "k"), "a: [1, {}]\n", id="the last one"),
+    pytest.param("a: [\n  # about x\n  x,\n  y\n]\n", ("a", 0), "a: [\n  y\n]\n", id="the first one below its comment"),
+    pytest.param("a: [\n  x, # about x\n  y\n]\n", ("a", 0), "a: [\n  y\n]\n", id="the first one before its comment"),
+    pytest.param("a: [\n  x,\n  y # about y\n]\n", ("a", 1), "a: [\n  x\n]\n", id="the last one before its comment"),
+    pytest.param("a: [ # c\n  x,\n  y\n]\n", ("a", 0), "a: [ # c\n  y\n]\n", id="below a comment of the list"),
+]
+
+
+@pytest.mark.parametrize(("before", "path", "after"), FLOW)
+def test_what_is_between_brackets_goes_with_its_comments(before: str, path: tuple[str | int, ...], after: str) -> None:
+    assert Edit(before).remove(*path).text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("a: [x, [  ]]\n", ("a", 1), "a: [x, [z]]\n"),
+        ("a: [\n  x]\n", ("a",), "a: [\n  x,\n  z]\n"),
+        ("a: [x\n  ]\n", ("a",), "a: [x, z\n  ]\n"),
+        ("a: [\n  # c\n  x,\n    y\n  ]\n", ("a",), "a: [\n  # c\n  x,\n    y,\n  z\n  ]\n"),
+    ],
+)
+def test_a_new_item_between_brackets_is_placed_like_the_others(
+    before: str, path: tuple[str | int, ...], after: str
+) -> None:
+    assert Edit(before).add(*path, value="z").text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("l: [a: {x: 1}]\n", ("l", 0, "a", "x"), "l: [{a: {x: 2}}]\n"),
+        ("l: [a: [1]]\n", ("l", 0, "a", 0), "l: [{a: [2]}]\n"),
+        ("l: [&x {a: 1}]\n", ("l", 0, "a"), "l: [&x {a: 2}]\n"),
+        ("l: !!map {a: 1}\n", ("l", "a"), "l: !!map {a: 2}\n"),
+    ],
+)
+def test_what_is_inside_of_brackets_is_exchanged_alone(before: str, path: tuple[str | int, ...], after: str) -> None:
+    assert Edit(before).set(*path, to=2).text() == after
+
+
+@pytest.mark.parametrize(
+    ("edit", "depths"),
+    [
+        pytest.param(Edit("a: 1\nb: 2\n").set("a", to=2), [1], id="at the top"),
+        pytest.param(Edit("a:\n  b:\n    c: 1\n").set("a", "b", "c", to=2), [3], id="deep inside"),
+        pytest.param(Edit("a:\n  b: {c: 1}\n").set("a", "b", "c", to=2), [2], id="between brackets"),
+        pytest.param(Edit("a:\n- b: 1\n- c: 1\n").set("a", 0, "b", to=2).set("a", 1, "c", to=2), [3, 3], id="two"),
+        pytest.param(Edit("a:\n  b: 1\n  c: 1\n").remove("a", "b"), [1], id="a removal"),
+        # What could change the meaning of what follows it, or is no text on one line, is written with all around it.
+        pytest.param(Edit("a:\n  b: 1\n  c: |-\n    y\n").remove("a", "b"), None, id="above a block scalar"),
+        pytest.param(Edit("a: &x 1\n").set("a", to=2), None, id="an anchor"),
+        pytest.param(Edit("a: !!str 1\n").set("a", to=2), None, id="a tag"),
+        pytest.param(Edit("a: x\n").set("a", to=[1]), None, id="a list for a text"),
+        pytest.param(Edit("a: x\n").set("a", to="x\ny\n"), None, id="lines for a text"),
+        pytest.param(Edit("a: 'x\n  y'\n").set("a", to="z"), None, id="a text for lines"),
+        pytest.param(Edit("a: 'x'# c\n").set("a", to="z"), None, id="before a comment that follows at once"),
+        pytest.param(Edit("b: 1\n").remove("b"), None, id="all of it"),
+    ],
+)
+def test_edits_are_exchanges_of_text_where_these_can_be_read_alone(edit: Edit, depths: list[int] | None) -> None:
+    pieces = render(edit.editor).pieces
+    assert (pieces and [piece.depth for piece in pieces]) == depths
+
+
+def test_detached_lines_above_the_first_child_come_with_a_new_value() -> None:
+    entry = Edit("k:\n\n  # c\n\n  a: 1\n").child("k")[1]
+    assert isinstance(entry, Entry)
+    edit = Edit("x: 1\n")
+    edit.editor.insert(edit.collection(), entry, edit.child("x")[1])
+    assert edit.text() == "x: 1\nk:\n\n  # c\n\n  a: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("positions", "steady"),
+    [
+        ([], set()),
+        ([0, 1, 2], {0, 1, 2}),
+        ([2, 0, 1], {0, 1}),
+        ([3, 1, 2, 0, 4], {1, 2, 4}),
+        ([1, 2, 0], {1, 2}),
+        ([4, 0, 3, 1, 2], {0, 1, 2}),
+        ([0, 3, 1, 4, 2, 5], {0, 1, 2, 5}),
+    ],
+)
+def test_as_many_as_possible_stay_in_their_place(positions: list[int], steady: set[int]) -> None:
+    assert longest_rising(positions) == steady
+
+
+def test_an_alias_stays_where_its_anchor_has_the_same_fields_in_another_order() -> None:
+    edit = Edit("a: &m\n  x: 1\n  y: 2\nb: *m\nc:\n  <<: *m\n")
+    assert edit.move("a", "x", after="y").text() == "a: &m\n  y: 2\n  x: 1\nb: *m\nc:\n  <<: *m\n"
