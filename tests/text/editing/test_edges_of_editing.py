@@ -320,3 +320,47 @@ def test_as_many_as_possible_stay_in_their_place(positions: list[int], steady: s
 def test_an_alias_stays_where_its_anchor_has_the_same_fields_in_another_order() -> None:
     edit = Edit("a: &m\n  x: 1\n  y: 2\nb: *m\nc:\n  <<: *m\n")
     assert edit.move("a", "x", after="y").text() == "a: &m\n  y: 2\n  x: 1\nb: *m\nc:\n  <<: *m\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\n", "a: 1\n\nx: 1\n"),
+        ("a: |+\n  y\n\n", "a: |+\n  y\n\nx: 1\n"),
+        ("a: |\n  y\n", "a: |\n  y\n\nx: 1\n"),
+        ("a: |\r\n  y\r\n", "a: |\r\n  y\r\n\r\nx: 1\r\n"),
+    ],
+)
+def test_the_blank_line_above_a_child_comes_with_it(text: str, expected: str) -> None:
+    child = Edit("w: 1\n\nx: 1\n").child("x")[1]
+    edit = Edit(text)
+    edit.editor.insert(edit.collection(), child, edit.child("a")[1])
+    assert edit.text() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1   # c\n", "a:   # c\n  b: 1\n"),
+        ("a: 1\n", "a:\n  b: 1\n"),
+        ("a: # c\n  x: 1\n", "a: # c\n  b: 1\n"),
+        ("# h\na:\n  # in\n  1\n", "# h\n# in\na:\n  b: 1\n"),
+    ],
+)
+def test_comments_stay_beside_a_value_of_another_form(text: str, expected: str) -> None:
+    assert Edit(text).set("a", to={"b": 1}).text() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "line", "expected"),
+    [
+        ("- # o\n  a: 1\n", ("# h",), None, "- # h\n  a: 1\n"),
+        ("- # o\n  a: 1\n", ("# h", "# i"), None, "# h\n- # i\n  a: 1\n"),
+        ("- # o\n  a: 1\n", (), None, "-\n  a: 1\n"),
+        ("# o\n- a: 1\n", ("# h",), None, "# h\n- a: 1\n"),
+        ("# o\n- a: 1\n", (), "# l", "# l\n- a: 1\n"),
+        ("- a: 1\n", (), None, "- a: 1\n"),
+    ],
+)
+def test_comments_of_an_item_that_has_fields(text: str, head: tuple[str, ...], line: str | None, expected: str) -> None:
+    assert Edit(text).comment(0, head=head, line=line).text() == expected

@@ -157,14 +157,13 @@ def _block_scalar_end(node: Scalar) -> int:
         return end
     # The mark runs on over the blank lines that follow; they are not content.
     indent = block_scalar_indent(node)
-    while end > header_end:
+    while True:
         line_start = source.line_start(end - 1)
         line = source.text[line_start:end].rstrip("\r\n")
-        # Spaces beyond the indentation are content, although the line looks blank.
+        # Spaces beyond the indentation are content, although the line looks blank; the header is not blank.
         if line.strip(" ") or len(line) > indent:
-            break
+            return end
         end = line_start
-    return end
 
 
 def block_scalar_indent(node: Scalar) -> int:
