@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, MappingNode, from_value, key_text, read, rendered, to_value
+from krm_merge.text import Editor, Entry, MappingNode, Value, from_value, key_text, read, rendered, to_value
 from krm_merge.text.editing.render import longest_rising, render
 from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
@@ -290,7 +290,7 @@ def test_what_is_inside_of_brackets_is_exchanged_alone(before: str, path: tuple[
 )
 def test_edits_are_exchanges_of_text_where_these_can_be_read_alone(edit: Edit, depths: list[int] | None) -> None:
     pieces = render(edit.editor).pieces
-    assert (pieces and [piece.depth for piece in pieces]) == depths
+    assert (None if pieces is None else [piece.depth for piece in pieces]) == depths
 
 
 def test_detached_lines_above_the_first_child_come_with_a_new_value() -> None:
@@ -364,3 +364,10 @@ def test_comments_stay_beside_a_value_of_another_form(text: str, expected: str) 
 )
 def test_comments_of_an_item_that_has_fields(text: str, head: tuple[str, ...], line: str | None, expected: str) -> None:
     assert Edit(text).comment(0, head=head, line=line).text() == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.5, "1.5"), (True, "true"), (None, "null"), ("x", '"x"'), (2, "2"), (["-"], '["-"]')]
+)
+def test_values_in_json_are_json(value: Value, text: str) -> None:
+    assert Edit('{"a": 1, "b": 2}\n').set("a", to=value).text() == f'{{"a": {text}, "b": 2}}\n'

@@ -89,7 +89,7 @@ def read_all(text: str, depth: int = 0) -> Iterator[Node]:
     source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
     for root in _documents(source, MAX_DEPTH - depth):
         # To libyaml a document without content is an empty scalar; one in quotes has a length.
-        if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
+        if not (isinstance(root, Scalar) and root.start == root.end):
             yield root
 
 

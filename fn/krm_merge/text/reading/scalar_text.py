@@ -149,6 +149,6 @@ def _by_value(node: Scalar, *, flow: bool) -> str:
         return node.text if plain_is_safe(node.text, flow=flow) else quoted(node.text)
     if kind == "binary":
         return f"!!binary {quoted(''.join(node.text.split()))}"
-    if node.tag is not None and node.tag != "!":
-        return f"!!{node.tag.rsplit(':', 1)[-1]} {quoted(node.text)}"
+    if node.tag is not None:
+        return f"!!{node.tag.rpartition(':')[2]} {quoted(node.text)}"
     return node.text

@@ -53,7 +53,7 @@ def resolve(text: str, style: str, tag: str | None) -> Canonical:
     `style` is '' for plain scalars; quoted and block scalars are strings. An explicit core tag decides the type.
     """
     if tag is not None:
-        short = tag.rsplit(":", 1)[-1]
+        short = tag.rpartition(":")[2]
         if short == "str" or tag == "!":
             return text
         if short in ("int", "float", "bool", "null"):
