@@ -1,4 +1,4 @@
-"""Which resources of a package are read for a merge: those that changed, and what may have their names (rules R1, V2)."""
+"""Which resources of a package are read for a merge: what changed, and what may have its name (rules R1, V2)."""
 
 from __future__ import annotations
 

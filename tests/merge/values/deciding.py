@@ -39,7 +39,11 @@ SHORT = {
 
 
 class NamedSchema(Schema):
-    """`volume` has a `file` or a `dir`, the `type` of a `strategy` says what is beside it, `map` is a map."""
+    """Says by the name of a field what it holds.
+
+    Annotations of kpt and `status` stay local, a `volume` has a `file` or a `dir`, the `type` of a `strategy` says what
+    is beside it, `map` is a map.
+    """
 
     def list_kind(self, path: FieldPath) -> ListKind:
         return LISTS.get(str(path[-1]), ORDERED)
@@ -55,7 +59,7 @@ class NamedSchema(Schema):
         return path[-1:] == ("map",)
 
     def stays_local(self, path: FieldPath) -> bool:
-        return path == ("status",)
+        return path == ("status",) or super().stays_local(path)
 
 
 def mapping(text: str) -> MappingNode:

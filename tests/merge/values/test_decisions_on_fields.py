@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.policy import OnConflict
-from merge.values.deciding import check, rows
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.text import to_value
+from merge.values.deciding import check, decide, mapping, rows
 
 TABLE = """\
 all same
@@ -413,6 +414,123 @@ u {b: 1, a: 1, c: 1}
 l {a: 1, b: 1, d: 1}
 = {a: 1, c: 1, b: 1, d: 1}
 V2 c upstream: added
+
+annotations of kpt stay where upstream's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+V2 metadata.annotations.a upstream: removed
+
+annotations of kpt stay where upstream has none
+o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+u {metadata: {x: 1}}
+l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}, x: 1}}
+V2 metadata.annotations.a upstream: removed
+V2 metadata.x upstream: added
+
+annotations of kpt stay where upstream has no metadata
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+u {k: 1}
+l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+
+annotations of kpt of upstream stay out where local's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+u {metadata: {annotations: {config.kubernetes.io/index: "2"}}}
+l {metadata: {annotations: null}}
+= {metadata: {annotations: null}}
+
+annotations of both where local's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+u {metadata: {annotations: {config.kubernetes.io/index: "2", b: "1"}}}
+l {metadata: {annotations: null}}
+= {metadata: {annotations: {b: "1"}}}
+V2 metadata.annotations["config.kubernetes.io/index"] local: removed
+V2 metadata.annotations upstream: changed
+
+other annotations where upstream's are null
+o {metadata: {annotations: {a: "1"}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {a: "1"}}}
+= {metadata: {annotations: null}}
+V2 metadata.annotations upstream: changed
+
+metadata of upstream null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+u {metadata: null, k: 1}
+l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+
+null against a value
+o {a: 1}
+u {a: 2}
+l {a: null}
+= {a: 2}
+V4 a both!: both changed; upstream's value is kept
+
+null of both
+o {a: 1}
+u {a: null}
+l {a: null}
+= {a: null}
+
+text and a text added
+o {}
+u {a: "x\\ny\\n"}
+l {a: "x\\nz\\n"}
+= {a: "x\\ny\\n"}
+V4 a both!: both added; upstream's value is kept
+
+text on one line of JSON
+o {a: '{"x": 1}'}
+u {a: '{"x": 2}'}
+l {a: '{"x": 3}'}
+= {a: '{"x": 2}'}
+V4 a both!: both changed; upstream's value is kept
+
+text with one line of a side
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "x\\n"}
+= {a: "u\\ny\\nz\\n"}
+V4 a both!: both changed; upstream's value is kept
+
+wrapped text
+o {a: "one two\\n  three\\n  four five"}
+u {a: "ONE two\\n  three\\n  four five"}
+l {a: "one two\\n  three\\n  four FIVE"}
+= {a: "ONE two\\n  three\\n  four FIVE"}
+V6 a both: changed
+
+schema removed and added to
+o {openAPIV3Schema: {a: 1, b: 1}, k: 1}
+u {k: 1}
+l {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+= {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+F5 openAPIV3Schema both!: upstream removed it, local changed it; local's is kept
+
+emptied on one side, filled on the other
+o {m: {}}
+u {m: {a: 1}}
+l {}
+= {m: {a: 1}}
+V2 m upstream: added
+
+top emptied by both
+o {a: 1, b: 1}
+u {a: 1}
+l {b: 1}
+= {}
+V2 b upstream: removed
+
+inherited field
+o {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1}}
+u {b: &x {p: 1, q: 1}, m: {<<: *x, r: 2}}
+l {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1, s: 1}}
+= {b: {p: 1, q: 1}, m: {p: 1, q: 1, r: 2, s: 1}}
+V2 m.r upstream: changed
 """
 
 
@@ -421,3 +539,20 @@ def test_what_is_decided_on_fields(
     original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]
 ) -> None:
     check(original, upstream, local, merged, winner, decisions)
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "kept", "without"),
+    [
+        ("{a: 1}", "{a: 2}", "{a: null}", "{a: null}", "{a: 2}"),
+        ("{a: 1}", "{a: 2}", "{a: 1}", "{a: 2}", "{a: 2}"),
+        ("{a: 1}", "{}", "{a: null}", "{a: null}", "{}"),
+        ("{a: 1}", "{a: null}", "{a: 3}", "{a: null}", "{a: null}"),
+    ],
+)
+def test_a_null_of_local_stays_where_the_kptfile_says_so(
+    original: str, upstream: str, local: str, kept: str, without: str
+) -> None:
+    """K6."""
+    assert decide(original, upstream, local, Policy(keeps_nulls=True))[0] == to_value(mapping(kept))
+    assert decide(original, upstream, local, Policy())[0] == to_value(mapping(without))
