@@ -6,7 +6,7 @@ short differences the one is taken that git's own merge sees, so that what git m
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -148,27 +148,19 @@ class _Shared:
         On a diagonal `a - b` is the same. `forward` and `backward` hold how far one comes on each diagonal.
         """
         first, second = self._first, self._second
-        lowest, highest = a - b_end - 1, a_end - b + 1
+        lowest, highest = a - b_end, a_end - b
         front = low = high = a - b
         back = back_low = back_high = a_end - b_end
-        odd = (front - back) & 1
-        forward, backward = {front: a}, {back: a_end}
-        beyond = a_end + 1
+        odd = (front ^ back) & 1
+        # Nothing comes from beyond the range.
+        forward, backward = defaultdict[int, int](lambda: -1), defaultdict[int, int](lambda: a_end + 1)
+        forward[front], backward[back] = a, a_end
         for cost in range(1, MAX_COST + 1):
             self._effort += 2 * cost
             if self._effort > MAX_EFFORT and cost > SMALL_COST:
                 return None
-            if low > lowest + 1:
-                low -= 1
-                # Nothing comes from beyond the range.
-                forward[low - 1] = -1
-            else:
-                low += 1
-            if high < highest - 1:
-                high += 1
-                forward[high + 1] = -1
-            else:
-                high -= 1
+            low += -1 if low > lowest else 1
+            high += 1 if high < highest else -1
             for diagonal in range(high, low - 1, -2):
                 before, after = forward[diagonal - 1], forward[diagonal + 1]
                 # Between ways of one length, the choice is that of git.
@@ -179,16 +171,8 @@ class _Shared:
                 forward[diagonal] = x
                 if odd and back_low <= diagonal <= back_high and backward[diagonal] <= x:
                     return x, y
-            if back_low > lowest + 1:
-                back_low -= 1
-                backward[back_low - 1] = beyond
-            else:
-                back_low += 1
-            if back_high < highest - 1:
-                back_high += 1
-                backward[back_high + 1] = beyond
-            else:
-                back_high -= 1
+            back_low += -1 if back_low > lowest else 1
+            back_high += 1 if back_high < highest else -1
             for diagonal in range(back_high, back_low - 1, -2):
                 before, after = backward[diagonal - 1], backward[diagonal + 1]
                 x = before if before < after else after - 1
