@@ -26,13 +26,16 @@ from krm_merge.merge.lines.sequence import (
     pair_alike,
 )
 from krm_merge.merge.lines.three_way import (
+    CommentReader,
     MergedText,
     are_in_place,
     comments_in,
+    discarded_comments,
     loses_json,
     merge_added_lines,
     merge_lines,
 )
+from krm_merge.text import NO_COMMENTS, Comments, MappingNode, Scalar, SequenceNode, read
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,7 @@ from krm_merge.merge.lines.three_way import (
         pytest.param("xab", "abx", "abxy", True, id="moved, and one more"),
         pytest.param(["  a", "  b", "  c"], ["a", "c"], ["a", "b", "c"], False, id="removed, indented anew"),
         pytest.param(["  a", "  b", "  c"], ["a", "c"], ["a", "c", "d"], True, id="all indented anew, and one more"),
+        pytest.param("bb", "b", "bc", True, id="one of two removed"),
         pytest.param(["  a", "", "  c"], ["a", "c"], ["a", " ", "c"], True, id="another blank line"),
     ],
 )
@@ -62,6 +66,13 @@ def test_lines_have_a_change(before: Sequence[str], after: Sequence[str], other:
     [
         pytest.param("a:", "a:|  x", "a:|  x|  y", True, id="in one key"),
         pytest.param("a:|b:", "a:|  x|  y|b:", "a:|b:|  x|  y", False, id="in another key"),
+        pytest.param(
+            "p|q|r|s|t|a:|b:",
+            "p|q|r|s|t|a:|  x|  y|b:",
+            "p|q|r|s|t|a:|b:|  x|  y",
+            False,
+            id="in another key far below",
+        ),
         pytest.param("a:|b:", "a:|- x|- y|b:", "a:|b:|- x|- y", False, id="in the list of another key"),
         pytest.param("- a|- b", "- a| x| y|- b", "- a|- b| x| y", False, id="in another element"),
         pytest.param("k:", "k:|n:|  x|  y", "k:|  x|  y", False, id="in a key of local, not in upstream's new one"),
@@ -147,6 +158,8 @@ def test_too_many_lines_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sequence, "MOST_COMPARED", 4)
     assert pair_alike(["a: 1", "b: 1"], ["b: 2", "c: 2"]) == [(1, 0)]
     assert pair_alike(["a: 1", "b: 1", "c: 1"], ["b: 2", "c: 2"]) == []
+    monkeypatch.setattr(sequence, "MOST_COMPARED", 5)
+    assert pair_alike(["a: 1", "b: 1", "c: 1"], ["b: 2", "c: 2"]) == []
 
 
 @pytest.mark.parametrize(
@@ -176,6 +189,13 @@ def test_one_addition_made_twice(first: str, second: str, alike: bool) -> None:
         pytest.param("a|k: 1|b", "a|k: 2|b", [(1, 2, 1, 2)], [(1, 2, 1, 2)], id="alike"),
         pytest.param("a|xx|b", "a|yy|b", [(1, 2, 1, 2)], [(1, 2, 1, 2)], id="unlike, one for one"),
         pytest.param("a|xx|zz|b", "a|yy|ww|b", [(1, 3, 1, 3)], [(1, 2, 1, 2), (2, 3, 2, 3)], id="as many"),
+        pytest.param(
+            "a|xx|k: 1|b",
+            "a|yy|zz|k: 2|b",
+            [(1, 2, 1, 3), (2, 3, 3, 4)],
+            [(1, 2, 1, 3), (2, 3, 3, 4)],
+            id="more in front of an alike one",
+        ),
         pytest.param("xx|zz|b", "yy|b", [(0, 2, 0, 1)], [(0, 2, 0, 1)], id="fewer"),
         pytest.param(
             "a|k: 1|xx|b",
@@ -206,6 +226,7 @@ EDITS = [
     pytest.param((1, 2, 1, 2), (2, 3, 2, 3), False, False, id="one line exchanged beside another"),
     pytest.param((1, 3, 1, 2), (2, 4, 2, 3), True, True, id="overlapping"),
     pytest.param((1, 3, 1, 2), (3, 4, 3, 3), False, False, id="removed beside fewer"),
+    pytest.param((1, 3, 1, 3), (3, 4, 3, 3), False, False, id="removed beside as many"),
     pytest.param((1, 2, 1, 1), (2, 2, 2, 3), True, False, id="removed and inserted behind"),
     pytest.param((1, 1, 1, 2), (1, 2, 1, 1), True, False, id="inserted and removed behind"),
     pytest.param((1, 2, 1, 1), (2, 3, 2, 4), True, False, id="removed and more put behind"),
@@ -352,3 +373,96 @@ def test_only_what_differs_is_in_conflict(
     before, theirs, ours = (side.replace("|", "\n") for side in (original, upstream, local))
     merged = merge_lines(before, theirs, ours, Settling("upstream" if chosen == "upstream" else "local"))
     assert merged == MergedText(text[chosen].replace("|", "\n"), changed=conflicts)
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "span"),
+    [
+        pytest.param("a|k|b", "a|x|p p|y|b", "a|x|q q|y|b", (2, 3), id="alike at both ends"),
+        pytest.param("a|k|b", "a|w|x|p p|y|z|b", "a|w|x|q q|y|z|b", (3, 4), id="two lines alike at both ends"),
+        pytest.param("a|k|b", "a|p p|y|b", "a|q q|y|b", (1, 2), id="alike at the end"),
+        pytest.param("a|k|b", "a|x|p p|b", "a|x|q q|b", (2, 3), id="alike at the start"),
+    ],
+)
+def test_only_what_differs_of_replaced_lines_is_in_conflict(
+    original: str, upstream: str, local: str, span: tuple[int, int]
+) -> None:
+    sides = [side.split("|") for side in (original, upstream, local)]
+    for chosen, other in (("local", 2), ("upstream", 1)):
+        settling = Settling("local" if chosen == "local" else "upstream")
+        runs = merge_sequences(sides[0], sides[1], sides[2], settling)
+        assert [(run.side, run.start, run.stop) for run in runs if run.clash] == [(chosen, *span)]
+        lines = {"upstream": sides[1], "local": sides[2]}
+        assert [line for run in runs for line in lines[run.side][run.start : run.stop]] == sides[other]
+
+
+@pytest.mark.parametrize(("original", "clash"), [("ab", "inserted"), ("aob", "changed")])
+def test_lines_that_are_one_place_clash_as_one(original: str, clash: str) -> None:
+    runs = merge_sequences(original, "aub", "alb", Settling("local", splits=False))
+    assert [run.clash for run in runs if run.clash] == [clash]
+
+
+def comments_at(text: str, *path: str | int) -> tuple[Comments, list[str]]:
+    """The comments of a child, and all around it."""
+    node = read(text)
+    collection, child = node, None
+    for step in path:
+        collection = node
+        if isinstance(node, MappingNode):
+            child = node.fields[str(step)]
+            node = child.value
+        elif isinstance(node, SequenceNode) and isinstance(step, int):
+            child = node = node.items[step]
+    reader = CommentReader()
+    assert child is not None
+    assert reader.around(collection, child) == reader.around(collection, child)
+    return reader.of(collection, child), reader.around(collection, child)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "comments", "around"),
+    [
+        ("# h\na: 1 # l\n", ("a",), Comments(("# h",), "# l"), ["# h", "# l"]),
+        ("a: # l\n  # i\n  b: 1 # m\n", ("a",), Comments((), "# l"), ["# l", "# i", "# m"]),
+        ("a:\n- 1 # l\n# h\n- 2\n", ("a", 1), Comments(("# h",)), ["# h"]),
+        ("a: 1\n# h\nb: 2\n", ("a",), NO_COMMENTS, []),
+        ("a: {b: 1} # l\n", ("a", "b"), NO_COMMENTS, []),
+        ("a: 1\n", ("a",), NO_COMMENTS, []),
+        ("? [x]\n: 1\na: 2 # l\n", ("a",), NO_COMMENTS, []),
+    ],
+)
+def test_the_comments_of_a_child(text: str, path: tuple[str | int, ...], comments: Comments, around: list[str]) -> None:
+    assert comments_at(text, *path) == (comments, around)
+
+
+def test_what_has_no_text_has_no_comments() -> None:
+    new, child = SequenceNode.new(False, [Scalar.new("a")]), Scalar.new("b")
+    for collection in (None, new, child):
+        assert CommentReader().of(collection, child) == NO_COMMENTS
+        assert CommentReader().around(collection, None) == []
+    assert CommentReader().around(read("a: 1 # l\n"), None) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "loser", "winner", "lost", "remaining"),
+    [
+        pytest.param("|o", "|l", "|u", "l", "|u", id="changed by both"),
+        pytest.param("|o", "|o", "|u", "", "|o", id="left alone"),
+        pytest.param("|o", "|l", "|l", "", "|l", id="changed alike"),
+        pytest.param("o|", "o l|", "u|", "l", "o|", id="one more above"),
+        pytest.param("|", "l|m", "|", "l m", "|", id="added"),
+        pytest.param("|o", "|", "|u", "", "|", id="removed"),
+        pytest.param("|", "kpt-set:l|kpt-set:m", "|", "", "kpt-set:l|kpt-set:m", id="setters"),
+        pytest.param("|", "l|kpt-set:m", "|", "l", "|kpt-set:m", id="a setter and another one"),
+    ],
+)
+def test_comments_that_a_side_changed_with_a_value_that_lost(
+    before: str, loser: str, winner: str, lost: str, remaining: str
+) -> None:
+    def comments(words: str) -> Comments:
+        head, _, line = words.partition("|")
+        return Comments(tuple(f"# {word}" for word in head.split()), f"# {line}" if line else None)
+
+    gone, left = discarded_comments(comments(before), comments(loser), comments(winner))
+    assert [text.removeprefix("# ") for text in gone] == lost.split()
+    assert left == comments(remaining)

@@ -82,7 +82,7 @@ class LineEdit(NamedTuple):
 
     def by_line(self) -> list[LineEdit]:
         """A removal as one of each line; any other edit as it is."""
-        if self.other_start < self.other_stop or self.start == self.stop:
+        if self.other_start < self.other_stop:
             return [self]
         return [LineEdit(at, at + 1, self.other_start, self.other_stop) for at in range(self.start, self.stop)]
 

@@ -21,6 +21,7 @@ from krm_merge.text import (
     SequenceNode,
     chunks,
     comments_of,
+    source_of,
 )
 
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -239,23 +240,25 @@ class CommentReader:
     def of(self, collection: Node | None, child: Child) -> Comments:
         """The comments of a child; none where the collection is in flow style or the child is inherited."""
         place = self._place(collection, child)
-        if place is None or not isinstance(collection, MappingNode | SequenceNode):
+        if place is None:
             return NO_COMMENTS
+        assert isinstance(collection, MappingNode | SequenceNode)
         return comments_of(collection, child, place)
 
     def around(self, collection: Node | None, child: Child | None) -> list[str]:
         """All comments of a child of a block collection, those inside it too."""
         place = self._place(collection, child)
-        if place is None or collection is None or collection.source is None:
+        if place is None:
             return []
-        return comments_in(collection.source.text[place.start : place.end])
+        assert collection is not None
+        return comments_in(source_of(collection).text[place.start : place.end])
 
     def _place(self, collection: Node | None, child: Child | None) -> Chunk | None:
         """The lines of a child in a text with comments, None where it has no lines of its own."""
-        if child is None or not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
+        if not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
             return None
         # Known for the whole text: with thousands of conflicts, a search for each takes a fifth of the time.
-        if collection.flow or not collection.source.has_number_signs:
+        if not collection.source.has_number_signs:
             return None
         places = self._places.get(id(collection))
         if places is None:
