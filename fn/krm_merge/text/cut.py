@@ -95,7 +95,7 @@ def _cut_fast(data: bytes) -> Cut | None:
     assert skipped is not None  # blank lines may be none
     position = skipped.end()
     result.before = data[:position]
-    if data.find(b"\n---", position) != -1 or data.find(b"\n...", position) != -1:
+    if data.find(b"\n---", position) != -1:
         return None  # perhaps a second document
     while position < len(data):
         end_match = _TOP_LEVEL.search(data, position)

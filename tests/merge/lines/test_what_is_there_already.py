@@ -35,7 +35,7 @@ from krm_merge.merge.lines.three_way import (
     merge_added_lines,
     merge_lines,
 )
-from krm_merge.text import NO_COMMENTS, Comments, MappingNode, Scalar, SequenceNode, read
+from krm_merge.text import NO_COMMENTS, Child, Comments, MappingNode, Node, Scalar, SequenceNode, read
 
 
 @pytest.mark.parametrize(
@@ -404,8 +404,9 @@ def test_lines_that_are_one_place_clash_as_one(original: str, clash: str) -> Non
 
 def comments_at(text: str, *path: str | int) -> tuple[Comments, list[str]]:
     """The comments of a child, and all around it."""
-    node = read(text)
-    collection, child = node, None
+    node: Node | None = read(text)
+    collection: Node | None = node
+    child: Child | None = None
     for step in path:
         collection = node
         if isinstance(node, MappingNode):

@@ -6,8 +6,19 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, MappingNode, Value, from_value, key_text, read, rendered, to_value
-from krm_merge.text.editing.render import longest_rising, render
+from krm_merge.text import (
+    Editor,
+    Entry,
+    MappingNode,
+    Value,
+    document,
+    from_value,
+    key_text,
+    read,
+    rendered,
+    to_value,
+)
+from krm_merge.text.editing.render import Rendering, longest_rising, render
 from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
 
@@ -285,6 +296,7 @@ def test_what_is_inside_of_brackets_is_exchanged_alone(before: str, path: tuple[
         pytest.param(Edit("a: x\n").set("a", to="x\ny\n"), None, id="lines for a text"),
         pytest.param(Edit("a: 'x\n  y'\n").set("a", to="z"), None, id="a text for lines"),
         pytest.param(Edit("a: 'x'# c\n").set("a", to="z"), None, id="before a comment that follows at once"),
+        pytest.param(Edit("a: 1\n").set("a", to=tree("'x\n  y'\n")), None, id="lines of another text"),
         pytest.param(Edit("b: 1\n").remove("b"), None, id="all of it"),
     ],
 )
@@ -371,3 +383,19 @@ def test_comments_of_an_item_that_has_fields(text: str, head: tuple[str, ...], l
 )
 def test_values_in_json_are_json(value: Value, text: str) -> None:
     assert Edit('{"a": 1, "b": 2}\n').set("a", to=value).text() == f'{{"a": {text}, "b": 2}}\n'
+
+
+def test_a_value_whose_key_is_between_brackets_is_exchanged() -> None:
+    edit = Edit("l: [{a: 1}: b, c]\n")
+    edit.editor.replace(edit.collection("l", 0).children[0], from_value(2))
+    assert edit.text() == "l: [{{a: 1}: 2}, c]\n"
+
+
+def test_a_text_that_does_not_say_what_was_edited_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = Edit("a: 1\nb: 2\n").set("a", to=3)
+    pieces = render(edit.editor).pieces
+    assert pieces is not None
+    for text, damaged in (("a: 4\nb: 2\n", [pieces[0]._replace(text="4")]), ("a: 4\nb: 2\n", None)):
+        monkeypatch.setattr(document, "render", lambda _, text=text, pieces=damaged: Rendering(text, pieces))
+        again = rendered(edit.editor)
+        assert (again.text, again.by_fallback) == ("a: 3\nb: 2\n", True)

@@ -62,6 +62,7 @@ def child_at(text: str, *steps: int) -> tuple[Collection, Child]:
         ("a: 1", "a:^ 1~"),
         ("? a\n: 1\nb: 2\n", "None/b:^ 2~\n"),
         ("? |\n  a\n: 1\nb: 2\n", "None/b:^ 2~\n"),
+        ("? |\n: 1\nb: 2\n", "None/b:^ 2~\n"),
         ("? 'a\n  b'\n: 1\nb: 2\n", "None/b:^ 2~\n"),
     ],
 )

@@ -281,8 +281,9 @@ class Emitter:
     def children(self, node: Collection) -> list[Child]:
         """The children after the edits, with the fields of merge keys written out in their place."""
         children = self._edited.children(node)
-        if not isinstance(node, MappingNode) or not any(isinstance(c, Entry) and is_merge_key(c) for c in children):
+        if not any(isinstance(child, Entry) and is_merge_key(child) for child in children):
             return children
+        assert isinstance(node, MappingNode)
         written: list[Child] = list(self._edited.inherited(node).values())
         result: list[Child] = []
         for child in children:

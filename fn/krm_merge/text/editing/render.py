@@ -77,8 +77,9 @@ def render(editor: Editor) -> Rendering:
     source = source_of(root)
     if not editor.is_touched(root):
         return Rendering(source.text, [])
-    if editor.value(root) is not root or not isinstance(root, MappingNode | SequenceNode):
+    if editor.value(root) is not root:
         raise CannotEditError("another root")
+    assert isinstance(root, MappingNode | SequenceNode)
     if source.odd_breaks:
         raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
     return _Renderer(editor, root).render()

@@ -223,7 +223,7 @@ def _entry_chunk(source: Source, entry: Entry, floor: int) -> Chunk | None:
         start=key.start if inline else head_start(source, line, column, floor),
         own=key.start,
         own_end=colon_end,
-        value=max(value.start, colon_end) if value.end > value.start else colon_end,
+        value=max(value.start, colon_end),
         value_end=end,
         end=_tail_end(source, end, column),
         column=column,
@@ -234,12 +234,12 @@ def _entry_chunk(source: Source, entry: Entry, floor: int) -> Chunk | None:
 def _item_chunk(source: Source, dash: int, item: Node, floor: int) -> Chunk:
     line = source.line_start(dash)
     inline = bool(source.text[line:dash].strip(" "))
-    end = max(content_end(item), dash + 1)
+    end = content_end(item)
     return Chunk(
         start=dash if inline else head_start(source, line, dash - line, floor),
         own=dash,
         own_end=dash + 1,
-        value=item.start if item.end > item.start else dash + 1,
+        value=item.start,
         value_end=end,
         end=_tail_end(source, end, dash - line),
         column=dash - line,
