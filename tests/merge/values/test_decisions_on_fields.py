@@ -531,6 +531,22 @@ u {b: &x {p: 1, q: 1}, m: {<<: *x, r: 2}}
 l {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1, s: 1}}
 = {b: {p: 1, q: 1}, m: {p: 1, q: 1, r: 2, s: 1}}
 V2 m.r upstream: changed
+
+containers are known by their names
+o {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
+u {spec: {containers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
+l {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
+= {spec: {containers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
+V2 spec.containers[name=a].v upstream: changed
+L4 spec.containers[name=b] upstream: moved
+
+init containers are known by their names
+o {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
+u {spec: {initContainers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
+l {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
+= {spec: {initContainers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
+V2 spec.initContainers[name=a].v upstream: changed
+L4 spec.initContainers[name=b] upstream: moved
 """
 
 
