@@ -1,8 +1,8 @@
 """Rules R1, R9: which resources under two names are one, by what they hold, where they are and what each side did.
 
 A resource is written `file kind name fields`: of the fields `a`, `b`, ... each has the sign at its place, `=` is one
-without fields; `x#1` is the second document of a file, `a@n` in a namespace. A triple has the resource in original,
-upstream and local, `-` where a side has none.
+without fields; `x#1` is the second document of a file, `a@n` in a namespace, `~a` a generated name. A triple has the
+resource in original, upstream and local, `-` where a side has none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def member(text: str, index: int = 0) -> Member:
     file, _, place = file.partition("#")
     name, _, namespace = name.partition("@")
     group, _, kind = kind.rpartition("/")
-    lines = [f"apiVersion: {group + '/' if group else ''}v1", f"kind: {kind}", "metadata:", f"  name: {name}"]
+    named = f"generateName: {name[1:]}" if name.startswith("~") else f"name: {name}"
+    lines = [f"apiVersion: {group + '/' if group else ''}v1", f"kind: {kind}", "metadata:", f"  {named}"]
     lines += [f"  namespace: {namespace}"] if namespace else []
     lines += [f"{field}: '{sign}'" for field, sign in zip("abcdefgh", signs.strip("="), strict=False)]
     lines += [f"image: {name}" for name in image]
@@ -32,7 +33,7 @@ def member(text: str, index: int = 0) -> Member:
 
 
 def name_of(resource: Member | None) -> str:
-    return "-" if resource is None else resource.identity.name
+    return "-" if resource is None else resource.identity.name or f"~{resource.generate_name}"
 
 
 def follow(triples: list[str], moved: dict[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -383,6 +384,10 @@ def test_what_is_one_resource(
             ["a - a", "- b -", "- c -"],
             {},
             id="hardly alike, and another candidate",
+        ),
+        pytest.param(["- | x g/A ~a 12 | -", "- | - | x h/A ~a 13"], ["- ~a ~a"], {}, id="generated names added"),
+        pytest.param(
+            ["- | x g/A ~a 12 | -", "- | - | x h/A ~b 13"], ["- ~a -", "- - ~b"], {}, id="other generated names added"
         ),
         pytest.param(["x#0 A a 123 | - | -", "- | x#0 A b 123 | -"], ["a b -"], {}, id="in its place in the file"),
         pytest.param(["x#0 A a 123 | - | -", "- | x#1 A b 123 | -"], ["a - -", "- b -"], {}, id="in another place"),

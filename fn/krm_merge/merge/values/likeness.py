@@ -116,7 +116,7 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
 
     Fields whose keys `are_names` of somebody's choice may be renamed.
     """
-    if all(fields) and not all(side.keys().isdisjoint(_VERSION_FIELDS) for side in fields):
+    if all(fields):
         contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
         if contested:
             return contested, why
@@ -381,8 +381,7 @@ class Traits:
 def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
     # The loop is as long as the shorter one.
-    if len(first) > len(second):
-        first, second = second, first
+    first, second = sorted((first, second), key=len)
     return sum(min(count, second[leaf]) for leaf, count in first.items() if leaf in second)
 
 
