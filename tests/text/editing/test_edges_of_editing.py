@@ -399,3 +399,9 @@ def test_a_text_that_does_not_say_what_was_edited_is_not_taken(monkeypatch: pyte
         monkeypatch.setattr(document, "render", lambda _, text=text, pieces=damaged: Rendering(text, pieces))
         again = rendered(edit.editor)
         assert (again.text, again.by_fallback) == ("a: 3\nb: 2\n", True)
+
+
+def test_what_is_a_text_between_brackets_alone_is_quoted_elsewhere() -> None:
+    node = Edit("l: [-, a]\n").child("l", 0)[1]
+    assert not isinstance(node, Entry)
+    assert Edit("a: 1\n").set("a", to=node).text() == 'a: "-"\n'

@@ -15,7 +15,7 @@ from krm_merge.text.reading.nodes import (
     from_value,
     is_template,
 )
-from krm_merge.text.reading.reader import LEVELS_AROUND, MAX_DEPTH, check, check_events
+from krm_merge.text.reading.reader import MAX_DEPTH, check, check_events
 from krm_merge.text.reading.scalars import type_of
 from text.edits import tree
 
@@ -96,7 +96,7 @@ def test_brackets_are_counted_by_their_depth(text: str, limit: int, is_refused: 
 
 
 def test_brackets_are_checked_to_the_depth_that_is_read_and_some_levels_around() -> None:
-    most = MAX_DEPTH + LEVELS_AROUND
+    most = MAX_DEPTH + 8
     for look in (check, check_events):
         look("[" * most + "]" * most)
         with pytest.raises(TextError, match="nested deeper"):

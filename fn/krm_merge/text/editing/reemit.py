@@ -39,7 +39,7 @@ from krm_merge.text.reading.nodes import (
 from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, type_of
 
 _MERGE = re.compile(r"<<\Z")
-_NO_FOLDING = 1 << 20
+_NO_FOLDING = 1_000_000
 
 
 def reemit(text: str, editor: Editor) -> str:

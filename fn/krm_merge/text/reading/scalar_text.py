@@ -37,7 +37,7 @@ def read_wrapped(lines: list[str]) -> Scalar | None:
         root = read(text)
     except TextError:
         return None
-    node = root.get("a") if isinstance(root, MappingNode) and len(root.entries) == 1 else None
+    node = root.get("a") if isinstance(root, MappingNode) else None
     return node if isinstance(node, Scalar) and type(node.canonical) is str else None
 
 

@@ -126,7 +126,7 @@ def plain_is_safe(text: str, *, flow: bool) -> bool:
         return False
     if type(resolve_plain(text)) is not str or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
-    return not text.startswith(("---", "...", "- ")) and text != "-"
+    return not text.startswith(("---", "...", "- "))
 
 
 def quoted(text: str) -> str:
