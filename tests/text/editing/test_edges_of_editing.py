@@ -405,3 +405,8 @@ def test_what_is_a_text_between_brackets_alone_is_quoted_elsewhere() -> None:
     node = Edit("l: [-, a]\n").child("l", 0)[1]
     assert not isinstance(node, Entry)
     assert Edit("a: 1\n").set("a", to=node).text() == 'a: "-"\n'
+
+
+def test_a_comment_comes_to_a_mapping_that_could_not_be_edited_inside() -> None:
+    text = "a:\n  ? [1, x]\n  : 1\n"
+    assert Edit(text).comment("a", head=("# h",)).text() == f"# h\n{text}"
