@@ -148,7 +148,17 @@ def test_a_second_document_is_refused(data: bytes) -> None:
 
 @pytest.mark.parametrize("end", ["---\n", "...\n", "---\n# nothing\n", "# end\n", "\n\n"])
 def test_what_ends_a_document_is_no_second_one(end: str) -> None:
-    assert len(slices(list_of("- a: 1\n- b: 2\n", end))) == 2
+    parts = cut_items(list_of("- a: 1\n- b: 2\n", end))
+    first, last = (part.data for part in parts.items or [])
+    assert first == b"- a: 1\n"
+    assert last == b"- b: 2\n" + (b"" if end[0] in "-." else end.encode())
+    assert (parts.items_head, parts.dash) == (b"items:\n", 0)
+
+
+def test_a_single_item_above_the_end_of_a_document() -> None:
+    parts = cut_items(list_of("# c\n  - a: 1\n", "...\n"))
+    assert ([part.data for part in parts.items or []], parts.dash) == ([b"  - a: 1\n"], 2)
+    assert parts.items_head == b"items:\n# c\n"
 
 
 NOT_YAML = {

@@ -58,6 +58,18 @@ def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is
     assert again(sides, merged, chosen).changes == {}
 
 
+@pytest.mark.parametrize("text", [SECRET, ANNOTATED], ids=["a Secret", "kpt's annotations"])
+@pytest.mark.parametrize(("choice", "is_there"), [("upstream", True), ("local", False)])
+def test_a_choice_on_a_resource_that_local_deleted(text: str, choice: str, is_there: bool) -> None:
+    sides = [{"k": b"", "s.yaml": (text % "a").encode()}, {"k": b"", "s.yaml": (text % "b").encode()}, {"k": b""}]
+    (record,) = conflicts(merge(sides))
+    chosen = policy(resolution(record, choice))
+    merged = merge(sides, chosen)
+    assert [each.settled_by for each in conflicts(merged)] == [BY_RESOLUTION]
+    assert ("s.yaml" in merged.files) == is_there
+    assert again(sides, merged, chosen).changes == {}
+
+
 def test_a_choice_on_a_resource_is_for_its_values() -> None:
     sides = [{"k": b"", "s.yaml": (ANNOTATED % "a").encode()}, {"k": b""}]
     (record,) = conflicts(merge([*sides, {"k": b"", "s.yaml": (ANNOTATED % "b").encode()}]))

@@ -155,3 +155,29 @@ def test_what_both_hold_once_is_found_however_different_all_else_is(monkeypatch:
     moved = [*second[6 * 20 :], *second[: 6 * 20]]
     common = [first[start + at] for start, _, size in matching_blocks(first, moved) for at in range(size)]
     assert sum(element.startswith("once") for element in common) == 20
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "limits", "in_common"),
+    [
+        # Six differences, three from either end, at a cost of 2 + 4 + 6.
+        pytest.param("abcd", "dcba", {"MAX_COST": 3}, 1, id="as many differences as are looked for"),
+        pytest.param("abcd", "dcba", {"MAX_COST": 2}, 0, id="more differences"),
+        pytest.param("ab", "ba", {"MAX_COST": 1}, 1, id="two differences"),
+        pytest.param("abcd", "dcba", {"MAX_EFFORT": 12, "SMALL_COST": 0}, 1, id="as much effort as there may be"),
+        pytest.param("abcd", "dcba", {"MAX_EFFORT": 11, "SMALL_COST": 0}, 0, id="more effort"),
+        pytest.param("abcd", "dcba", {"MAX_EFFORT": 0, "SMALL_COST": 3}, 1, id="more effort for few differences"),
+        pytest.param("abcd", "dcba", {"MAX_EFFORT": 0, "SMALL_COST": 2}, 0, id="more effort for many differences"),
+        pytest.param("uaa", "aau", {"SPLIT_ABOVE": 3}, 2, id="not long enough to be cut"),
+        pytest.param("uaa", "aau", {"SPLIT_ABOVE": 2}, 1, id="cut at what both hold once"),
+        pytest.param("uaa", "aaub", {"SPLIT_ABOVE": 3}, 2, id="long by what the other lacks"),
+        pytest.param("uaa", "aaaau", {"SPLIT_ABOVE": 4}, 1, id="the other one long enough to be cut"),
+    ],
+)
+def test_limits_of_a_comparison(
+    first: str, second: str, limits: dict[str, int], in_common: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
+    for name, limit in limits.items():
+        monkeypatch.setattr(diff, name, limit)
+    assert sum(size for _, _, size in matching_blocks(first, second)) == in_common

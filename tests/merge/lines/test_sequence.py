@@ -271,6 +271,12 @@ def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
     assert marked == conflict
 
 
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_what_only_git_takes_for_a_conflict_leaves_no_marks(winner: Winner) -> None:
+    assert merge_lines("a\nb\n", "A\nb\n", "a\nB\n", AS_GIT).conflicts == 1
+    assert merge_text("a\nb\n", "A\nb\n", "a\nB\n", winner, marks=True) == MergedText("A\nB\n")
+
+
 def test_lines_that_git_would_make_a_key_twice_of_leave_the_whole_text_in_conflict() -> None:
     log, rest = "  log:\n    x: 1\n", ["- value:\n", "  a: 1\n", "  z: 3\n"]
     original, upstream, local = "".join(rest), log.join(rest[:2]) + rest[2], rest[0] + log.join(rest[1:])

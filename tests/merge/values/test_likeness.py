@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.values.likeness import are_images, blind_to_versions, likeness, without_version
+from krm_merge.merge.values.likeness import are_images, blind_to_versions, is_image, likeness, without_version
 from krm_merge.text.editing.change import THRESHOLD
 from krm_merge.text.reading.nodes import Node, from_value
 from krm_merge.text.reading.reader import read
@@ -74,7 +74,7 @@ def test_it_is_a_share_and_the_same_both_ways(value: Any, other: Any) -> None:
     ],
 )
 def test_example(first: str, second: str, expected: float) -> None:
-    assert likeness(node(first), node(second)) == pytest.approx(expected)
+    assert likeness(node(first), node(second)) == likeness(node(second), node(first)) == pytest.approx(expected)
 
 
 def test_aliases_are_what_they_stand_for() -> None:
@@ -100,6 +100,9 @@ def test_empty_collections_are_alike(empty: str) -> None:
         ("a.io/b:v1.2", "a.io/c:v1.2", False),
         ("apps/v1/a", "apps/v2beta1/a", True),
         ("plain-1", "plain-2", False),
+        # A commit has a digit, a word has none.
+        ("a/deadbee1", "a/cafebab2", True),
+        ("a/deadbeef", "a/cafebabe", False),
         # An IP address only looks like a version.
         ("10.0.0.1:80", "10.0.0.2:80", False),
         # A longer text is prose.
@@ -130,3 +133,24 @@ def test_texts_that_differ_only_in_versions(text: str, other: str, is_same: bool
 def test_texts_that_name_registries_and_versions_are_images(texts: list[str], are_some: bool) -> None:
     assert are_images(("spec", "x"), texts) is are_some
     assert are_images(("spec", "image"), texts)
+
+
+def test_numbers_stay_numbers_without_versions() -> None:
+    assert blind_to_versions(node("1").canonical) == ("int", 1)
+    assert blind_to_versions(node("1.5").canonical)[0] == "float"
+    assert blind_to_versions(node("1.5").canonical) == blind_to_versions(node("1.6").canonical)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (("spec", "image"), True),
+        (("spec", "sidecarImage"), True),
+        (("spec", "images"), False),
+        (("spec", "image", "name"), False),
+        (("image", 0), False),
+        ((), False),
+    ],
+)
+def test_fields_that_hold_images(path: tuple[str | int, ...], expected: bool) -> None:
+    assert is_image(path) is expected

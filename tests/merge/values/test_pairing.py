@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_merge.merge.values import pairing
 from krm_merge.merge.values.likeness import Match
-from krm_merge.merge.values.pairing import added_at_one_place, is_narrowed_replacement, match_sequence, replaced_by_both
+from krm_merge.merge.values.pairing import (
+    Pairs,
+    added_at_one_place,
+    is_narrowed_replacement,
+    match_sequence,
+    match_set,
+    replaced_by_both,
+)
 from krm_merge.text.reading.nodes import Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
@@ -151,6 +159,165 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"0--", "100", "2--"},
             id="what both made of one of two that are as much alike",
         ),
+        pytest.param(
+            "[{k: 1, run: go build all}]",
+            "[{k: 1, run: docker push now}, {k: 1, run: go build most}]",
+            "[]",
+            {"01-", "-0-"},
+            id="of two as much alike, what shares more words",
+        ),
+        pytest.param(
+            "[{k: 1, run: a b}, {k: 1, run: c d}]", "[{k: 1, run: c e}]", "[]", {"0--", "10-"}, id="the other way round"
+        ),
+        pytest.param(
+            "[{k: 1, l: 1, m: 1, run: a b}]",
+            "[{k: 1, l: 1, m: 1, run: x}, {k: 1, l: 1, m: 2, run: a b c}, {k: 1, l: 1, m: 2, run: a b d}]",
+            "[]",
+            {"00-", "-1-", "-2-"},
+            id="what is more alike, not what shares more words",
+        ),
+        pytest.param(
+            "[x]",
+            "[x, {uses: a@v1, p: 1}, {uses: a@v1, q: 2}]",
+            "[x, {uses: a@v2, r: 1}, {uses: a@v2, s: 2}]",
+            {"000", "-11", "-22"},
+            id="additions that use one thing, in whatever version",
+        ),
+        pytest.param("[x]", "[x, aa1]", "[x, aa2]", {"000", "-1-", "--1"}, id="alike texts added"),
+        pytest.param("[x]", "[x, --a=1]", "[x, --a]", {"000", "-1-", "--1"}, id="an option and a flag added"),
+        pytest.param("[x]", "[x, a:v1.1]", "[x, a:v1.2]", {"000", "-11"}, id="versions of one thing added"),
+        pytest.param(
+            "[{a: 1, u: 1}]",
+            "[{a: 1, u: 1}, {a: 1, u: 1, x: 2}]",
+            "[{a: 1, u: 1}, {a: 1, u: 1, y: 3}]",
+            {"000", "-1-", "--1"},
+            id="additions that share what others have, too",
+        ),
+        pytest.param(
+            "[x, y, z]",
+            "[x, {a: 1, b: 2, c: 3}]",
+            "[x, {a: 1, b: 2, c: 4}, y, z]",
+            {"000", "1-2", "2-3", "-11"},
+            id="almost equal additions behind one element",
+        ),
+        pytest.param(
+            "[x, y, z]",
+            "[{a: 1, b: 2, c: 3}, z]",
+            "[x, y, {a: 1, b: 2, c: 4}, z]",
+            {"0-0", "1-1", "213", "-02"},
+            id="almost equal additions in front of one element",
+        ),
+        pytest.param(
+            "[x, y, z]",
+            "[x, {a: 1, b: 2, c: 3}, y, z]",
+            "[x, y, {a: 1, b: 2, c: 4}, z]",
+            {"000", "121", "233", "-1-", "--2"},
+            id="almost equal additions at two places",
+        ),
+        pytest.param("[a, b]", "[a, u]", "[a]", {"000", "1--", "-1-"}, id="put in the place of what the other removed"),
+        pytest.param("[a, b]", "[a, u]", "[a, b]", {"000", "111"}, id="put in the place of what the other left"),
+        pytest.param(
+            "[{n: 1, m: 1}, {n: 2, m: 2}]",
+            "[{n: 1, m: 3}, {n: 2, m: 4}]",
+            "[{n: 1, m: 3}, {n: 2, m: 2}]",
+            {"000", "111"},
+            id="what one side made of it, and the other kept",
+        ),
+        pytest.param(
+            "[{n: 1, a: 1, b: 1, c: 1}]",
+            "[{n: 1, a: 2, b: 2, c: 1}]",
+            "[x, {n: 3, a: 2, b: 2, c: 1}]",
+            {"001", "--0"},
+            id="like what the other side made of it",
+        ),
+        pytest.param(
+            "[{port: 1, a: 1}, {port: 2, a: 1}]",
+            "[{port: 2, a: 2}, {port: 1, a: 2}]",
+            "[{port: 1, a: 1}, {port: 2, a: 1}]",
+            {"010", "101"},
+            id="by ports",
+        ),
+        pytest.param(
+            "[{name: a}, {name: b}]",
+            "[{name: n, v: 1}, {name: b}]",
+            "[{name: a}, {name: n, v: 2}]",
+            {"0-0", "11-", "-01"},
+            id="one new name in the place of two",
+        ),
+        pytest.param(
+            "[{name: a}, {name: b}]",
+            "[{name: n, v: 1}, {name: b}]",
+            "[{name: n, v: 2}, {name: b}]",
+            {"000", "111"},
+            id="one new name in the place of one",
+        ),
+        pytest.param(
+            "[{name: a, x: 1, y: 1}, {name: b, x: 2, y: 2}]",
+            "[{name: n, x: 1, y: 1}, {name: c, x: 2, y: 2}]",
+            "[{name: d, x: 1, y: 1}, {name: n, x: 2, y: 2}]",
+            {"0-0", "11-", "-01"},
+            id="one new name for two, where both renamed all",
+        ),
+        pytest.param(
+            "[{k: 1, l: 1, m: 1}]",
+            "[{k: 1, l: 1, m: 2}, {k: 1, l: 1, m: 3}]",
+            "[{k: 1, l: 1, m: 3}, {k: 1, l: 1, m: 2}]",
+            {"0--", "-01", "-10"},
+            id="two that both have, in other orders",
+        ),
+        pytest.param(
+            "[{key: k, effect: e, operator: o}]",
+            "[{key: k, effect: e}]",
+            "[n, {key: k, effect: e}, {key: k, effect: f, operator: o}]",
+            {"001", "--0", "--2"},
+            id="what both made of it, behind another in local",
+        ),
+        pytest.param("[x]", "[x, --a]", "[x, --a=2]", {"000", "-1-", "--1"}, id="a flag and an option added"),
+        pytest.param("[x]", "[x, a=1]", "[x, {a: 1}]", {"000", "-1-", "--1"}, id="a text and a mapping added"),
+        pytest.param(
+            "[x]",
+            "[x, {uses: a@v1, p: 1}, {uses: a@v1, q: 1}]",
+            "[x, {uses: b@v1, r: 1}, {uses: b@v1, s: 1}]",
+            {"000", "-1-", "-2-", "--1", "--2"},
+            id="additions that use two things",
+        ),
+        pytest.param("[a]", "[{x: 1}]", "[]", {"0--", "-0-"}, id="a mapping in the place of a text"),
+        pytest.param("[{x: 1}]", "[a]", "[]", {"0--", "-0-"}, id="a text in the place of a mapping"),
+        pytest.param(
+            "[{name: a, id: 1, p: 1, q: 1}, {id: 2, w: 1}]",
+            "[{name: a, id: 9, r: 1, s: 1}, {name: c, id: 2}]",
+            "[]",
+            {"0--", "-0-", "11-"},
+            id="by what identifies all, not by a name that the original lacks",
+        ),
+        pytest.param(
+            "[{name: a, id: 1, p: 1, q: 1}, {name: c, id: 2}]",
+            "[{name: a, id: 9, r: 1, s: 1}, {id: 2, w: 1}]",
+            "[]",
+            {"0--", "-0-", "11-"},
+            id="by what identifies all, not by a name that a side lacks",
+        ),
+        pytest.param(
+            "[{name: v1.1, x: 1}, {name: v1.2, x: 1}]",
+            "[{name: v1.2, x: 2}, {name: v1.1, x: 2}]",
+            "[{name: v1.1, x: 1}, {name: v1.2, x: 1}]",
+            {"010", "101"},
+            id="names that are versions",
+        ),
+        pytest.param(
+            "[{image: 1, x: 1}, {image: 2, x: 1}]",
+            "[{image: 2, x: 2}, {image: 1, x: 2}]",
+            "[{image: 1, x: 1}, {image: 2, x: 1}]",
+            {"010", "101"},
+            id="images that are numbers",
+        ),
+        pytest.param(
+            "[{name: null, v: 1}, {name: b, v: 1}]",
+            "[{name: b, v: 1}, {name: null, w: 5, z: 6}]",
+            "[]",
+            {"0--", "10-", "-1-"},
+            id="null names nothing",
+        ),
     ],
 )
 def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:
@@ -167,6 +334,7 @@ def test_example(original: str, upstream: str, local: str, expected: set[str]) -
         ("[a]", "[u, v]", "[a, u]", False),
         ("[a]", "[a, u, v]", "[u]", False),
         ("[a, b]", "[u, v]", "[b, u]", False),
+        ("[a]", "[u, v]", "[]", False),
     ],
 )
 def test_a_narrowed_replacement(original: str, upstream: str, local: str, expected: bool) -> None:
@@ -215,3 +383,131 @@ def test_paths_name_an_element_as_local_has_it() -> None:
     steps = {match.places: match.step for match in match_elements("[a, b]", "[u, a, b]", "[l, l, b]")}
     assert steps[1, 2, 2] == 2
     assert steps[None, 0, None] == 0
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        pytest.param("[a, b]", "[b, u]", "[a, b, l]", {"0-0", "101", "-1-", "--2"}, id="equal ones"),
+        pytest.param("[a, b]", "[u, b]", "[l, b]", {"000", "111"}, id="put in the place of one"),
+        pytest.param("[a]", "[a, x:v1.1]", "[a, x:v1.2]", {"000", "-11"}, id="versions of one thing added"),
+        pytest.param("[a]", "[a, --x=1]", "[a, --x=2]", {"000", "-1-", "--1"}, id="no options"),
+        pytest.param("[a, a]", "[a]", "[a]", None, id="twice in the original"),
+        pytest.param("[a]", "[a, a]", "[a]", None, id="twice in upstream"),
+        pytest.param("[a]", "[a]", "[a, a]", None, id="twice in local"),
+    ],
+)
+def test_elements_of_a_set(original: str, upstream: str, local: str, expected: set[str] | None) -> None:
+    matches = match_set([elements(original), elements(upstream), elements(local)])
+    assert (matches and {"".join("-" if at is None else str(at) for at in m.places) for m in matches}) == expected
+
+
+def test_with_equal_ones_alone_nothing_else_is_one() -> None:
+    sides = [elements(side) for side in ("[a, --x=1, b]", "[b, --x=2]", "[a, --y=3]")]
+    matches = match_sequence(sides, equal_only=True)
+    assert {match.places for match in matches} == {
+        (0, None, 0),
+        (1, None, None),
+        (2, 0, None),
+        (None, 1, None),
+        (None, None, 1),
+    }
+
+
+def numbered(*codes: int, field: str = "code") -> str:
+    """A list of elements that have no name, each with a code of its own."""
+    return "[" + ", ".join(f"{{{field}: {code}, v{code}: {code}, w{code}: {code}}}" for code in codes) + "]"
+
+
+def test_an_addition_behind_another_shares_what_no_two_elements_do() -> None:
+    before = numbered(1, 2, 3, 4, 5)[:-1]
+    matches = match_elements(
+        f"{before}]", f"{before}, {{code: 7, z: 1}}, {{code: 6, a: 1, b: 1}}]", f"{before}, {{code: 6, c: 1}}]"
+    )
+    assert [match.places for match in matches if match.original is None] == [(None, 5, None), (None, 6, 5)]
+
+
+@pytest.mark.parametrize(
+    ("before", "upstream", "local", "shares"),
+    [
+        pytest.param(numbered(1, 2, 3, 4, 5), "{code: 6, a: 1, b: 1}", "{code: 6, c: 1, d: 1}", "code", id="one code"),
+        pytest.param(numbered(1, 2, 3, 4, 5), "{code: 6, a: 1, b: 1}", "{code: 7, c: 1, d: 1}", "", id="two codes"),
+        pytest.param(numbered(1, 2, 3, 4), "{code: 6, a: 1, b: 1}", "{code: 6, c: 1, d: 1}", "", id="a short list"),
+        pytest.param(numbered(1, 2, 3, 4, 5), "{a: 1, b: 1}", "{code: 6, c: 1, d: 1}", "", id="one without a code"),
+        pytest.param(
+            "[{code: 1}, {code: 1, x: 1}, {code: 2}, {code: 3}, {code: 4}]",
+            "{code: 6, a: 1, b: 1}",
+            "{code: 6, c: 1, d: 1}",
+            "",
+            id="a code that two have",
+        ),
+        pytest.param("[1, 2, 3, 4, 5]", "{code: 6, a: 1, b: 1}", "{code: 6, c: 1, d: 1}", "", id="no fields"),
+    ],
+)
+def test_additions_that_share_what_no_two_elements_do(before: str, upstream: str, local: str, shares: str) -> None:
+    sides = before, *(f"{before[:-1]}, {added}]" for added in (upstream, local))
+    size = len(elements(before))
+    added = [match for match in match_elements(*sides) if match.original is None]
+    assert [(match.places, match.shares) for match in added] == (
+        [((None, size, size), shares)] if shares else [((None, size, None), ""), ((None, None, size), "")]
+    )
+    assert not any(match.is_addition for match in added)
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "whole", "additions"),
+    [
+        ("[a, b]", "[a, u]", "[a, l]", {1}, set()),
+        ("[a, b]", "[a, u]", "[a, b]", {1}, set()),
+        ("[a, b]", "[a, b]", "[a, l]", {1}, set()),
+        ("[a, --x=1]", "[a, --x=2]", "[a, --x=3]", set(), set()),
+        ("[a]", "[a, --x=1]", "[a, --x=2]", set(), {1}),
+        ("[a]", "[a, u]", "[a, u]", set(), set()),
+        ("[a]", "[a, {name: n, v: 1}]", "[a, {name: n, v: 2}]", set(), set()),
+    ],
+)
+def test_what_only_took_a_place_and_what_both_added(
+    original: str, upstream: str, local: str, whole: set[int], additions: set[int]
+) -> None:
+    matches = match_elements(original, upstream, local)
+    assert {match.original for match in matches if match.is_whole} == whole
+    assert {match.upstream for match in matches if match.is_addition} == additions
+
+
+@pytest.mark.parametrize(
+    ("pairs", "stretches"),
+    [
+        pytest.param({}, [([0, 1, 2, 3], [0, 1, 2, 3])], id="no pair"),
+        pytest.param({0: 0, 3: 3}, [([1, 2], [1, 2])], id="between pairs"),
+        pytest.param({0: 0, 1: 2}, [([2, 3], [3])], id="only where both have some"),
+        pytest.param({1: 1}, [([0], [0]), ([2, 3], [2, 3])], id="around a pair"),
+        pytest.param({0: 3, 1: 0, 2: 1}, [([3], [2])], id="without what moved"),
+        pytest.param({0: 0, 1: 1, 2: 2, 3: 3}, [], id="all paired"),
+    ],
+)
+def test_stretches_between_pairs(pairs: dict[int, int], stretches: list[tuple[list[int], list[int]]]) -> None:
+    between = Pairs(4, 4)
+    assert between.stretches() == [([0, 1, 2, 3], [0, 1, 2, 3])]
+    between.update(pairs)
+    assert between.stretches() == stretches
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, {"00", "11", "22", "33", "44"}),
+        ({"MOST_COMPARED": 4, "MOST_COMPARED_IN_LIST": 8}, {"00", "11", "22", "33", "44"}),
+        ({"MOST_COMPARED": 3}, {"22"}),
+        # Of the whole list, the first ones.
+        ({"MOST_COMPARED_IN_LIST": 7}, {"00", "11", "22"}),
+        ({"MOST_COMPARED_IN_LIST": 3}, {"22"}),
+    ],
+)
+def test_too_many_elements_are_not_compared(
+    limits: dict[str, int], expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, limit in limits.items():
+        monkeypatch.setattr(pairing, name, limit)
+    before = "[--v=1, --w=1, k, --x=1, --y=1]"
+    matches = match_elements(before, before.replace("1", "2"), before)
+    assert {f"{m.original}{m.upstream}" for m in matches if None not in (m.original, m.upstream)} == expected

@@ -35,6 +35,15 @@ SETTINGS = [
         0,
         0,
     ),
+    (
+        "a section that local removed, with something new of upstream",
+        "a=1\n[s]\nx=1\n",
+        "a=1\n[s]\nx=1\ny=2\n",
+        "a=1\n",
+        "a=1\n[s]\ny=2\n",
+        0,
+        0,
+    ),
     ("comments of each", "a=1\nb=2\n", "# u\na=7\nb=2\n", "a=1\n# l\nb=8\n", "# u\na=7\n# l\nb=8\n", 0, 0),
     ("comments of both on one", "# o\na=1\nb=2\n", "# u\na=7\nb=2\n", "# l\na=1\nb=8\n", "# l\na=7\nb=8\n", 0, 0),
     ("comments at the end", "a=1\nb=2\n", "a=7\nb=2\n# u\n", "a=1\nb=8\n", "a=7\nb=8\n# u\n", 0, 0),
@@ -98,6 +107,11 @@ def test_added_texts_of_json_that_would_repeat_a_key_are_one_conflict() -> None:
 @pytest.mark.parametrize(("chosen", "expected"), [("upstream", "a=7\nb=8\n"), ("local", "a=9\nb=8\n")])
 def test_a_choice_between_settings_is_one_for_each_key(chosen: ChosenSide, expected: str) -> None:
     assert choose_text("a=1\nb=2\n", "a=7\nb=2\n", "a=9\nb=8\n", chosen) == expected
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [("upstream", "a=7\nb=2\n"), ("local", "a=9\nb=2\n")])
+def test_a_choice_between_settings_keeps_their_order(chosen: ChosenSide, expected: str) -> None:
+    assert choose_text("a=1\nb=2\n", "b=2\na=7\n", "a=9\nb=2\n", chosen) == expected
 
 
 def test_a_choice_that_merging_again_would_change_is_none() -> None:

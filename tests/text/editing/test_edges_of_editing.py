@@ -6,7 +6,19 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, MappingNode, from_value, key_text, read, rendered, to_value
+from krm_merge.text import (
+    Editor,
+    Entry,
+    MappingNode,
+    Value,
+    document,
+    from_value,
+    key_text,
+    read,
+    rendered,
+    to_value,
+)
+from krm_merge.text.editing.render import Rendering, longest_rising, render
 from krm_merge.text.reading.stream import scalars_below
 from text.edits import Edit, tree
 
@@ -224,3 +236,177 @@ def test_the_edited_tree_has_the_nodes_of_the_text_where_nothing_was_edited() ->
 def test_a_template_comes_into_json_as_it_is() -> None:
     edit = Edit('{"a": "x", "b": 1}\n').set("b", to=tree("{{ x }}\n"))
     assert edit.text() == '{"a": "x", "b": {{ x }}}\n'
+
+
+FLOW = [
+    pytest.param("a: [1, {k: v}]\n", ("a", 1, "k"), "a: [1, {}]\n", id="the last one"),
+    pytest.param("a: [\n  # about x\n  x,\n  y\n]\n", ("a", 0), "a: [\n  y\n]\n", id="the first one below its comment"),
+    pytest.param("a: [\n  x, # about x\n  y\n]\n", ("a", 0), "a: [\n  y\n]\n", id="the first one before its comment"),
+    pytest.param("a: [\n  x,\n  y # about y\n]\n", ("a", 1), "a: [\n  x\n]\n", id="the last one before its comment"),
+    pytest.param("a: [ # c\n  x,\n  y\n]\n", ("a", 0), "a: [ # c\n  y\n]\n", id="below a comment of the list"),
+]
+
+
+@pytest.mark.parametrize(("before", "path", "after"), FLOW)
+def test_what_is_between_brackets_goes_with_its_comments(before: str, path: tuple[str | int, ...], after: str) -> None:
+    assert Edit(before).remove(*path).text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("a: [x, [  ]]\n", ("a", 1), "a: [x, [z]]\n"),
+        ("a: [\n  x]\n", ("a",), "a: [\n  x,\n  z]\n"),
+        ("a: [x\n  ]\n", ("a",), "a: [x, z\n  ]\n"),
+        ("a: [\n  # c\n  x,\n    y\n  ]\n", ("a",), "a: [\n  # c\n  x,\n    y,\n  z\n  ]\n"),
+    ],
+)
+def test_a_new_item_between_brackets_is_placed_like_the_others(
+    before: str, path: tuple[str | int, ...], after: str
+) -> None:
+    assert Edit(before).add(*path, value="z").text() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "after"),
+    [
+        ("l: [a: {x: 1}]\n", ("l", 0, "a", "x"), "l: [{a: {x: 2}}]\n"),
+        ("l: [a: [1]]\n", ("l", 0, "a", 0), "l: [{a: [2]}]\n"),
+        ("l: [&x {a: 1}]\n", ("l", 0, "a"), "l: [&x {a: 2}]\n"),
+        ("l: !!map {a: 1}\n", ("l", "a"), "l: !!map {a: 2}\n"),
+    ],
+)
+def test_what_is_inside_of_brackets_is_exchanged_alone(before: str, path: tuple[str | int, ...], after: str) -> None:
+    assert Edit(before).set(*path, to=2).text() == after
+
+
+@pytest.mark.parametrize(
+    ("edit", "depths"),
+    [
+        pytest.param(Edit("a: 1\nb: 2\n").set("a", to=2), [1], id="at the top"),
+        pytest.param(Edit("a:\n  b:\n    c: 1\n").set("a", "b", "c", to=2), [3], id="deep inside"),
+        pytest.param(Edit("a:\n  b: {c: 1}\n").set("a", "b", "c", to=2), [2], id="between brackets"),
+        pytest.param(Edit("a:\n- b: 1\n- c: 1\n").set("a", 0, "b", to=2).set("a", 1, "c", to=2), [3, 3], id="two"),
+        pytest.param(Edit("a:\n  b: 1\n  c: 1\n").remove("a", "b"), [1], id="a removal"),
+        # What could change the meaning of what follows it, or is no text on one line, is written with all around it.
+        pytest.param(Edit("a:\n  b: 1\n  c: |-\n    y\n").remove("a", "b"), None, id="above a block scalar"),
+        pytest.param(Edit("a: &x 1\n").set("a", to=2), None, id="an anchor"),
+        pytest.param(Edit("a: !!str 1\n").set("a", to=2), None, id="a tag"),
+        pytest.param(Edit("a: x\n").set("a", to=[1]), None, id="a list for a text"),
+        pytest.param(Edit("a: x\n").set("a", to="x\ny\n"), None, id="lines for a text"),
+        pytest.param(Edit("a: 'x\n  y'\n").set("a", to="z"), None, id="a text for lines"),
+        pytest.param(Edit("a: 'x'# c\n").set("a", to="z"), None, id="before a comment that follows at once"),
+        pytest.param(Edit("a: 1\n").set("a", to=tree("'x\n  y'\n")), None, id="lines of another text"),
+        pytest.param(Edit("b: 1\n").remove("b"), None, id="all of it"),
+    ],
+)
+def test_edits_are_exchanges_of_text_where_these_can_be_read_alone(edit: Edit, depths: list[int] | None) -> None:
+    pieces = render(edit.editor).pieces
+    assert (None if pieces is None else [piece.depth for piece in pieces]) == depths
+
+
+def test_detached_lines_above_the_first_child_come_with_a_new_value() -> None:
+    entry = Edit("k:\n\n  # c\n\n  a: 1\n").child("k")[1]
+    assert isinstance(entry, Entry)
+    edit = Edit("x: 1\n")
+    edit.editor.insert(edit.collection(), entry, edit.child("x")[1])
+    assert edit.text() == "x: 1\nk:\n\n  # c\n\n  a: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("positions", "steady"),
+    [
+        ([], set()),
+        ([0, 1, 2], {0, 1, 2}),
+        ([2, 0, 1], {0, 1}),
+        ([3, 1, 2, 0, 4], {1, 2, 4}),
+        ([1, 2, 0], {1, 2}),
+        ([4, 0, 3, 1, 2], {0, 1, 2}),
+        ([0, 3, 1, 4, 2, 5], {0, 1, 2, 5}),
+    ],
+)
+def test_as_many_as_possible_stay_in_their_place(positions: list[int], steady: set[int]) -> None:
+    assert longest_rising(positions) == steady
+
+
+def test_an_alias_stays_where_its_anchor_has_the_same_fields_in_another_order() -> None:
+    edit = Edit("a: &m\n  x: 1\n  y: 2\nb: *m\nc:\n  <<: *m\n")
+    assert edit.move("a", "x", after="y").text() == "a: &m\n  y: 2\n  x: 1\nb: *m\nc:\n  <<: *m\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\n", "a: 1\n\nx: 1\n"),
+        ("a: |+\n  y\n\n", "a: |+\n  y\n\nx: 1\n"),
+        ("a: |\n  y\n", "a: |\n  y\n\nx: 1\n"),
+        ("a: |\r\n  y\r\n", "a: |\r\n  y\r\n\r\nx: 1\r\n"),
+    ],
+)
+def test_the_blank_line_above_a_child_comes_with_it(text: str, expected: str) -> None:
+    child = Edit("w: 1\n\nx: 1\n").child("x")[1]
+    edit = Edit(text)
+    edit.editor.insert(edit.collection(), child, edit.child("a")[1])
+    assert edit.text() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1   # c\n", "a:   # c\n  b: 1\n"),
+        ("a: 1\n", "a:\n  b: 1\n"),
+        ("a: # c\n  x: 1\n", "a: # c\n  b: 1\n"),
+        ("# h\na:\n  # in\n  1\n", "# h\n# in\na:\n  b: 1\n"),
+    ],
+)
+def test_comments_stay_beside_a_value_of_another_form(text: str, expected: str) -> None:
+    assert Edit(text).set("a", to={"b": 1}).text() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "line", "expected"),
+    [
+        ("- # o\n  a: 1\n", ("# h",), None, "- # h\n  a: 1\n"),
+        ("- # o\n  a: 1\n", ("# h", "# i"), None, "# h\n- # i\n  a: 1\n"),
+        ("- # o\n  a: 1\n", (), None, "-\n  a: 1\n"),
+        ("# o\n- a: 1\n", ("# h",), None, "# h\n- a: 1\n"),
+        ("# o\n- a: 1\n", (), "# l", "# l\n- a: 1\n"),
+        ("- a: 1\n", (), None, "- a: 1\n"),
+    ],
+)
+def test_comments_of_an_item_that_has_fields(text: str, head: tuple[str, ...], line: str | None, expected: str) -> None:
+    assert Edit(text).comment(0, head=head, line=line).text() == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.5, "1.5"), (True, "true"), (None, "null"), ("x", '"x"'), (2, "2"), (["-"], '["-"]')]
+)
+def test_values_in_json_are_json(value: Value, text: str) -> None:
+    assert Edit('{"a": 1, "b": 2}\n').set("a", to=value).text() == f'{{"a": {text}, "b": 2}}\n'
+
+
+def test_a_value_whose_key_is_between_brackets_is_exchanged() -> None:
+    edit = Edit("l: [{a: 1}: b, c]\n")
+    edit.editor.replace(edit.collection("l", 0).children[0], from_value(2))
+    assert edit.text() == "l: [{{a: 1}: 2}, c]\n"
+
+
+def test_a_text_that_does_not_say_what_was_edited_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = Edit("a: 1\nb: 2\n").set("a", to=3)
+    pieces = render(edit.editor).pieces
+    assert pieces is not None
+    for text, damaged in (("a: 4\nb: 2\n", [pieces[0]._replace(text="4")]), ("a: 4\nb: 2\n", None)):
+        monkeypatch.setattr(document, "render", lambda _, text=text, pieces=damaged: Rendering(text, pieces))
+        again = rendered(edit.editor)
+        assert (again.text, again.by_fallback) == ("a: 3\nb: 2\n", True)
+
+
+def test_what_is_a_text_between_brackets_alone_is_quoted_elsewhere() -> None:
+    node = Edit("l: [-, a]\n").child("l", 0)[1]
+    assert not isinstance(node, Entry)
+    assert Edit("a: 1\n").set("a", to=node).text() == 'a: "-"\n'
+
+
+def test_a_comment_comes_to_a_mapping_that_could_not_be_edited_inside() -> None:
+    text = "a:\n  ? [1, x]\n  : 1\n"
+    assert Edit(text).comment("a", head=("# h",)).text() == f"# h\n{text}"

@@ -6,7 +6,7 @@ short differences the one is taken that git's own merge sees, so that what git m
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -63,7 +63,7 @@ class _Difference:
         a, b = len(first), len(second)
         while a > start and b > start and first[a - 1] == second[b - 1]:
             a, b = a - 1, b - 1
-        if a > start and b > start:
+        if min(a, b) > start:
             self._compare_shared(start, a, start, b)
             # The first before the second, as git does: each finds the groups of the other where they are by then.
             _slide(first, self._removed, self._added)
@@ -84,10 +84,6 @@ class _Difference:
         ours = [at for at in range(a, a_end) if first[at] in in_second]
         theirs = [at for at in range(b, b_end) if second[at] in in_first]
         self._mark(a, a_end, b, b_end)
-        for at in ours:
-            self._removed[at] = 0
-        for at in theirs:
-            self._added[at] = 0
         shared = _Shared([first[at] for at in ours], [second[at] for at in theirs])
         shared.compare()
         for index, at in enumerate(ours):
@@ -98,23 +94,18 @@ class _Difference:
     def _found(self) -> list[Block]:
         removed, added = self._removed, self._added
         blocks: list[Block] = []
-        # Both end with an unchanged one.
+        # Both end with an unchanged one, and have as many of them.
         a, b = removed.find(0), added.find(0)
-        a_end = b_end = -1
-        while a < len(self._first) and b < len(self._second):
-            if a_end < a:
-                a_end = _next_change(removed, a)
-            if b_end < b:
-                b_end = _next_change(added, b)
-            size = min(a_end - a, b_end - b)
+        while a < len(self._first):
+            size = min(_next_change(removed, a) - a, _next_change(added, b) - b)
             blocks.append((a, b, size))
             a, b = removed.find(0, a + size), added.find(0, b + size)
         return blocks
 
 
 def _next_change(changed: bytearray, start: int) -> int:
-    at = changed.find(1, start)
-    return at if at >= 0 else len(changed) - 1
+    # Without one, `find` gives -1: the last place.
+    return changed.find(1, start) % len(changed)
 
 
 class _Shared:
@@ -157,27 +148,19 @@ class _Shared:
         On a diagonal `a - b` is the same. `forward` and `backward` hold how far one comes on each diagonal.
         """
         first, second = self._first, self._second
-        lowest, highest = a - b_end - 1, a_end - b + 1
+        lowest, highest = a - b_end, a_end - b
         front = low = high = a - b
         back = back_low = back_high = a_end - b_end
-        odd = (front - back) & 1
-        forward, backward = {front: a}, {back: a_end}
-        beyond = a_end + 1
+        odd = (front ^ back) & 1
+        # Nothing comes from beyond the range.
+        forward, backward = defaultdict[int, int](lambda: -1), defaultdict[int, int](lambda: a_end + 1)
+        forward[front], backward[back] = a, a_end
         for cost in range(1, MAX_COST + 1):
             self._effort += 2 * cost
             if self._effort > MAX_EFFORT and cost > SMALL_COST:
                 return None
-            if low > lowest + 1:
-                low -= 1
-                # Nothing comes from beyond the range.
-                forward[low - 1] = -1
-            else:
-                low += 1
-            if high < highest - 1:
-                high += 1
-                forward[high + 1] = -1
-            else:
-                high -= 1
+            low += -1 if low > lowest else 1
+            high += 1 if high < highest else -1
             for diagonal in range(high, low - 1, -2):
                 before, after = forward[diagonal - 1], forward[diagonal + 1]
                 # Between ways of one length, the choice is that of git.
@@ -188,16 +171,8 @@ class _Shared:
                 forward[diagonal] = x
                 if odd and back_low <= diagonal <= back_high and backward[diagonal] <= x:
                     return x, y
-            if back_low > lowest + 1:
-                back_low -= 1
-                backward[back_low - 1] = beyond
-            else:
-                back_low += 1
-            if back_high < highest - 1:
-                back_high += 1
-                backward[back_high + 1] = beyond
-            else:
-                back_high -= 1
+            back_low += -1 if back_low > lowest else 1
+            back_high += 1 if back_high < highest else -1
             for diagonal in range(back_high, back_low - 1, -2):
                 before, after = backward[diagonal - 1], backward[diagonal + 1]
                 x = before if before < after else after - 1

@@ -58,7 +58,7 @@ def are_alike(first: Sequence[str], second: Sequence[str]) -> bool:
 def _outer_keys(lines: Sequence[str]) -> set[str]:
     full = [line for line in lines if line.strip()]
     indents = [len(line) - len(line.lstrip()) for line in full]
-    outermost = min(indents, default=0)
+    outermost = min(indents, default=None)
     return {key for line, indent in zip(full, indents, strict=True) if indent == outermost and (key := key_of(line))}
 
 
@@ -82,7 +82,7 @@ class LineEdit(NamedTuple):
 
     def by_line(self) -> list[LineEdit]:
         """A removal as one of each line; any other edit as it is."""
-        if self.other_start < self.other_stop or self.start == self.stop:
+        if self.other_start < self.other_stop:
             return [self]
         return [LineEdit(at, at + 1, self.other_start, self.other_stop) for at in range(self.start, self.stop)]
 
@@ -118,7 +118,7 @@ def groups_of(upstream: list[LineEdit], local: list[LineEdit], *, loose: bool) -
     sides = [[one for edit in edits for one in (edit.by_line() if loose else [edit])] for edits in (upstream, local)]
     numbered = [(edit, side) for side, edits in enumerate(sides) for edit in edits]
     groups: list[EditGroup] = []
-    for edit, side in sorted(numbered, key=lambda one: one[0][:2]):
+    for edit, side in sorted(numbered, key=lambda one: (one[0].start, one[0].stop)):
         if not groups or not groups[-1].is_about(side, edit, loose=loose):
             groups.append(EditGroup(edit))
         groups[-1].add(side, edit)

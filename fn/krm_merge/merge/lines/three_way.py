@@ -21,6 +21,7 @@ from krm_merge.text import (
     SequenceNode,
     chunks,
     comments_of,
+    source_of,
 )
 
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -182,7 +183,9 @@ def are_in_place(before: Sequence[str], theirs: Sequence[str], ours: Sequence[st
 
     An equal line in another element, such as a verb in another rule, is one that local added by itself (law E).
     """
-    places = {a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)}
+    places: dict[int | None, int] = {
+        a + at: b + at for a, b, size in matching_blocks(theirs, ours) for at in range(size)
+    }
     added = Counter(line for line in theirs if line.strip()) - Counter(before)
     outer, outer_of_local = _outer_lines(theirs), _outer_lines(ours)
     taken = set(places.values())
@@ -192,7 +195,7 @@ def are_in_place(before: Sequence[str], theirs: Sequence[str], ours: Sequence[st
         while at is not None and place is not None:
             at, place = outer[at], outer_of_local[place]
             # A line that only local has may be another version of one that only upstream has.
-            if (at in places or place in taken) and (at is None or places.get(at) != place):
+            if (at in places or place in taken) and places.get(at) != place:
                 return False
     return True
 
@@ -237,23 +240,25 @@ class CommentReader:
     def of(self, collection: Node | None, child: Child) -> Comments:
         """The comments of a child; none where the collection is in flow style or the child is inherited."""
         place = self._place(collection, child)
-        if place is None or not isinstance(collection, MappingNode | SequenceNode):
+        if place is None:
             return NO_COMMENTS
+        assert isinstance(collection, MappingNode | SequenceNode)
         return comments_of(collection, child, place)
 
     def around(self, collection: Node | None, child: Child | None) -> list[str]:
         """All comments of a child of a block collection, those inside it too."""
         place = self._place(collection, child)
-        if place is None or collection is None or collection.source is None:
+        if place is None:
             return []
-        return comments_in(collection.source.text[place.start : place.end])
+        assert collection is not None
+        return comments_in(source_of(collection).text[place.start : place.end])
 
     def _place(self, collection: Node | None, child: Child | None) -> Chunk | None:
         """The lines of a child in a text with comments, None where it has no lines of its own."""
-        if child is None or not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
+        if not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
             return None
         # Known for the whole text: with thousands of conflicts, a search for each takes a fifth of the time.
-        if collection.flow or not collection.source.has_number_signs:
+        if not collection.source.has_number_signs:
             return None
         places = self._places.get(id(collection))
         if places is None:

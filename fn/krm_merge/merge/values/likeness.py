@@ -87,9 +87,9 @@ def _is_reference(text: str) -> bool:
 
 def image_repository(image: str) -> str:
     """An image without tag and digest; the port of a registry is not a tag."""
-    repository = image.split("@", 1)[0]
+    repository = image.partition("@")[0]
     head, slash, last = repository.rpartition("/")
-    return head + slash + last.split(":", 1)[0]
+    return head + slash + last.partition(":")[0]
 
 
 def merge_images(original: str, upstream: str, local: str) -> str | None:
@@ -119,7 +119,7 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
 
     Fields whose keys `are_names` of somebody's choice may be renamed.
     """
-    if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
+    if all(fields):
         contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
         if contested:
             return contested, why
@@ -176,7 +176,7 @@ def added_under_two_names(
     upstream: Mapping[Canonical, Node], local: Mapping[Canonical, Node]
 ) -> list[tuple[Canonical, Canonical]]:
     """The names of what both sides added, each under its own: all words of one are in the other, half is alike."""
-    if not upstream or not local or len(upstream) * len(local) > MOST_COMPARED:
+    if not 0 < len(upstream) * len(local) <= MOST_COMPARED:
         return []
     words = {name: _words_of(name) for name in (*upstream, *local)}
     return [
@@ -185,7 +185,7 @@ def added_under_two_names(
         for ours, other in local.items()
         if words[theirs]
         and words[ours]
-        and (words[theirs] <= words[ours] or words[ours] <= words[theirs])
+        and words[theirs] & words[ours] in (words[theirs], words[ours])
         and likeness(node, other) >= THRESHOLD
     ]
 
@@ -411,8 +411,7 @@ def weigh(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Tr
 def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
     # The loop is as long as the shorter one.
-    if len(first) > len(second):
-        first, second = second, first
+    first, second = sorted((first, second), key=len)
     return sum(min(count, second[leaf]) for leaf, count in first.items() if leaf in second)
 
 
@@ -422,9 +421,8 @@ def _of_scalars(first: Node, second: Node) -> float:
     ours, theirs = first.canonical, second.canonical
     if type(ours) is not str or type(theirs) is not str:
         return 0.0
-    names = ours.partition("=")[::2], theirs.partition("=")[::2]
     if "=" in ours and "=" in theirs:
-        return 1.0 if names[0][0] == names[1][0] else 0.0
+        return float(ours.partition("=")[0] == theirs.partition("=")[0])
     return text_likeness(ours, theirs)
 
 

@@ -238,7 +238,7 @@ def _merged_order(
     labels = [from_value(_label(element)) for element in elements]
 
     def as_labels(numbers: list[int]) -> Node:
-        return SequenceNode.new(not numbers, [labels[at] for at in numbers])
+        return SequenceNode.new(True, [labels[at] for at in numbers])
 
     sides = Sides(*map(as_labels, orders))
     merged = {"upstream": order, "local": by_local}
@@ -248,7 +248,8 @@ def _merged_order(
             return None
         return (as_labels(merged[resolution.choice].keys),)
 
-    if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None and verdict.resolution is not None:
+    if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None:
+        assert verdict.resolution is not None
         merge.record(verdict, path, sides, ())
         return merged[verdict.resolution.choice]
     if theirs != ours:
@@ -271,7 +272,7 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         return merge.whole(step, sides, f"two elements with one {element.shares}")
     if element.is_addition:
         return _added_twice(merge, step, sides)
-    holder, object_ = merge.schema, sides.local or sides.upstream or sides.original
+    holder, object_ = merge.schema, sides.local or sides.upstream
     upstream, local = sides.upstream, sides.local
     are_functions = holder.list_kind(path) == FUNCTIONS
     if are_functions and sides.original is None and upstream is not None and local is not None:

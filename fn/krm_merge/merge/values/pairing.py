@@ -529,18 +529,16 @@ def _added_by_both(
     # Equal ones, and those with one key, are one wherever they are; nearly equal ones only at one place.
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
-    measure: _Additions | None = None
+    # What other elements of the list have as well does not say that two additions are one.
+    usual = (leaf for element in before.elements for leaf in leaves_of(element, by_lines=True))
+    measure = _Additions(frozenset(usual), is_set)
     # By the element before, then by the one behind: a side may have removed either of them.
-    for neighbour in (-1, 1):
-        runs = [_runs(new, paired, neighbour) for new, paired in zip(candidates, pairs, strict=True)]
+    for is_behind in (True, False):
+        runs = [_runs(new, paired, is_behind=is_behind) for new, paired in zip(candidates, pairs, strict=True)]
         paired = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
             ours = [at for at in runs[1].get(place, []) if at not in paired]
-            if theirs and ours and measure is None:
-                # What other elements of the list have as well does not say that two additions are one.
-                usual = (leaf for element in before.elements for leaf in leaves_of(element, by_lines=True))
-                measure = _Additions(frozenset(usual), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 
@@ -586,14 +584,14 @@ class _Additions(NamedTuple):
         return 1.0 if any(key is not None and key == other_key for key, other_key in keys) else first.likeness(second)
 
 
-def _runs(added: list[int], pairs: Pairs, neighbour: int) -> dict[int | None, list[int]]:
-    """The added elements of a side by the original's nearest element before (-1) or behind (1) them."""
+def _runs(added: list[int], pairs: Pairs, *, is_behind: bool) -> dict[int | None, list[int]]:
+    """The added elements of a side by the original's nearest element: the one that they are behind, or in front of."""
     original = {place: at for at, place in pairs.items()}
     runs: dict[int | None, list[int]] = {}
     places = sorted(original)
     for at in added:
         # No place is that of an addition: what is found is behind it.
-        index = bisect_left(places, at) - (neighbour < 0)
+        index = bisect_left(places, at) - is_behind
         nearest = places[index] if 0 <= index < len(places) else None
         runs.setdefault(None if nearest is None else original[nearest], []).append(at)
     return runs

@@ -1,0 +1,574 @@
+"""What is decided on fields of mappings, and on single values (rules V, F5, R1), in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.text import to_value
+from merge.values.deciding import check, decide, mapping, rows
+
+TABLE = """\
+all same
+o {a: 1}
+u {a: 1}
+l {a: 1}
+= {a: 1}
+
+both changed alike
+o {a: 1}
+u {a: 2}
+l {a: 2}
+= {a: 2}
+
+upstream changed
+o {a: 1}
+u {a: 2}
+l {a: 1}
+= {a: 2}
+V2 a upstream: changed
+
+local changed
+o {a: 1}
+u {a: 1}
+l {a: 2}
+= {a: 2}
+
+both
+o {a: 1}
+u {a: 2}
+l {a: 3}
+= {a: 2}
+V4 a both!: both changed; upstream's value is kept
+
+both / local
+o {a: 1}
+u {a: 2}
+l {a: 3}
+= {a: 3}
+V4 a both!: both changed; local's value is kept
+
+both / fail
+o {a: 1}
+u {a: 2}
+l {a: 3}
+= {a: 2}
+V4 a both!!: both changed; refused by onConflict: fail
+
+kinds
+o {a: 1}
+u {a: [2]}
+l {a: {b: 3}}
+= {a: [2]}
+V5 a both!: both changed to another kind of value; upstream's value is kept
+
+kinds scalar
+o {a: 1}
+u {a: x}
+l {a: 2.5}
+= {a: x}
+V4 a both!: both changed; upstream's value is kept
+
+removed by upstream, changed
+o {a: 1}
+u {}
+l {a: 3}
+= {}
+V4 a both!: upstream removed it, local changed it; upstream's removal is kept
+
+removed by local, changed
+o {a: 1}
+u {a: 2}
+l {}
+= {a: 2}
+V4 a both!: upstream changed it, local removed it; upstream's value is kept
+
+removed by local, changed / local
+o {a: 1}
+u {a: 2}
+l {}
+= {}
+V4 a both!: upstream changed it, local removed it; local's removal is kept
+
+removed by both
+o {a: 1, b: 1}
+u {b: 1}
+l {b: 1}
+= {b: 1}
+
+added by both
+o {}
+u {a: 2}
+l {a: 3}
+= {a: 2}
+V4 a both!: both added; upstream's value is kept
+
+added by one
+o {b: 1}
+u {a: 2, b: 1}
+l {b: 1}
+= {a: 2, b: 1}
+V2 a upstream: added
+
+added null
+o {}
+u {a: null}
+l {a: 1}
+= {a: null}
+V4 a both!: both added; upstream's value is kept
+
+empty vs nothing
+o {}
+u {a: {}}
+l {}
+= {a: {}}
+V2 a upstream: added
+
+empty kept
+o {a: {b: 1}}
+u {a: {}}
+l {a: {b: 1, c: 1}}
+= {a: {c: 1}}
+V2 a.b upstream: removed
+
+removed map, other changed
+o {a: {b: 1, c: 1}}
+u {}
+l {a: {b: 2, c: 1}}
+= {}
+V4 a.b both!: upstream removed it, local changed it; upstream's removal is kept
+V3 a upstream: removed
+
+removed map, other changed and added
+o {m: {b: 1, c: 1}}
+u {}
+l {m: {b: 1, c: 1, d: 1}}
+= {m: {d: 1}}
+V3 m both: upstream removed it; what local added to it is kept: d
+V2 m.b upstream: removed
+V2 m.c upstream: removed
+
+removed in map
+o {map: {b: 1, c: 1}}
+u {}
+l {map: {b: 1, c: 1, d: 1}}
+= {map: {d: 1}}
+V2 map.b upstream: removed
+V2 map.c upstream: removed
+
+local removed map, upstream added
+o {m: {b: 1, c: 1}}
+u {m: {b: 1, c: 1, d: 1}}
+l {}
+= {m: {d: 1}}
+V3 m both: local removed it; what upstream added to it is kept: d
+V2 m.b local: removed
+V2 m.c local: removed
+V2 m upstream: added
+
+removed mapping with mapping
+o {m: {b: {x: 1}}}
+u {}
+l {m: {b: {x: 1}, d: 1}}
+= {m: {b: {x: 1}, d: 1}}
+F5 m both!: upstream removed it, local changed it; local's is kept
+
+removed mapping with mapping in map
+o {map: {b: {x: 1}}}
+u {}
+l {map: {b: {x: 1}, d: 1}}
+= {map: {d: 1}}
+V2 map.b upstream: removed
+
+both emptied
+o {m: {b: 1, c: 1}}
+u {m: {b: 1}}
+l {m: {c: 1}}
+= {}
+V3 m local: removed
+
+stays local
+o {status: 1}
+u {status: 2}
+l {status: 3}
+= {status: 3}
+
+stays local 2
+o {status: 1}
+u {status: 2}
+l {}
+= {}
+
+template
+o {a: "{{ x }}"}
+u {a: "{{ y }}"}
+l {a: "{{ z }}"}
+= {a: "{{ y }}"}
+V4 a both!: both changed; upstream's value is kept
+
+template m
+o {a: {{ x }}}
+u {a: {{ y }}}
+l {a: {{ z }}}
+= {a: {{ y }}}
+V4 a both!: both changed; upstream's value is kept
+
+template one side
+o {a: {{ x }}}
+u {a: {{ y }}}
+l {a: {{ x }}}
+= {a: {{ y }}}
+V2 a upstream: changed
+
+image
+o {image: "r.io/a:1"}
+u {image: "m.io/a:1"}
+l {image: "r.io/a:2"}
+= {image: "m.io/a:2"}
+V10 image both: changed
+
+image conflict
+o {image: "r.io/a:1"}
+u {image: "r.io/a:3"}
+l {image: "r.io/a:2"}
+= {image: "r.io/a:3"}
+V4 image both!: both changed; upstream's value is kept
+
+lines
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "x\\ny\\nl\\n"}
+= {a: "u\\ny\\nl\\n"}
+V6 a both: changed
+
+lines conflict
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "l\\ny\\nz\\n"}
+= {a: "u\\ny\\nz\\n"}
+V6 a both!: upstream and local changed the same lines; upstream's lines are kept
+
+lines conflict / local
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "l\\ny\\nz\\n"}
+= {a: "l\\ny\\nz\\n"}
+V6 a both!: upstream and local changed the same lines; local's lines are kept
+
+lines and one line
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "l"}
+= {a: "u\\ny\\nz\\n"}
+V4 a both!: both changed; upstream's value is kept
+
+volume
+o {volume: {file: 1}}
+u {volume: {dir: 2}}
+l {volume: {file: 3}}
+= {volume: {dir: 2}}
+V7 volume both!: upstream has dir, local has file, not both; upstream's choice is kept
+V7 volume.file upstream: removed
+V7 volume.dir upstream: added
+
+volume / local
+o {volume: {file: 1}}
+u {volume: {dir: 2}}
+l {volume: {file: 3}}
+= {volume: {file: 3}}
+V7 volume both!: upstream has dir, local has file, not both; local's choice is kept
+
+volume one
+o {volume: {file: 1}}
+u {volume: {dir: 2}}
+l {volume: {file: 1}}
+= {volume: {dir: 2}}
+V7 volume.file upstream: removed
+V7 volume.dir upstream: added
+
+volume both same
+o {volume: {file: 1}}
+u {volume: {dir: 2}}
+l {volume: {dir: 2}}
+= {volume: {dir: 2}}
+
+volume both dir
+o {volume: {file: 1}}
+u {volume: {dir: 2}}
+l {volume: {dir: 3}}
+= {volume: {dir: 2}}
+V4 volume.dir both!: both added; upstream's value is kept
+
+volume removed, fields removed
+o {volume: {file: {a: 1, b: 1}, x: 1}}
+u {volume: {x: 1}}
+l {volume: {file: {a: 1}, x: 1}}
+= {volume: {x: 1}}
+V7 volume.file upstream: removed
+
+volume fields removed, removed
+o {volume: {file: {a: 1, b: 1}, x: 1}}
+u {volume: {file: {a: 1}, x: 1}}
+l {volume: {x: 1}}
+= {volume: {x: 1}}
+
+volume removed, changed
+o {volume: {file: {a: 1, b: 1}, x: 1}}
+u {volume: {x: 1}}
+l {volume: {file: {a: 2, b: 1}, x: 1}}
+= {volume: {x: 1}}
+V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
+V7 volume.file upstream: removed
+
+volume removed, scalar changed
+o {volume: {file: 1, x: 1}}
+u {volume: {x: 1}}
+l {volume: {file: 2, x: 1}}
+= {volume: {x: 1}}
+V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
+V7 volume.file upstream: removed
+
+volume removed, other
+o {volume: {file: {a: 1}, x: 1}}
+u {volume: {x: 1}}
+l {volume: {dir: {a: 1}, x: 1}}
+= {volume: {x: 1}}
+V7 volume both!: upstream has none of them, local has dir, not both; upstream's choice is kept
+V7 volume.dir upstream: removed
+
+volume none before
+o {volume: {x: 1}}
+u {volume: {file: {a: 1}, x: 1}}
+l {volume: {dir: {a: 1}, x: 1}}
+= {volume: {file: {a: 1}, x: 1}}
+V7 volume both!: upstream has file, local has dir, not both; upstream's choice is kept
+V7 volume.dir upstream: removed
+V7 volume.file upstream: added
+
+strategy
+o {strategy: {type: Rolling, rolling: 1}}
+u {strategy: {type: Partition, partition: 2}}
+l {strategy: {type: Rolling, rolling: 3}}
+= {strategy: {type: Partition, partition: 2}}
+V7 strategy both!: upstream has type and partition, local has type and rolling, not both; upstream's choice is kept
+V7 strategy.rolling upstream: removed
+V7 strategy.type upstream: changed
+V7 strategy.partition upstream: added
+
+strategy default
+o {strategy: {rolling: 1}}
+u {strategy: {type: Rolling, rolling: 1}}
+l {strategy: {rolling: 3}}
+= {strategy: {type: Rolling, rolling: 3}}
+V2 strategy.type upstream: added
+
+strategy one
+o {strategy: {type: Rolling, rolling: 1, z: 1}}
+u {strategy: {type: Partition, partition: 2, z: 1}}
+l {strategy: {type: Rolling, rolling: 1, z: 2}}
+= {strategy: {type: Partition, partition: 2, z: 2}}
+V7 strategy.rolling upstream: removed
+V7 strategy.type upstream: changed
+V7 strategy.partition upstream: added
+
+names contested
+o {map: {a: {x: 1, y: 2, z: 3}}}
+u {map: {b: {x: 1, y: 2, z: 3}}}
+l {map: {c: {x: 1, y: 2, z: 3}}}
+= {map: {b: {x: 1, y: 2, z: 3}}}
+V4 map.c both!: both renamed a: upstream lacks it, local added it; upstream's lack of it is kept
+V4 map.b both!: both renamed a: upstream added it, local lacks it; upstream's value is kept
+
+names smaller
+o {map: {a: {x: 1, y: 2, z: 3}}}
+u {map: {b: {x: 1, y: 2, z: 3}}}
+l {map: {a: {x: 1, y: 2}}}
+= {map: {b: {x: 1, y: 2, z: 3}}}
+V4 map.a both!: one side renamed a to b: upstream removed it, local changed it; upstream's removal is kept
+V2 map.b upstream: added
+
+names renamed by local
+o {map: {a: {x: 1, y: 2, z: 3}}}
+u {map: {a: {x: 1, y: 2}}}
+l {map: {b: {x: 1, y: 2, z: 3}}}
+= {map: {b: {x: 1, y: 2, z: 3}}}
+F5 map.a both!: local removed it, upstream changed it; it remains removed
+
+names alike
+o {map: {a: {x: 1, y: 2, z: 3}}}
+u {map: {b: {x: 1, y: 2}}}
+l {map: {b: {x: 1, z: 3}}}
+= {map: {b: {x: 1}}}
+V2 map.b.z upstream: removed
+
+metadata null
+o {metadata: {annotations: {a: 1}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {a: 1, b: 2}}}
+= {metadata: {annotations: null}}
+V5 metadata.annotations both!: both changed to another kind of value; upstream's value is kept
+
+order
+o {a: 1, b: 1}
+u {b: 1, a: 1, c: 1}
+l {a: 1, b: 1, d: 1}
+= {a: 1, c: 1, b: 1, d: 1}
+V2 c upstream: added
+
+annotations of kpt stay where upstream's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+V2 metadata.annotations.a upstream: removed
+
+annotations of kpt stay where upstream has none
+o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+u {metadata: {x: 1}}
+l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}, x: 1}}
+V2 metadata.annotations.a upstream: removed
+V2 metadata.x upstream: added
+
+annotations of kpt stay where upstream has no metadata
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+u {k: 1}
+l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+
+annotations of kpt of upstream stay out where local's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+u {metadata: {annotations: {config.kubernetes.io/index: "2"}}}
+l {metadata: {annotations: null}}
+= {metadata: {annotations: null}}
+
+annotations of both where local's are null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
+u {metadata: {annotations: {config.kubernetes.io/index: "2", b: "1"}}}
+l {metadata: {annotations: null}}
+= {metadata: {annotations: {b: "1"}}}
+V2 metadata.annotations["config.kubernetes.io/index"] local: removed
+V2 metadata.annotations upstream: changed
+
+other annotations where upstream's are null
+o {metadata: {annotations: {a: "1"}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {a: "1"}}}
+= {metadata: {annotations: null}}
+V2 metadata.annotations upstream: changed
+
+metadata of upstream null
+o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+u {metadata: null, k: 1}
+l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+= {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+
+null against a value
+o {a: 1}
+u {a: 2}
+l {a: null}
+= {a: 2}
+V4 a both!: both changed; upstream's value is kept
+
+null of both
+o {a: 1}
+u {a: null}
+l {a: null}
+= {a: null}
+
+text and a text added
+o {}
+u {a: "x\\ny\\n"}
+l {a: "x\\nz\\n"}
+= {a: "x\\ny\\n"}
+V4 a both!: both added; upstream's value is kept
+
+text on one line of JSON
+o {a: '{"x": 1}'}
+u {a: '{"x": 2}'}
+l {a: '{"x": 3}'}
+= {a: '{"x": 2}'}
+V4 a both!: both changed; upstream's value is kept
+
+text with one line of a side
+o {a: "x\\ny\\nz\\n"}
+u {a: "u\\ny\\nz\\n"}
+l {a: "x\\n"}
+= {a: "u\\ny\\nz\\n"}
+V4 a both!: both changed; upstream's value is kept
+
+wrapped text
+o {a: "one two\\n  three\\n  four five"}
+u {a: "ONE two\\n  three\\n  four five"}
+l {a: "one two\\n  three\\n  four FIVE"}
+= {a: "ONE two\\n  three\\n  four FIVE"}
+V6 a both: changed
+
+schema removed and added to
+o {openAPIV3Schema: {a: 1, b: 1}, k: 1}
+u {k: 1}
+l {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+= {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+F5 openAPIV3Schema both!: upstream removed it, local changed it; local's is kept
+
+emptied on one side, filled on the other
+o {m: {}}
+u {m: {a: 1}}
+l {}
+= {m: {a: 1}}
+V2 m upstream: added
+
+top emptied by both
+o {a: 1, b: 1}
+u {a: 1}
+l {b: 1}
+= {}
+V2 b upstream: removed
+
+inherited field
+o {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1}}
+u {b: &x {p: 1, q: 1}, m: {<<: *x, r: 2}}
+l {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1, s: 1}}
+= {b: {p: 1, q: 1}, m: {p: 1, q: 1, r: 2, s: 1}}
+V2 m.r upstream: changed
+
+containers are known by their names
+o {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
+u {spec: {containers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
+l {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
+= {spec: {containers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
+V2 spec.containers[name=a].v upstream: changed
+L4 spec.containers[name=b] upstream: moved
+
+init containers are known by their names
+o {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
+u {spec: {initContainers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
+l {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
+= {spec: {initContainers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
+V2 spec.initContainers[name=a].v upstream: changed
+L4 spec.initContainers[name=b] upstream: moved
+"""
+
+
+@pytest.mark.parametrize(("original", "upstream", "local", "merged", "winner", "decisions"), rows(TABLE))
+def test_what_is_decided_on_fields(
+    original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]
+) -> None:
+    check(original, upstream, local, merged, winner, decisions)
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "kept", "without"),
+    [
+        ("{a: 1}", "{a: 2}", "{a: null}", "{a: null}", "{a: 2}"),
+        ("{a: 1}", "{a: 2}", "{a: 1}", "{a: 2}", "{a: 2}"),
+        ("{a: 1}", "{}", "{a: null}", "{a: null}", "{}"),
+        ("{a: 1}", "{a: null}", "{a: 3}", "{a: null}", "{a: null}"),
+    ],
+)
+def test_a_null_of_local_stays_where_the_kptfile_says_so(
+    original: str, upstream: str, local: str, kept: str, without: str
+) -> None:
+    """K6."""
+    assert decide(original, upstream, local, Policy(keeps_nulls=True))[0] == to_value(mapping(kept))
+    assert decide(original, upstream, local, Policy())[0] == to_value(mapping(without))

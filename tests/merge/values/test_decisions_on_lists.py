@@ -1,0 +1,600 @@
+"""What is decided on the elements of lists (rules L, F3 to F7), in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.decisions.policy import OnConflict
+from merge.values.deciding import check, rows
+
+TABLE = """\
+whole
+o {whole: [1]}
+u {whole: [1, 2]}
+l {whole: [3]}
+= {whole: [1, 2]}
+V4 whole both!: both changed; upstream's value is kept
+
+whole, one side
+o {whole: [1]}
+u {whole: [1, 2]}
+l {whole: [1]}
+= {whole: [1, 2]}
+V2 whole upstream: changed
+
+empty lists
+o {l: []}
+u {}
+l {l: []}
+= {}
+V2 l upstream: removed
+
+emptied and filled by nobody
+o {}
+u {l: []}
+l {l: []}
+= {l: []}
+
+empty list against a null
+o {}
+u {l: []}
+l {l: null}
+= {l: []}
+V5 l both!: both added to another kind of value; upstream's value is kept
+
+named, each another
+o {named: [{name: a, v: 1}, {name: b, v: 1}]}
+u {named: [{name: a, v: 2}, {name: b, v: 1}]}
+l {named: [{name: a, v: 1}, {name: b, v: 3}]}
+= {named: [{name: a, v: 2}, {name: b, v: 3}]}
+V2 named[name=a].v upstream: changed
+
+named, one removed, other changed
+o {named: [{name: a, v: 1}, {name: b, v: 1}]}
+u {named: [{name: a, v: 1}]}
+l {named: [{name: a, v: 1}, {name: b, v: 3}]}
+= {named: [{name: a, v: 1}, {name: b, v: 3}]}
+F5 named[name=b] both!: upstream removed it, local changed it; local's is kept
+
+named, local removed, upstream changed
+o {named: [{name: a, v: 1}, {name: b, v: 1}]}
+u {named: [{name: a, v: 1}, {name: b, v: 3}]}
+l {named: [{name: a, v: 1}]}
+= {named: [{name: a, v: 1}]}
+F5 named[name=b] both!: local removed it, upstream changed it; it remains removed
+
+named, all gone
+o {named: [{name: a}, {name: b}]}
+u {named: [{name: a}]}
+l {named: [{name: b}]}
+= {}
+V3 named upstream: removed
+
+named, all gone one changed
+o {named: [{name: a, v: 1}, {name: b}]}
+u {named: [{name: a, v: 2}]}
+l {named: [{name: b}]}
+= {}
+F5 named[name=a] both!: local removed it, upstream changed it; it remains removed
+V3 named upstream: removed
+
+named, emptied
+o {named: [{name: a}]}
+u {named: []}
+l {named: [{name: a}, {name: b}]}
+= {named: [{name: b}]}
+F5 named[name=a] upstream: removed
+
+named, removed list
+o {named: [{name: a}, {name: b}], k: 1}
+u {k: 1}
+l {named: [{name: a}, {name: b}, {name: c}], k: 1}
+= {named: [{name: c}], k: 1}
+F5 named[name=a] upstream: removed
+F5 named[name=b] upstream: removed
+
+named, order of upstream
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: a}, {name: b}]}
+l {named: [{name: a}, {name: b}, {name: c}, {name: d}]}
+= {named: [{name: c}, {name: d}, {name: a}, {name: b}]}
+L4 named[name=c] upstream: moved
+L4 named[name=d] upstream: moved
+
+named, orders of both
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: a}, {name: b}]}
+l {named: [{name: b}, {name: a}, {name: c}]}
+= {named: [{name: c}, {name: a}, {name: b}]}
+L4 named both: upstream and local both reordered; upstream's order is kept
+L4 named[name=c] upstream: moved
+L4 named[name=a] upstream: moved
+
+named, orders of both alike
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: a}, {name: b}]}
+l {named: [{name: c}, {name: a}, {name: b}]}
+= {named: [{name: c}, {name: a}, {name: b}]}
+
+named, added by both
+o {named: [{name: a}]}
+u {named: [{name: a}, {name: u, v: 1}]}
+l {named: [{name: a}, {name: u, v: 2}]}
+= {named: [{name: a}, {name: u, v: 1}]}
+V4 named[name=u].v both!: both added; upstream's value is kept
+
+named twice, changed by both
+o {named: [{name: a}, {name: a}]}
+u {named: [{name: a}, {name: a}, {name: u}]}
+l {named: [{name: l}, {name: a}, {name: a}]}
+= {named: [{name: l}, {name: a}, {name: a}, {name: u}]}
+V2 named[2] upstream: added
+L1 named local!: no keys
+
+named twice, changed by upstream
+o {named: [{name: a}, {name: a}]}
+u {named: [{name: a}, {name: a}, {name: u}]}
+l {named: [{name: a}, {name: a}]}
+= {named: [{name: a}, {name: a}, {name: u}]}
+V2 named[2] upstream: added
+
+named twice, conflict, / fail
+o {named: [{name: a}, {name: a, v: 1}]}
+u {named: [{name: a}, {name: a, v: 2}]}
+l {named: [{name: a}, {name: a, v: 3}]}
+= {named: [{name: a}, {name: a, v: 2}]}
+V4 named[1].v both!!: both changed; refused by onConflict: fail
+L1 named local!: no keys
+
+set, one each
+o {set: [a, b]}
+u {set: [a, b, u]}
+l {set: [b, l]}
+= {set: [b, l, u]}
+V2 set[2] upstream: added
+
+set, put in place
+o {set: [a, b]}
+u {set: [a, u]}
+l {set: [a, l]}
+= {set: [a, u]}
+L3 set[1] both!: both changed; upstream's value is kept
+
+set twice
+o {set: [a, a]}
+u {set: [a, a, u]}
+l {set: [l, a, a]}
+= {set: [l, a, a, u]}
+V2 set[2] upstream: added
+L1 set local!: no keys
+
+ordered, each another
+o {l: [a, b, c]}
+u {l: [u, b, c]}
+l {l: [a, b, l]}
+= {l: [u, b, l]}
+V2 l[0] upstream: changed
+
+ordered, one place
+o {l: [a, b]}
+u {l: [a, u, b]}
+l {l: [a, l, b]}
+= {l: [a, l, u, b]}
+V2 l[1] upstream: added
+L3 l both: both added here; local's come before upstream's
+
+ordered, one place / local
+o {l: [a, b]}
+u {l: [a, u, b]}
+l {l: [a, l, b]}
+= {l: [a, l, u, b]}
+V2 l[1] upstream: added
+L3 l both: both added here; local's come before upstream's
+
+ordered, both replaced one
+o {l: [a, b, c]}
+u {l: [a, u, c]}
+l {l: [a, l, c]}
+= {l: [a, u, c]}
+L3 l[1] both!: both changed; upstream's value is kept
+
+ordered, both replaced two
+o {l: [a, b, c, d]}
+u {l: [a, u, v, w, d]}
+l {l: [a, l, d]}
+= {l: [a, u, v, w, d]}
+L3 l[1] both!: both put others here; upstream's are kept
+V2 l[1] upstream: added
+V2 l[2] upstream: added
+V2 l[3] upstream: added
+
+ordered, both replaced two / local
+o {l: [a, b, c, d]}
+u {l: [a, u, v, w, d]}
+l {l: [a, l, d]}
+= {l: [a, l, d]}
+L3 l[1] both!: both put others here; local's are kept
+L3 l[2] both!: both put others here; local's are kept
+L3 l[3] both!: both put others here; local's are kept
+
+ordered, removed the list
+o {l: [a, b], k: 1}
+u {k: 1}
+l {l: [a], k: 1}
+= {k: 1}
+V3 l both: removed
+
+ordered, removed the list, added
+o {l: [a, b], k: 1}
+u {k: 1}
+l {l: [a, c], k: 1}
+= {k: 1}
+V4 l both!: upstream removed it, local changed it; upstream's removal is kept
+
+ordered, removed by
+o {l: [a, b], k: 1}
+u {l: [a], k: 1}
+l {k: 1}
+= {k: 1}
+V3 l both: removed
+
+ordered, removed by local, added
+o {l: [a, b], k: 1}
+u {l: [a, b, c], k: 1}
+l {k: 1}
+= {l: [a, b, c], k: 1}
+V4 l both!: upstream changed it, local removed it; upstream's value is kept
+
+ordered, narrowed
+o {l: [a]}
+u {l: [u, v]}
+l {l: [u]}
+= {l: [u, v]}
+L3 l both!: both replaced all elements: both changed; upstream's value is kept
+
+ordered, narrowed
+o {l: [a]}
+u {l: [u]}
+l {l: [u, v]}
+= {l: [u, v]}
+
+ordered, equal ones lost
+o {l: [a, a, b]}
+u {l: [a, b, u]}
+l {l: [a, l, b]}
+= {l: [a, l, b, u]}
+V2 l[2] upstream: added
+
+ordered, other equal removed
+o {l: [a, x, a, y]}
+u {l: [x, a, y]}
+l {l: [a, x, y]}
+= {l: [x, a, y]}
+L3 l both!: indistinct: both changed; upstream's value is kept
+
+ordered, from nothing
+o {}
+u {l: [u]}
+l {l: [l]}
+= {l: [l, u]}
+V2 l[0] upstream: added
+L3 l both: both added here; local's come before upstream's
+
+ordered, from nothing alike
+o {}
+u {l: [{a: 1, b: 1}]}
+l {l: [{a: 1, b: 2}]}
+= {l: [{a: 1, b: 1}]}
+V4 l[0].b both!: both added; upstream's value is kept
+
+ordered, moved
+o {l: [a, b, c]}
+u {l: [c, a, b]}
+l {l: [a, b, c, d]}
+= {l: [c, d, a, b]}
+L4 l[2] upstream: moved
+L4 l[3] upstream: moved
+
+ordered, moved by upstream alone
+o {l: [a, b, c]}
+u {l: [c, a, b]}
+l {l: [a, b, c]}
+= {l: [c, a, b]}
+L4 l[2] upstream: moved
+
+ordered, all removed
+o {l: [a, b]}
+u {l: [a]}
+l {l: [b]}
+= {}
+V3 l upstream: removed
+
+ordered, emptied by upstream
+o {l: [a, b]}
+u {l: []}
+l {l: [a, b, c]}
+= {l: [c]}
+F5 l[0] upstream: removed
+F5 l[1] upstream: removed
+
+ordered, emptied by
+o {l: [a, b]}
+u {l: [a, b, c]}
+l {l: []}
+= {l: [c]}
+V2 l[2] upstream: added
+
+ordered, mapping merges inside
+o {l: [{a: 1, b: 1, c: 1}]}
+u {l: [{a: 2, b: 1, c: 1}]}
+l {l: [{a: 1, b: 1, c: 3}]}
+= {l: [{a: 2, b: 1, c: 3}]}
+V2 l[0].a upstream: changed
+
+ordered, mapping conflict inside
+o {l: [{a: 1, b: 1, c: 1}]}
+u {l: [{a: 2, b: 1, c: 1}]}
+l {l: [{a: 3, b: 1, c: 1}]}
+= {l: [{a: 2, b: 1, c: 1}]}
+V4 l[0].a both!: both changed; upstream's value is kept
+
+ordered, unlike in one place
+o {l: [x, {a: 1}]}
+u {l: [x, {b: 2}]}
+l {l: [x, {c: 3}]}
+= {l: [x, {b: 2}]}
+L3 l[1] both!: both changed; upstream's value is kept
+
+ordered, added alike
+o {l: [x]}
+u {l: [x, {a: 1, b: 1, c: 1}]}
+l {l: [x, {a: 1, b: 1, c: 2}]}
+= {l: [x, {a: 1, b: 1, c: 1}]}
+V4 l[1].c both!: both added; upstream's value is kept
+
+ordered, added alike, more fields
+o {l: [x]}
+u {l: [x, {a: 1, b: 1, c: 1}]}
+l {l: [x, {a: 1, b: 1, d: 2}]}
+= {l: [x, {a: 1, b: 1, c: 1}]}
+L3 l[1] both!: both added; upstream's value is kept
+
+ordered, added options
+o {l: [x]}
+u {l: [x, --a=1]}
+l {l: [x, --a=2]}
+= {l: [x, --a=1]}
+L3 l[1] both!: both added; upstream's value is kept
+
+ordered, two names
+o {l: [{name: a}]}
+u {l: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
+l {l: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
+= {l: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
+V4 l[1].name both!: both added; upstream's value is kept
+
+named, two names
+o {named: [{name: a}]}
+u {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
+l {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
+= {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
+L3 named[name=mainDb] both!: upstream and local added one thing, as db and as mainDb; upstream's are kept
+V2 named[name=db] upstream: added
+
+named, two names / local
+o {named: [{name: a}]}
+u {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
+l {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
+= {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
+L3 named[name=db] both!: upstream and local added one thing, as db and as mainDb; local's are kept
+
+nested
+o {l: [[[[[[[[[a, b]]]]]]]]]}
+u {l: [[[[[[[[[u, b]]]]]]]]]}
+l {l: [[[[[[[[[a, l]]]]]]]]]}
+= {l: [[[[[[[[[u, b]]]]]]]]]}
+L3 l[0][0][0][0][0][0][0][0] both!: a list without keys inside 8 others: both changed; upstream's value is kept
+
+nested less
+o {l: [[[[[[[[a, b]]]]]]]]}
+u {l: [[[[[[[[u, b]]]]]]]]}
+l {l: [[[[[[[[a, l]]]]]]]]}
+= {l: [[[[[[[[u, l]]]]]]]]}
+V2 l[0][0][0][0][0][0][0][0] upstream: changed
+
+functions, each
+o {functions: [{image: "a:1"}, {image: "b:1"}]}
+u {functions: [{image: "a:2"}, {image: "b:1"}]}
+l {functions: [{image: "a:1"}, {image: "b:1"}, {image: "c:1"}]}
+= {functions: [{image: "a:2"}, {image: "b:1"}, {image: "c:1"}]}
+V2 functions[image=a].image upstream: changed
+
+functions, not identified
+o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
+u {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+l {functions: [{image: "a:1"}, {image: "a:1", x: 1}, {image: "c:1"}]}
+= {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+F3 functions[2] local!: the local function c is dropped
+F3 functions both!: one value: both changed; upstream's value is kept; dropped from local: c; name all
+
+functions, not identified / local
+o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
+u {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+l {functions: [{image: "a:1"}, {image: "a:1", x: 1}, {image: "c:1"}]}
+= {functions: [{image: "a:1"}, {image: "a:1", x: 1}, {image: "c:1"}]}
+F3 functions both!: one value: both changed; local's value is kept
+
+functions, not identified / fail
+o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
+u {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+l {functions: [{image: "a:1"}, {image: "a:1", x: 1}, {image: "c:1"}]}
+= {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+F3 functions both!!: one value: both changed; refused by onConflict: fail
+
+functions, not identified, one side
+o {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
+u {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+l {functions: [{image: "a:1"}, {image: "a:1", x: 1}]}
+= {functions: [{image: "a:2"}, {image: "a:1", x: 1}]}
+F3 functions upstream: changed
+
+functions, registry
+o {functions: [{image: "r.io/a:1"}]}
+u {functions: [{image: "r.io/a:2"}]}
+l {functions: [{image: "m.io/a:1"}]}
+= {functions: [{image: "m.io/a:2"}]}
+F4 functions[image=m.io/a] both: the same function, its image moved to another registry
+V10 functions[image=m.io/a].image both: changed
+
+functions, added by both
+o {functions: []}
+u {functions: [{name: f, image: "a:1"}]}
+l {functions: [{name: f, image: "a:2"}]}
+= {functions: [{name: f, image: "a:1"}]}
+V4 functions[name=f].image both!: both added; upstream's value is kept
+
+functions, added by both, others
+o {functions: []}
+u {functions: [{name: f, image: "a:1"}]}
+l {functions: [{name: f, image: "b:2"}]}
+= {functions: [{name: f, image: "a:1"}]}
+F7 functions[name=f] both!: two functions of one name or image: both added; upstream's value is kept
+
+ordered, emptied by upstream alone
+o {l: [a]}
+u {l: []}
+l {l: [a]}
+= {l: []}
+V2 l upstream: changed
+
+ordered, filled by upstream alone
+o {l: []}
+u {l: [a]}
+l {l: []}
+= {l: [a]}
+V2 l upstream: changed
+
+ordered, emptied by local alone
+o {l: [a]}
+u {l: [a]}
+l {l: []}
+= {l: []}
+
+named, emptied by upstream alone
+o {named: [{name: a}]}
+u {named: []}
+l {named: [{name: a}]}
+= {named: []}
+F5 named[name=a] upstream: removed
+
+named, emptied by local alone
+o {named: [{name: a}]}
+u {named: [{name: a}]}
+l {named: []}
+= {named: []}
+
+named, added empty by both
+o {named: [{name: a}]}
+u {named: []}
+l {named: []}
+= {named: []}
+
+named, list removed, the rest removed by local
+o {named: [{name: a}, {name: b}], k: 1}
+u {k: 1}
+l {named: [{name: a}], k: 1}
+= {k: 1}
+V3 named upstream: removed
+
+named, list removed by local, the rest by upstream
+o {named: [{name: a}, {name: b}], k: 1}
+u {named: [{name: a}], k: 1}
+l {k: 1}
+= {k: 1}
+V3 named upstream: removed
+
+named, reordered alike, one added
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: a}, {name: b}]}
+l {named: [{name: c}, {name: a}, {name: l}, {name: b}]}
+= {named: [{name: c}, {name: a}, {name: l}, {name: b}]}
+
+named, one name with two keys
+o {ports: [{port: 1, name: a}]}
+u {ports: [{port: 2, name: a}]}
+l {ports: [{port: 3, name: a}]}
+= {ports: [{port: 2, name: a}]}
+V4 ports[port=3].port both!: both changed; upstream's value is kept
+
+ports, default written out
+o {ports: [{port: 1}]}
+u {ports: [{port: 1, protocol: TCP, x: 1}]}
+l {ports: [{port: 1, y: 1}]}
+= {ports: [{port: 1, y: 1, protocol: TCP, x: 1}]}
+V2 ports[port=1].protocol upstream: added
+V2 ports[port=1].x upstream: added
+
+added by both, lists of texts inside
+o {named: []}
+u {named: [{name: b, l: [x]}]}
+l {named: [{name: b, l: [y]}]}
+= {named: [{name: b, l: [x]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, equal lists inside
+o {named: []}
+u {named: [{name: b, v: 1, l: [x]}]}
+l {named: [{name: b, v: 2, l: [x]}]}
+= {named: [{name: b, v: 1, l: [x]}]}
+V4 named[name=b].v both!: both added; upstream's value is kept
+
+added by both, lists of like mappings inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
+l {named: [{name: b, l: [{p: 2}, {q: 1}]}]}
+= {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
+V4 named[name=b].l[0].p both!: both added; upstream's value is kept
+
+added by both, lists of unlike mappings inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}]}]}
+l {named: [{name: b, l: [{q: 1}]}]}
+= {named: [{name: b, l: [{p: 1}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, longer list of upstream inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
+l {named: [{name: b, l: [{p: 2}]}]}
+= {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, longer list of local inside
+o {named: []}
+u {named: [{name: b, l: [{p: 1}]}]}
+l {named: [{name: b, l: [{p: 2}, {p: 3}]}]}
+= {named: [{name: b, l: [{p: 1}]}]}
+L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+
+added by both, one list inside
+o {named: []}
+u {named: [{name: b, v: 1, l: [x]}]}
+l {named: [{name: b, v: 2}]}
+= {named: [{name: b, v: 1, l: [x]}]}
+V4 named[name=b].v both!: both added; upstream's value is kept
+V2 named[name=b].l upstream: added
+
+functions added by one
+o {functions: []}
+u {functions: [{name: f, image: "a:1"}]}
+l {functions: []}
+= {functions: [{name: f, image: "a:1"}]}
+V2 functions[name=f] upstream: added
+"""
+
+
+@pytest.mark.parametrize(("original", "upstream", "local", "merged", "winner", "decisions"), rows(TABLE))
+def test_what_is_decided_on_lists(
+    original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]
+) -> None:
+    check(original, upstream, local, merged, winner, decisions)

@@ -1,0 +1,210 @@
+"""Comments and blank lines of three texts, merged in each place (rule V8).
+
+A row has the texts of original and upstream, with the merged values and comments of their own, the text that local's
+edits made, local's text before them where it is another, and the result; `|` ends a line.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.lines.three_way import comments_in
+from krm_merge.merge.writing.comments import with_merged_comments
+
+ROWS = [
+    pytest.param("a: 1|b: 2", "# u|a: 1|b: 2", "a: 1|b: 2", "", "# u|a: 1|b: 2", id="added by upstream"),
+    pytest.param("# o|a: 1", "a: 1", "# o|a: 1", "", "a: 1", id="removed by upstream"),
+    pytest.param("# o|a: 1", "# u|a: 1", "# l|a: 1", "", "# l|a: 1", id="changed by both"),
+    pytest.param("a: 1", "# u|a: 1", "# l|a: 1", "", "# l|# u|a: 1", id="added by both"),
+    pytest.param("a: 1", "# b|# u|a: 1", "# b|a: 1", "", "# b|# u|a: 1", id="added alike by both, and more"),
+    pytest.param("a: 1", "a: 1 # u", "a: 1", "", "a: 1 # u", id="behind, added"),
+    pytest.param("a: 1", "a: 1  # u", "a: 1", "", "a: 1  # u", id="behind, two blanks"),
+    pytest.param("a: 1 # o", "a: 1 # u", "a: 1   # o", "", "a: 1   # u", id="behind, local's blanks"),
+    pytest.param("a: 1 # o", "a: 1", "a: 1 # o", "", "a: 1", id="behind, removed"),
+    pytest.param("a: 1 # o", "a: 1 # u", "a: 1 # l", "", "a: 1 # l", id="behind, changed by both"),
+    pytest.param(
+        "a: 1 # o", "a: 2 # u", "a: 2 # l", "a: 1 # l", "a: 2 # u", id="behind, changed by both, value of upstream"
+    ),
+    pytest.param("a: 1 # o", "a: 2 # u", "a: 2", "a: 1", "a: 2 # u", id="behind, removed by local, value of upstream"),
+    pytest.param(
+        "a: 1 # o", "a: 1 # kpt-set: ${u}", "a: 1 # l", "", "a: 1 # kpt-set: ${u}", id="behind, setter of upstream"
+    ),
+    pytest.param(
+        "a: 1 # o", "a: 1 # u", "a: 1 # kpt-set: ${l}", "", "a: 1 # kpt-set: ${l}", id="behind, setter of local"
+    ),
+    pytest.param(
+        "a: 1 # o",
+        "a: 1 # kpt-set: ${u}",
+        "a: 1 # kpt-set: ${l}",
+        "",
+        "a: 1 # kpt-set: ${l}",
+        id="behind, setters of both",
+    ),
+    pytest.param(
+        "a: 1 # kpt-set: ${o}",
+        "a: 1 # kpt-set: ${u}",
+        "a: 1 # kpt-set: ${o} l",
+        "",
+        "a: 1 # kpt-set: ${o} l",
+        id="behind, setter kept, comment changed",
+    ),
+    pytest.param(
+        "a: 1 # kpt-merge: o",
+        "a: 1 # kpt-merge: u",
+        "a: 1 # kpt-merge: l",
+        "",
+        "a: 1 # kpt-merge: l",
+        id="behind, kpt-merge",
+    ),
+    pytest.param(
+        "# kpt-merge: o|a: 1",
+        "# kpt-merge: u|a: 1",
+        "# kpt-merge: l|a: 1",
+        "",
+        "# kpt-merge: l|a: 1",
+        id="above, kpt-merge",
+    ),
+    pytest.param(
+        "a: \"x # y\"|b: 'p # q'",
+        "a: \"x # y\" # u|b: 'p # q' # v",
+        "a: \"x # y\"|b: 'p # q'",
+        "",
+        "a: \"x # y\" # u|b: 'p # q' # v",
+        id="quotes",
+    ),
+    pytest.param("a: it's # o", "a: it's # u", "a: it's # o", "", "a: it's # u", id="one quote"),
+    pytest.param("a: 1", "a: 1|# u", "a: 1", "", "a: 1|# u", id="foot"),
+    pytest.param("a: 1", "a: 1|# u", "a: 1|# l", "", "a: 1|# l|# u", id="foot of both"),
+    pytest.param("a: 1|b: 1", "a: 1||b: 1", "a: 1|b: 1", "", "a: 1||b: 1", id="blank line"),
+    pytest.param("a:|  b: 1", "a:|  # u|  b: 1", "a:|    b: 1", "", "a:|    # u|    b: 1", id="indented anew"),
+    pytest.param("a:|  - b: 1", "a:|  # u|  - b: 1", "a:|- b: 1", "", "a:|# u|- b: 1", id="indented less"),
+    pytest.param("a:|-|  b: 1", "a:|- # u|  b: 1", "a:|-|  b: 1", "", "a:|-|  # u|  b: 1", id="behind a dash"),
+    pytest.param("a: 1|b: 1", "# u|a: 2|b: 1", "a: 2|b: 1", "a: 1|b: 1", "# u|a: 2|b: 1", id="value changed"),
+    pytest.param("a: 1|b: 1", "# u|a: 1|b: 1", "a: 3|b: 1", "", "# u|a: 3|b: 1", id="value of local"),
+    pytest.param(
+        "a: 1|b: 1",
+        "a: 1|# u|n: 1|b: 1",
+        "a: 1|# u|n: 1|b: 1",
+        "a: 1|b: 1",
+        "a: 1|# u|n: 1|b: 1",
+        id="line inserted by upstream brings its comment",
+    ),
+    pytest.param(
+        "a: 1|b: 1|c: 1", "# u|c: 1|# v|a: 1|b: 1", "a: 1|b: 1|c: 1", "", "# v|a: 1|b: 1|# u|c: 1", id="moved lines"
+    ),
+    pytest.param(
+        "# m|a: 1|b: 1|c: 1",
+        "a: 1|b: 1|# m|c: 1",
+        "a: 1|# m|b: 1|c: 1",
+        "",
+        "a: 1|# m|b: 1|c: 1",
+        id="comment moved by both",
+    ),
+    pytest.param(
+        "# m|a: 1|b: 1|c: 1",
+        "a: 1|b: 1|# m|c: 1",
+        "# m|a: 1|b: 1|c: 1",
+        "",
+        "a: 1|b: 1|# m|c: 1",
+        id="comment moved by upstream",
+    ),
+    pytest.param(
+        "a:|  x: 1|b:|  x: 1",
+        "a:|  x: 1|b:|  # u|  x: 1",
+        "a:|  x: 1|b:|  x: 1",
+        "",
+        "a:|  x: 1|b:|  # u|  x: 1",
+        id="two places alike",
+    ),
+    pytest.param(
+        "a: 1|b: 1", "a: 1|# m|b: 1", "# l|# m|a: 1|b: 1", "", "# l|# m|a: 1|# m|b: 1", id="both added and moved"
+    ),
+    pytest.param(
+        "a: 1|n: 1|# h|b: 1",
+        "a: 1|# h|n: 1|b: 1",
+        "a: 1|n: 1|# h|b: 1",
+        "a: 1|# h|b: 1",
+        "a: 1|# h|n: 1|b: 1",
+        id="upstream inserted lines behind a comment",
+    ),
+    pytest.param(
+        "a: 1|n: 1|# h|# i|b: 1",
+        "a: 1|# h|# u|n: 1|b: 1",
+        "a: 1|n: 1|# h|# i|b: 1",
+        "a: 1|# h|# i|b: 1",
+        "a: 1|# h|# u|n: 1|b: 1",
+        id="upstream inserted lines and changed the comment",
+    ),
+    pytest.param(
+        "a: 1|n: 1|# h|b: 1",
+        "a: 1|# h|n: 1|b: 1",
+        "a: 1|n: 1|# h|# l|b: 1",
+        "a: 1|# h|# l|b: 1",
+        "a: 1|# h|# l|n: 1|b: 1",
+        id="upstream inserted lines, local changed the comment",
+    ),
+    pytest.param(
+        "a: 1|m: 1|n: 1|# h|b: 1",
+        "a: 1|m: 1|# h|n: 1|b: 1",
+        "a: 1|m: 1|n: 1|# h|b: 1",
+        "a: 1|# h|b: 1",
+        "a: 1|m: 1|# h|n: 1|b: 1",
+        id="upstream inserted two, the comment above the second",
+    ),
+    pytest.param(
+        "a: 1|b: 1|n: 1|# h|c: 1",
+        "a: 1|b: 1|# h|n: 1|c: 1",
+        "a: 1|# h|l: 1|b: 1|n: 1|c: 1",
+        "a: 1|# h|l: 1|b: 1|c: 1",
+        "a: 1|# h|l: 1|b: 1|n: 1|c: 1",
+        id="local has the comment above its own line",
+    ),
+    pytest.param(
+        "a:|- l|- x", "a:|- l|# u|- x", "a:|- l|- x", "", "a:|- l|# u|- x", id="an element of local before it"
+    ),
+    pytest.param(
+        "a:|- # o|  b: 1",
+        "a:|- # u|  b: 1",
+        "a:|- # o|  b: 1",
+        "",
+        "a:|- # u|  b: 1",
+        id="a dash in all, upstream changed it",
+    ),
+    pytest.param(
+        "a:|- # o|  b: 1", "a:|-|  b: 1", "a:|- # o|  b: 1", "", "a:|-|  b: 1", id="a dash, upstream removed it"
+    ),
+    pytest.param(
+        "# m|a: 1|# m|b: 1|c: 1",
+        "# m|a: 1|b: 1|# m|c: 1",
+        "# m|a: 1|# m|b: 1|c: 1",
+        "",
+        "# m|a: 1|b: 1|# m|c: 1",
+        id="twice in the original, one moved",
+    ),
+    pytest.param(
+        "a: 1|b: 1", "a: 1|# m|b: 1", "# m|a: 1|b: 1", "", "# m|a: 1|# m|b: 1", id="both added it in two places"
+    ),
+    pytest.param(
+        "a: 1|b: 1|a: 1|c: 1",
+        "# u|c: 1|# v|a: 1|b: 1|# w|a: 1",
+        "a: 1|b: 1|a: 1|c: 1",
+        "",
+        "# v|a: 1|b: 1|# w|a: 1|# u|c: 1",
+        id="upstream moved lines that stand twice",
+    ),
+    pytest.param(
+        "a: 1||b: 1", "a: 1||# u||b: 1", "a: 1||b: 1", "", "a: 1||# u||b: 1", id="comment in the middle of blank lines"
+    ),
+    pytest.param("a: 1||b: 1", "a: 1|b: 1", "a: 1||b: 1", "", "a: 1|b: 1", id="a line break that upstream removed"),
+    pytest.param("a: 1|b: 1", "a: 1||# u|b: 1", "a: 1||# l|b: 1", "", "a: 1||# l||# u|b: 1", id="blank lines of both"),
+]
+
+
+@pytest.mark.parametrize(("original", "upstream", "text", "local", "expected"), ROWS)
+@pytest.mark.parametrize("end", ["\n", ""], ids=["ended", "open"])
+def test_each_place_has_the_comments_of_both(
+    original: str, upstream: str, text: str, local: str, expected: str, end: str
+) -> None:
+    before, theirs, now, ours = (side.replace("|", "\n") for side in (original, upstream, text, local or text))
+    merged = with_merged_comments(now + end, before + "\n", theirs + "\n", ours + end, comments_in(before))
+    assert merged == expected.replace("|", "\n") + end
