@@ -26,7 +26,7 @@ from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
 from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
-from krm_merge.packages import GitRepositories, UnavailableError, uncommitted_files
+from krm_merge.packages import GitRepositories, UnavailableError, folders_around, uncommitted_files
 
 _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""
@@ -103,7 +103,8 @@ def look_at_directories(
     """
     jobs: list[Job] = []
     done: list[str] = []
-    changed = {folder for path in dirty for folder in _folders(path)}
+    # A path with a slash at its end is a folder, which is changed as well.
+    changed = {folder for path in dirty for folder in (*folders_around(path), ".")}
     for target in targets:
         entry = snapshot.entries[target.name]
         if (
@@ -136,12 +137,6 @@ def _commit_of(target: CampaignTarget) -> str:
         return head_of(target.name, target.branch)
     except GitError:
         return ""
-
-
-def _folders(path: str) -> list[str]:
-    """The folders that a path is in, '.' for the top."""
-    parts = path.rstrip("/").split("/")
-    return [".", *("/".join(parts[:at]) for at in range(1, len(parts) + (1 if path.endswith("/") else 0)))]
 
 
 MOST_TRIES = 5
@@ -363,11 +358,11 @@ class Run:
         )
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
-    def _looked_at(self, _check_targets: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
+    def _looked_at(self, snapshot: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
         directories = [target for target in targets if not target.is_repository]
         dirty = uncommitted_files(Path(self.campaign.working_tree)) if directories else []
-        jobs, done = look_at_directories(_check_targets, directories, dirty)
-        more, unchanged = look_at_repositories(_check_targets, [target for target in targets if target.is_repository])
+        jobs, done = look_at_directories(snapshot, directories, dirty)
+        more, unchanged = look_at_repositories(snapshot, [target for target in targets if target.is_repository])
         jobs, done = jobs + more, done + unchanged
         return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
 

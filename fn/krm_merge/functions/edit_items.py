@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -295,9 +296,9 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
         changes_by_identity.setdefault(change.new, []).append(change)
     items_by_identity: dict[Identity, list[Resource]] = {}
     for item in items:
-        identity = _identity_of(item)
-        if identity in changes_by_identity:
-            items_by_identity.setdefault(identity, []).append(item)
+        with suppress(ResourceError):
+            if item.identity in changes_by_identity:
+                items_by_identity.setdefault(item.identity, []).append(item)
     for identity, holders in items_by_identity.items():
         if len(holders) < 2:
             continue
@@ -310,13 +311,6 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
             results.error(message, resource=holders[0].ref, file=holders[-1].file, rule="P9")
     if not results.errors:
         report_left_references(items, all_changes, results)
-
-
-def _identity_of(item: Resource) -> Identity | None:
-    try:
-        return item.identity
-    except ResourceError:
-        return None
 
 
 LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
