@@ -176,8 +176,8 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.components[component.key] = component
             component_items.resources[component.key] = item
             for path, written in misspelt(value):
-                message = f"this field is not read; write dependencies as {written}"
-                _warn(item, path, message, "CR1", component.key, results)
+                message = f"{path}: this field is not read; write dependencies as {written}"
+                warn_of(item, message, "CR1", component.key, results, path)
         case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
             component_items.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
@@ -188,8 +188,8 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             if build is not None:
                 component_items.builds.append(build)
                 if build.outcome == "succeeded" and (path := strange_digest(value)):
-                    message = f"{EXPECTED_DIGEST}; so this build is ignored"
-                    _warn(item, path, message, "CR19", build.component, results)
+                    message = f"{path}: {EXPECTED_DIGEST}; so this build is ignored"
+                    warn_of(item, message, "CR19", build.component, results, path)
             else:
                 check_fields(item.kind, value)
                 component_items.definitions.append(item)
@@ -208,16 +208,13 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.others.setdefault(kind, []).append(item)
 
 
-def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
-    """Warns of a field without effect."""
-    results.warning(
-        f"{item.ref}: {path}: {message}",
-        resource=item.ref,
-        file=item.file,
-        file_index=item.index,
-        path=path,
-        rule=rule,
-        tags={"component": str(key)},
+def warn_of(
+    item: Resource, message: str, rule: str, key: ComponentKey, results: Results, path: str | None = None
+) -> None:
+    """Warns of what has no effect, in the field at a path if one is to blame."""
+    tags = {"component": str(key)}
+    results.add(
+        Result("warning", f"{item.ref}: {message}", item.ref, item.file, item.index, path, tags=tags, rule=rule)
     )
 
 

@@ -33,7 +33,7 @@ from krm_merge.components.settings import (
     without,
 )
 from krm_merge.forges.interface import same_repository
-from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, write_items
+from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, warn_of, write_items
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
 from krm_merge.text import Value
@@ -152,18 +152,8 @@ def report_ignored_nudges(component_items: ComponentItems, results: Results) -> 
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
             nudged = join_names(ignored)
-            message = (
-                f"{item.ref}: Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
-            )
-            remedy = "; add the edge to it, or run mode configure"
-            results.warning(
-                f"{message}{remedy}",
-                resource=item.ref,
-                file=item.file,
-                file_index=item.index,
-                rule="C10",
-                tags={"component": str(key)},
-            )
+            message = f"Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
+            warn_of(item, f"{message}; add the edge to it, or run mode configure", "C10", key, results)
 
 
 def _pair(nudge: Value) -> tuple[str, str]:
