@@ -244,8 +244,8 @@ def _spellings(before: Scalar, text: str) -> Iterator[str]:
     elif is_block_scalar(before):
         chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
         if before.style == ">":
-            yield _block(f">{chomping}", _lay_out(text, before))
-        yield _block(f"|{chomping}", text.split("\n"))
+            yield _join_lines([f">{chomping}", *_lay_out(text, before)])
+        yield _join_lines([f"|{chomping}", *text.split("\n")])
     elif before.style == '"':
         yield f'"{_join_lines(_lay_out(quoted(text)[1:-1], before))}"'
     else:
@@ -280,10 +280,6 @@ def _lines(node: Scalar) -> list[str]:
 
 def _join_lines(lines: Sequence[str]) -> str:
     return "\n  ".join(lines)
-
-
-def _block(header: str, lines: Sequence[str]) -> str:
-    return "\n  ".join([header, *lines])
 
 
 def _read_scalar(spelling: str) -> Scalar | None:
