@@ -72,20 +72,6 @@ class LedgerSnapshot:
     entries: Mapping[str, LedgerEntry]
     conflicts: Mapping[str, Collection[TargetConflict]]
 
-    @classmethod
-    def of(
-        cls,
-        campaign: Campaign,
-        settings: str,
-        entries: Mapping[str, LedgerEntry],
-        conflicts: Iterable[tuple[str, TargetConflict]],
-    ) -> LedgerSnapshot:
-        """Takes the conflicts as the ledger gives them."""
-        by_target: dict[str, list[TargetConflict]] = defaultdict(list)
-        for target, conflict in conflicts:
-            by_target[target].append(conflict)
-        return cls(campaign, settings, entries, by_target)
-
     def is_settled(self, target: str) -> bool:
         """Whether the last run ended well, and what it depended on is as it was, but for the target itself."""
         entry = self.entries[target]
@@ -337,7 +323,10 @@ class Run:
             return
         settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
-        snapshot = LedgerSnapshot.of(self.campaign, digest, entries, self.ledger.conflicts())
+        conflicts: dict[str, list[TargetConflict]] = defaultdict(list)
+        for name, conflict in self.ledger.conflicts():
+            conflicts[name].append(conflict)
+        snapshot = LedgerSnapshot(self.campaign, digest, entries, conflicts)
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]

@@ -12,7 +12,7 @@ from functools import partial
 from posixpath import basename, relpath
 
 from krm_merge.functions import API_VERSION
-from krm_merge.functions.places import annotations_of, default_place, from_own_folder, index_of, place_of, root_package
+from krm_merge.functions.places import default_place, from_own_folder, place_of, root_package
 from krm_merge.krm import (
     KPTFILE,
     KPTFILE_GROUP,
@@ -354,7 +354,7 @@ class _Reader:
             self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
             return None
         assert isinstance(root, MappingNode)
-        return self._member(root, place_of(annotations_of(root), None))
+        return self._member(root, place_of(Resource.from_tree(root).annotations, None))
 
     # ---- the items -----------------------------------------------------------------------------------------------
 
@@ -403,7 +403,7 @@ class _Reader:
         is_placed = place is not None
         if place is None:
             place = KPTFILE if _is_kptfile(identity) else default_place(identity)
-        return Member(place, identity, root, place, index_of(annotations_of(root)), is_placed)
+        return Member(place, identity, root, place, Resource.from_tree(root).index, is_placed)
 
     # ---- all of it -----------------------------------------------------------------------------------------------
 
@@ -499,5 +499,5 @@ def _flaw(root: Node) -> str:
     if flaw := flaw_of(root):
         return flaw
     assert isinstance(root, MappingNode)
-    place = place_of(annotations_of(root), None) or ""
+    place = place_of(Resource.from_tree(root).annotations, None) or ""
     return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""
