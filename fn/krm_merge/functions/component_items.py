@@ -387,7 +387,6 @@ def write_items(
     free: FreeIndexes | None = None
     for value in values:
         tree = from_value(value)
-        assert isinstance(tree, MappingNode)
         identity = identity_of(tree)
         item = by_name.pop((identity.namespace, identity.name), None)
         if item is not None:

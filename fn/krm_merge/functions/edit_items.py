@@ -25,6 +25,7 @@ from krm_merge.krm import (
     in_parallel,
     pattern_of,
     report_rewriting,
+    value_at,
 )
 from krm_merge.merge import CRD, ListKeys, Member, Schemas
 from krm_merge.patch import PatchError, SchemaShape
@@ -319,8 +320,7 @@ LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
 
 def annotations_of(value: Object) -> Object:
     """The annotations of a resource, empty where it has no map of them."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = value_at(value, ("metadata", "annotations"))
     return annotations if isinstance(annotations, dict) else {}
 
 

@@ -47,7 +47,7 @@ from krm_merge.krm import (
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
 from krm_merge.safe_text import abridge
-from krm_merge.text import KeysOf, MappingNode, Object, from_value, same, to_value
+from krm_merge.text import KeysOf, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
 from krm_merge.transform.runner import Runner, RunOutcome
@@ -92,9 +92,7 @@ def _strongest(
     for resource in sorted(
         created, key=lambda resource: (runner.priorities.get(resource.plugin, unlisted), resource.declared)
     ):
-        tree = from_value(resource.resource)
-        assert isinstance(tree, MappingNode)
-        new = Resource.from_tree(tree)
+        new = Resource.from_tree(from_value(resource.resource))
         winner, _ = strongest.setdefault(new.identity, (resource, new))
         if not equal(winner.resource, resource.resource):
             tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
