@@ -15,6 +15,7 @@ from krm_merge.functions.merge_sides import (
     FORMS,
     MergeSettings,
     PackageSides,
+    fields_of,
     has_tagged_items,
     read_settings,
     read_sides,
@@ -259,13 +260,8 @@ def _merge(resource_list: ResourceList) -> None:
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     config = resource_list.function_config
-    data = config.get("data") if config is not None else None
-    empty = config is None or (
-        config.get("kind") is not None
-        and config.get("kind").canonical == "ConfigMap"  # type: ignore[union-attr]
-        and (data is None or not getattr(data, "fields", {}))
-    )
-    if not empty or has_tagged_items(resource_list):
+    holder, is_config_map = (None, True) if config is None else fields_of(config)
+    if not is_config_map or (holder is not None and holder.fields) or has_tagged_items(resource_list):
         return False
     if resource_list.items:
         resource_list.results.error(f"functionConfig: nothing to merge; {FORMS}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from posixpath import basename, relpath
 
-from krm_merge.functions import API_VERSION
+from krm_merge.functions import API_VERSION, CONFIG_MAP
 from krm_merge.functions.places import default_place, from_own_folder, place_of, root_package
 from krm_merge.krm import (
     KPTFILE,
@@ -70,13 +70,17 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     config = resource_list.function_config
     if config is None:
         return MergeSettings()
-    is_config_map = config.get("kind") is not None and key_text(config.get("kind")) == "ConfigMap"  # type: ignore[arg-type]
-    holder = config
-    if is_config_map:
-        data = config.get("data")
-        holder = data if isinstance(data, MappingNode) else MappingNode.new(True)
+    holder, is_config_map = fields_of(config)
     plain = _plain(holder, is_config_map)
     return plain if plain is not None else _validate(resource_list, holder, is_config_map)
+
+
+def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
+    """The fields of a functionConfig, and whether they are the data of a ConfigMap."""
+    if Resource.from_tree(config).kind != CONFIG_MAP:
+        return config, False
+    data = config.get("data")
+    return (data if isinstance(data, MappingNode) else MappingNode.new(True)), True
 
 
 def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
