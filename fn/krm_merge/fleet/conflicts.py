@@ -29,7 +29,7 @@ from krm_merge.resolve.interface import (
     custom_value,
 )
 from krm_merge.safe_text import quantity
-from krm_merge.startup import replace
+from krm_merge.startup import group_by_key, replace
 from krm_merge.text import Value
 
 _EXAMPLES = 3
@@ -485,9 +485,7 @@ def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupSt
 
 def _by_kind(groups: Iterable[Group]) -> list[Group]:
     """The groups with those of one kind together, in the order of the largest of each kind."""
-    kinds: dict[str, list[Group]] = {}
-    for group in groups:
-        kinds.setdefault(group.conflict.kind or group.conflict.file, []).append(group)
+    kinds = group_by_key((group.conflict.kind or group.conflict.file, group) for group in groups)
     return [group for same_kind in kinds.values() for group in same_kind]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -27,6 +27,7 @@ from krm_merge.fleet.repository import head_of
 from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
 from krm_merge.packages import GitRepositories, UnavailableError, folders_around, uncommitted_files
+from krm_merge.startup import group_by_key
 
 _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""
@@ -323,10 +324,7 @@ class Run:
             return
         settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
-        conflicts: dict[str, list[TargetConflict]] = defaultdict(list)
-        for name, conflict in self.ledger.conflicts():
-            conflicts[name].append(conflict)
-        snapshot = LedgerSnapshot(self.campaign, digest, entries, conflicts)
+        snapshot = LedgerSnapshot(self.campaign, digest, entries, group_by_key(self.ledger.conflicts()))
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]

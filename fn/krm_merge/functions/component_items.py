@@ -49,6 +49,7 @@ from krm_merge.krm import (
     identity_of,
 )
 from krm_merge.merge import Member
+from krm_merge.startup import group_by_key
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -142,9 +143,7 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             for path, problem in error.problems:
                 message = f"{item.ref}: {path}: {problem}"
                 results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
-    promotions: dict[ComponentKey, list[Promotion]] = {}
-    for promotion in component_items.promotions:
-        promotions.setdefault(promotion.component, []).append(promotion)
+    promotions = group_by_key((promotion.component, promotion) for promotion in component_items.promotions)
     for key, component in component_items.components.items():
         released = replace(component, released_as=released_as(component, component_items.admissions))
         component_items.components[key] = with_promotions(released, promotions.get(key, ()))

@@ -29,6 +29,7 @@ from krm_merge.components.settings import (
     release_expression,
     repository_context,
     scenario_contexts,
+    split_application,
     trigger_expression,
     without,
 )
@@ -425,8 +426,7 @@ def _of_group(
     keys = [key for each in sorted(names) if (key := ComponentKey(item.namespace, each)) in graph.components]
     if missing := sorted(names - {key.name for key in keys}):
         edits.report(item, "warning", "C16", f"the package lacks {join_names(missing)} of the ComponentGroup {name}")
-    tested = tuple(key.name for key in keys if is_tested(key))
-    return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
+    return split_application(keys, is_tested)
 
 
 def _replaced_contexts(item: Resource) -> list[str] | None:

@@ -30,6 +30,7 @@ from krm_merge.krm import (
 from krm_merge.merge import CRD, ListKeys, Member, Schemas
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
+from krm_merge.startup import group_by_key
 from krm_merge.text import MappingNode, Object, TextError, Value, same
 
 ItemFate: TypeAlias = Literal["same", "changed", "removed"]
@@ -292,9 +293,7 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
     all_changes = list(changes)
     if not all_changes:
         return  # without reading the identities of all items
-    changes_by_identity: dict[Identity, list[Renamed]] = {}
-    for change in all_changes:
-        changes_by_identity.setdefault(change.new, []).append(change)
+    changes_by_identity = group_by_key((change.new, change) for change in all_changes)
     items_by_identity: dict[Identity, list[Resource]] = {}
     for item in items:
         with suppress(ResourceError):

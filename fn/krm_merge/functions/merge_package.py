@@ -35,7 +35,7 @@ from krm_merge.merge import (
     report,
 )
 from krm_merge.schema import Redaction
-from krm_merge.startup import frozen, pattern, replace
+from krm_merge.startup import frozen, group_by_key, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.policy import PackagePolicy
@@ -49,10 +49,7 @@ class DocumentIndexes:
         self._free = free
         self._sides = sides
         self._placed: dict[int, int] = {}
-        added: dict[str, list[ResourceOutcome]] = {}
-        for outcome in outcomes:
-            if outcome.fate == "added":
-                added.setdefault(outcome.member.place, []).append(outcome)
+        added = group_by_key((outcome.member.place, outcome) for outcome in outcomes if outcome.fate == "added")
         gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
         for place, new in added.items():
             if self._free.is_known(join(sides.folder, place)):

@@ -47,6 +47,7 @@ from krm_merge.krm import (
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
 from krm_merge.safe_text import abridge
+from krm_merge.startup import group_by_key
 from krm_merge.text import KeysOf, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
@@ -368,10 +369,8 @@ def check_targets(runner: Runner, resources: int) -> None:
 
 def report_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
     """One error for each way in which a plugin failed, whatever the number of resources."""
-    failed: dict[tuple[str, str], list[str]] = {}
-    for summary in summaries:
-        for failure, names in summary.failures.items():
-            failed.setdefault(failure, []).extend(names)
+    failures = (failure for summary in summaries for failure in summary.failures.items())
+    failed = group_by_key((failure, name) for failure, names in failures for name in names)
     for (plugin, problem), names in failed.items():
         message = f"{plugin}: {problem} ({abridge(names, _SHOWN)})"
         results.error(message, rule="T6", tags={"event": "plugin-error", "plugin": plugin})

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, PullRequest, is_label_of
 from krm_merge.forges.interface import same_repository
+from krm_merge.startup import group_by_key
 
 _LASTING = {"open": 0, "closed": 1, "merged": 2}
 PullRequestId = tuple[str, int]
@@ -73,10 +74,7 @@ class History:
     @cached_property
     def by_component(self) -> dict[ComponentKey, list[Build]]:
         """The builds of each Component, from the oldest to the newest."""
-        builds: dict[ComponentKey, list[Build]] = {}
-        for build in self._in_order:
-            builds.setdefault(build.component, []).append(build)
-        return builds
+        return group_by_key((build.component, build) for build in self._in_order)
 
     @cached_property
     def by_repository(self) -> dict[str, list[PullRequest]]:

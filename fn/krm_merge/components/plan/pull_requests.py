@@ -20,6 +20,7 @@ from krm_merge.components.plan.model import (
     pull_name,
     reference,
 )
+from krm_merge.startup import group_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,18 +251,15 @@ _WHY_UNBUILT: Mapping[BuildOutcome, str] = {
 
 def triggers_by_group(pulls: OurPullRequests) -> dict[str, list[Trigger]]:
     """The triggers of a target's pull requests, by group: one for each, whatever its dependencies (CR31, CR32)."""
-    groups: dict[str, list[Trigger]] = {}
+    pairs: list[tuple[str, Trigger]] = []
     graph = pulls.planning.graph
     # CR20: a build concerns direct dependants only.
     above = sorted({key for dependant in pulls.target.dependants for key in graph.dependencies(dependant.key)})
     for key in above:
         if not pulls.planning.history.image_names(key):
             continue  # no file could name it
-        for group, trigger in _of_pull_requests(pulls, graph.components[key]):
-            groups.setdefault(group, []).append(trigger)
-    for group, trigger in _of_pushes(pulls, above):
-        groups.setdefault(group, []).append(trigger)
-    return groups
+        pairs += _of_pull_requests(pulls, graph.components[key])
+    return group_by_key([*pairs, *_of_pushes(pulls, above)])
 
 
 def _of_pull_requests(pulls: OurPullRequests, dependency: Component) -> Iterator[tuple[str, Trigger]]:
