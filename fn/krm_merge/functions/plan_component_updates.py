@@ -172,7 +172,7 @@ def _promote(component_items: ComponentItems, simulation: Simulation, history: H
     for key, image in simulation.candidates.items():
         item = component_items.resources[key]
         # Otherwise only the Component itself names the promoted digest.
-        is_built = history.promoted_build(key) is not None
+        is_built = history.promoted_builds.get(key) is not None
         if (
             value_at(item.value, ("status", "lastPromotedImage")) != image
             and is_built

@@ -127,19 +127,17 @@ class OurPullRequests:
         digests = (pull.described.digests.get(dependency, "") for ours in self.by_group.values() for pull in ours.pulls)
         return set(filter(None, digests))
 
-    def holder(self, dependency: str) -> TrackedPullRequest | None:
-        """The newest merged pull request with a digest of a dependency: the target branch has its digest."""
-        return self._holders.get(dependency)
-
     @cached_property
-    def _holders(self) -> dict[str, TrackedPullRequest]:
+    def holders(self) -> dict[str, TrackedPullRequest]:
+        """The newest merged pull request with a digest of each dependency: the target branch has its digest."""
         merged = [pull for ours in self.by_group.values() for pull in ours.pulls if pull.pull_request.state == "merged"]
         merged.sort(key=lambda pull: (pull.pull_request.merged_at, pull.pull_request.number))
         return {name: pull for pull in merged for name in pull.described.digests}
 
     def needs_correction(self, trigger: Trigger) -> bool:
         """S8: whether the target branch has an image of the trigger from before its merge was built."""
-        holder, promoted = self.holder(trigger.component.name), self.planning.history.promoted_digest(trigger.component)
+        holder = self.holders.get(trigger.component.name)
+        promoted = self.planning.history.promoted_digest(trigger.component)
         return holder is not None and holder.is_before(trigger) and holder.digest(trigger.component) != promoted
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str) -> None:
@@ -209,7 +207,7 @@ def _is_newest(pulls: OurPullRequests, group: str, trigger: Trigger) -> bool:
     if trigger.state != "done":
         return False
     history = pulls.planning.history
-    promoted, holder = history.promoted_build(trigger.component), pulls.holder(trigger.component.name)
+    promoted, holder = history.promoted_builds.get(trigger.component), pulls.holders.get(trigger.component.name)
     if holder is not None and holder.digest(trigger.component) == trigger.digest:
         return False  # with another group
     pull = trigger.pull_request
@@ -228,7 +226,7 @@ def end_of(
     """The rule and the reason for closing an open pull request; None if it is kept open."""
     if any(_is_live(trigger) for trigger in triggers):
         return None
-    holders = {key: pulls.holder(key.name) for key in desired}
+    holders = {key: pulls.holders.get(key.name) for key in desired}
     having = [holder for key, holder in holders.items() if holder is not None and holder.digest(key) == desired[key]]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
         names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
@@ -303,7 +301,7 @@ def _may_trigger(planning: Planning, pull: PullRequest, dependency: Component) -
 def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, described: DescribedState) -> str:
     """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
     history, key = planning.history, dependency.key
-    after, promoted = history.after_merge(key, pull), history.promoted_build(key)
+    after, promoted = history.after_merge(key, pull), history.promoted_builds.get(key)
     is_built = (
         latest(after) is not None
         # The build of a later push contains the merge, too.
@@ -320,7 +318,7 @@ def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, 
 def _lasting_digest(planning: Planning, dependency: Component, described: DescribedState) -> str:
     """The promoted digest. If neither builds nor the Component have it any more, the one in the description (C14)."""
     promoted = planning.history.promoted_digest(dependency.key)
-    is_known = planning.history.promoted_build(dependency.key) is not None or not dependency.is_declared
+    is_known = planning.history.promoted_builds.get(dependency.key) is not None or not dependency.is_declared
     return promoted if is_known else described.digests.get(dependency.key.name, promoted)
 
 
@@ -329,7 +327,7 @@ def _last_promoted(planning: Planning, dependency: Component, pull: PullRequest)
 
     '' where it is of an earlier merge: builds may wait for each other.
     """
-    promoted = planning.history.promoted_build(dependency.key)
+    promoted = planning.history.promoted_builds.get(dependency.key)
     merge = planning.history.merge_of(promoted) if promoted is not None else None
     if merge is not None and merge.merged_at and merge.merged_at < pull.merged_at:
         return ""
@@ -348,7 +346,7 @@ def _of_pushes(pulls: OurPullRequests, above: Sequence[ComponentKey]) -> Iterato
     pairs: list[tuple[str, Trigger]] = []
     new: list[Trigger] = []
     for key in above:
-        ours, promoted = pulls.of_group(open_group).open, planning.history.promoted_build(key)
+        ours, promoted = pulls.of_group(open_group).open, planning.history.promoted_builds.get(key)
         described = ours.described if ours is not None else _NOTHING
         digest = _lasting_digest(planning, planning.graph.components[key], described)
         if not digest or not planning.history.image_names(key):

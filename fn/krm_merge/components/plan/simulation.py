@@ -132,7 +132,7 @@ class _Player:
         """A snapshot for each latest build, and one for each group of pull requests that are built."""
         for application, keys in self._graph.applications.items():
             for key in keys:
-                pushed = self._history.promoted_build(key)
+                pushed = self._history.promoted_builds.get(key)
                 if pushed is not None:
                     yield self._of_build(application, keys, pushed, ())
             yield from self._of_pull_requests(application, keys)
