@@ -50,7 +50,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("&"),
     ),
     "components.expressions._PIECE": (Worst("a-z", "["), Worst("["), Worst("[a"), Worst("*")),
-    "components.expressions._WILDCARDS": LETTERS,
     "components.expressions.regular_expression": (Worst("**/"), Worst("[a-z]"), Worst("(")),
     "components.expressions._OURS": (
         Worst(') && (updatedComponentIs("a")', "("),
@@ -68,6 +67,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("( "),
         Worst(" ", "(files.all.size()"),
     ),
+    "components.digests.WILDCARDS": LETTERS,
     "components.digests._ANY_HEX": (Worst("a"), Worst(HEX), Worst(f"{HEX}g")),
     "components.digests._ASSIGNMENT": (
         Worst("export "),

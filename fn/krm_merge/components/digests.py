@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, image_name, is_digest, spellings, tag_of
 from krm_merge.krm import Result, Severity
@@ -533,21 +533,32 @@ def _is_foreign(path: PurePosixPath) -> bool:
 
 
 def _matches(path: PurePosixPath, glob: str) -> bool:
-    globs = [each for each in glob.split("/") if each not in ("", ".")]
+    # What is left to match may be nothing, or any directories.
+    return any(set(rest) <= {CONTENT} for rest in rests_of(glob, path.parts))
+
+
+WILDCARDS: Final = re.compile(r"[*?\[]")
+CONTENT: Final = "**"
+
+
+def rests_of(glob: str, parts: Iterable[str]) -> set[tuple[str, ...]]:
+    """What is left of a glob, name by name, inside of a directory that its first names match; empty for none."""
+    names = [name for name in glob.split("/") if name not in ("", ".")]
     if glob.endswith("/"):
-        globs.append("**")
-    if not globs:
-        return False
-    is_name = not any(mark in globs[-1] for mark in "*?[")
-    return _parts_match(path.parts, globs, with_content=is_name)
+        names.append(CONTENT)
+    rests = {tuple(names)} if names else set()
+    for part in parts:
+        rests = {inside for rest in rests for inside in _rests_in(rest, part)}
+    return rests
 
 
-def _parts_match(parts: Sequence[str], globs: Sequence[str], *, with_content: bool) -> bool:
-    """Whether names match globs one by one; `with_content` also accepts names below what the globs match."""
-    if not globs:
-        return with_content or not parts
-    if globs[0] == "**":
-        return any(_parts_match(parts[at:], globs[1:], with_content=with_content) for at in range(len(parts) + 1))
-    if not parts or not fnmatchcase(parts[0], globs[0]):
-        return False
-    return _parts_match(parts[1:], globs[1:], with_content=with_content)
+def _rests_in(names: Sequence[str], part: str) -> Iterator[tuple[str, ...]]:
+    if not names:
+        return
+    first, *rest = names
+    if first == CONTENT:
+        yield (first, *rest)
+        yield from _rests_in(rest, part)
+    elif fnmatchcase(part, first):
+        # A name without wildcards is that of a directory, too, with all that is in it.
+        yield tuple(rest) if rest or WILDCARDS.search(first) else (CONTENT,)

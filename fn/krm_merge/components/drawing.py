@@ -18,6 +18,7 @@ from typing import Any
 from krm_merge.components.graph import Edge, Graph, Role
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.errors import KrmMergeError
+from krm_merge.startup import group_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,6 @@ class Cluster:
 
 def clusters(graph: Graph) -> list[Cluster]:
     """The Applications of a graph, in order."""
-    members: dict[tuple[str, str], list[ComponentKey]] = {}
-    for key, component in sorted(graph.components.items()):
-        members.setdefault((key.namespace, component.application), []).append(key)
     return [
         Cluster(
             namespace,
@@ -76,7 +74,7 @@ def clusters(graph: Graph) -> list[Cluster]:
             tuple(key for key in keys if graph.role(key) == "independent"),
             tuple(sorted(Edge(key, other) for key in keys for other in graph.dependencies(key) if other in keys)),
         )
-        for (namespace, application), keys in sorted(members.items())
+        for (namespace, application), keys in sorted(graph.applications.items())
     ]
 
 
@@ -314,10 +312,11 @@ def _summary(drawing: Drawing) -> str:
 
 def _data(drawing: Drawing) -> dict[str, Any]:
     graph, applications, components = drawing.graph, list[dict[str, Any]](), list[dict[str, Any]]()
-    groups: dict[ComponentKey, list[str]] = {}
-    for name in sorted(drawing.groups, key=natural_order):
-        for key in set(drawing.groups[name]) & graph.components.keys():
-            groups.setdefault(key, []).append(printable(name))
+    groups = group_by_key(
+        (key, printable(name))
+        for name in sorted(drawing.groups, key=natural_order)
+        for key in set(drawing.groups[name]) & graph.components.keys()
+    )
     numbers = {key: f"c{number}" for number, key in enumerate(sorted(graph.components))}
     ranks = {key: rank for rank, level in enumerate(graph.levels) for key in level}
     for number, cluster in enumerate(clusters(graph)):

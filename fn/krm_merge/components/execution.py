@@ -7,7 +7,7 @@ the next run completes an interrupted one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from krm_merge.components.digests import ImageIdentity, is_candidate, is_searched, references, replace_digests
 from krm_merge.components.graph import branch_names, is_possible
@@ -72,55 +72,50 @@ def apply_plan(
     return run.steps
 
 
+@dataclass(slots=True)
 class _Run:
-    """One plan that is being applied."""
+    """One plan that is being applied.
 
-    def __init__(
-        self,
-        plan: RecordedPlan,
-        repository: Repository,
-        pull_requests: RepositoryPullRequests,
-        ended: set[str],
-        ok_to_test: bool,
-    ) -> None:
-        self._plan = plan
-        self._git = repository
-        self._pulls = pull_requests
-        self._ended = ended
-        self._ok_to_test = ok_to_test
-        self.steps: list[Result] = []
-        self._is_fit = True
-        """Whether the branch has only changes of this plan."""
-        self._is_missing = False
-        """Whether no file references the image of one of the digests."""
-        self._replaced_files: list[tuple[bytes, bytes]] = []
-        """The contents of the files that our commits on the branch changed, before and after."""
+    `is_fit` says that the branch has only changes of this plan, `is_missing` that no file references the image of one
+    of the digests. `replaced_files` are the contents of the files that our commits on the branch changed, before and
+    after.
+    """
+
+    plan: RecordedPlan
+    git: Repository
+    pulls: RepositoryPullRequests
+    ended: set[str]
+    ok_to_test: bool
+    steps: list[Result] = field(default_factory=list)
+    is_fit: bool = True
+    is_missing: bool = False
+    replaced_files: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
         """Records a step; duplicates are dropped."""
-        step = Result(severity, f"{self._plan.name}: {message}", rule=rule)
+        step = Result(severity, f"{self.plan.name}: {message}", rule=rule)
         if step not in self.steps:
             self.steps.append(step)
 
     def apply(self) -> None:
         """Applies the plan, step by step."""
-        plan = self._plan
-        pull = next((pull for pull in self._pulls.open if self._is_own(pull)), None)
+        plan = self.plan
+        pull = next((pull for pull in self.pulls.open if self._is_own(pull)), None)
         if plan.closed:
             if pull is not None:
                 self._close(pull, plan.closed, plan.description)
             return
         if pull is None:
-            if plan.number and (named := self._pulls.find(plan.number)) is not None:
+            if plan.number and (named := self.pulls.find(plan.number)) is not None:
                 self._stop_for(named)  # it is no longer open
             self._check_triggers()
-        base = self._git.branches.get(plan.base, "")
+        base = self.git.branches.get(plan.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
             raise _PlanStoppedError("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
         branch = pull.source_branch if pull is not None else self._free_branch(base)
-        here = self._git.branches.get(branch, "")
-        self._git.fetch(base, here)
+        here = self.git.branches.get(branch, "")
+        self.git.fetch(base, here)
         commit = self._with_digests(self._start(branch, base, here, is_new=pull is None))
         if self._changes_nothing(commit, base):
             commit = self._for_target(commit, base, branch)
@@ -130,18 +125,18 @@ class _Run:
         if pull is None:
             self._check_not_ended()
         if commit != here:
-            self._git.push(commit, branch)
+            self.git.push(commit, branch)
             self.report("info", "CR22" if here else "CR21", f"pushed {branch} at {commit[:12]}")
         settled = self._settle(pull, branch)
-        if self._ok_to_test and commit != here:
-            self._pulls.comment(settled, "/ok-to-test")
+        if self.ok_to_test and commit != here:
+            self.pulls.comment(settled, "/ok-to-test")
             self.report("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
 
     def _leave(self, pull: ForgePullRequest | None) -> None:
         """Pushes nothing and reports that: forges count a branch that equals its base as merged."""
-        plan = self._plan
+        plan = self.plan
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
-        if pull is not None and self._is_missing:
+        if pull is not None and self.is_missing:
             # The target names no digest of the image: later it may name one again.
             self.report(
                 "info", "C5", f"#{pull.number} is kept open: no file of {plan.base} names the image by a known digest"
@@ -154,7 +149,7 @@ class _Run:
 
     def _is_own(self, pull: ForgePullRequest) -> bool:
         """Whether it is the pull request of the plan: open, with our description, and for the same branch."""
-        plan = self._plan
+        plan = self.plan
         is_there = pull.number == plan.number if plan.number else pull.source_branch in self._spellings()
         return (
             is_there
@@ -165,14 +160,14 @@ class _Run:
 
     def _spellings(self) -> list[str]:
         """The names that the branch may have (I5)."""
-        plan = self._plan
+        plan = self.plan
         preferred, other = branch_names(plan.group, plan.branch[len(plan.group) + 1 :])
         return [plan.branch, *([other] if plan.branch == preferred else [])]
 
     def _check_triggers(self) -> None:
         """Stops if all that triggered the plan was closed after it was made. Raises _PlanStoppedError."""
-        state = parse_description(self._plan.description)
-        if state is not None and state.triggers and not state.by_push and self._ended.issuperset(state.triggers):
+        state = parse_description(self.plan.description)
+        if state is not None and state.triggers and not state.by_push and self.ended.issuperset(state.triggers):
             names = " and ".join(state.triggers)
             raise _PlanStoppedError(
                 "C4", f"{names} was closed after the plan was made; observe and plan again", "warning"
@@ -181,8 +176,8 @@ class _Run:
     def _check_not_ended(self) -> None:
         """Stops if the pull request was merged or closed after the plan was made. Raises _PlanStoppedError."""
         for branch in self._spellings():
-            for pull in self._pulls.ended_from(branch):
-                if pull.state == "closed" and is_described(pull.body, self._plan.description):
+            for pull in self.pulls.ended_from(branch):
+                if pull.state == "closed" and is_described(pull.body, self.plan.description):
                     self._stop_for(pull)
 
     def _stop_for(self, pull: ForgePullRequest) -> None:
@@ -192,17 +187,17 @@ class _Run:
 
     def _free_branch(self, base: str) -> str:
         """A branch name that nobody else uses, and that does not clash with other branches."""
-        plan = self._plan
-        used = {pull.source_branch for pull in self._pulls.open}
+        plan = self.plan
+        used = {pull.source_branch for pull in self.pulls.open}
         for branch in self._spellings():
-            here = self._git.branches.get(branch, "")
+            here = self.git.branches.get(branch, "")
             if branch in used:
                 continue
             if here:
-                self._git.fetch(base, here)
-                if not self._git.is_ours(self._git.merge_base(base, here), here):
+                self.git.fetch(base, here)
+                if not self.git.is_ours(self.git.merge_base(base, here), here):
                     continue
-            elif not is_possible(branch, self._git.branches):
+            elif not is_possible(branch, self.git.branches):
                 continue
             if branch != plan.branch:
                 self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken or clashes with another one")
@@ -217,24 +212,24 @@ class _Run:
         """The commit to add digests to: the branch or, if it is rebuilt, the base; with the copied changes."""
         if not here:
             return self._rebuild(base)
-        self._git.keep_signatures(base, here)
-        actions, fork = self._plan.actions, self._git.merge_base(base, here)
-        is_ours = self._git.is_ours(fork, here)
+        self.git.keep_signatures(base, here)
+        actions, fork = self.plan.actions, self.git.merge_base(base, here)
+        is_ours = self.git.is_ours(fork, here)
         if is_ours:
-            self._replaced_files = list(self._changed_files(fork, here))
+            self.replaced_files = list(self._changed_files(fork, here))
         if is_ours and (is_new or actions & _ANEW):
             return self._rebuild(base)
         # CR23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
-        conflict = self._git.conflict(base, here)
+        conflict = self.git.conflict(base, here)
         if is_ours and conflict:
             try:
                 return self._with_copies(base, base)
             except CopyConflictError as problem:
                 # Somebody has to rebase the copied pull request. Until then its digests are updated as before.
-                message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
+                message = f"{branch} conflicts with {self.plan.base}, and {problem}; rebase it on {self.plan.base}"
                 self.report("warning", "CR28", message)
-        elif conflict or ("rebase" in actions and not is_ours and not self._git.store.is_ancestor(base, here)):
-            why = f" and conflicts with {self._plan.base} ({conflict})" if conflict else ""
+        elif conflict or ("rebase" in actions and not is_ours and not self.git.store.is_ancestor(base, here)):
+            why = f" and conflicts with {self.plan.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.report("warning", "CR23", message)
         try:
@@ -246,10 +241,10 @@ class _Run:
             raise _PlanStoppedError("CR28", f"people added commits to {branch}, and {problem}; {remedy}") from None
 
     def _changed_files(self, fork: str, here: str) -> Iterator[tuple[bytes, bytes]]:
-        before, after = self._git.store.entries(fork), self._git.store.entries(here)
+        before, after = self.git.store.entries(fork), self.git.store.entries(here)
         files = [(before[path], after[path]) for path in before.keys() & after.keys()]
         changed = [pair for pair in files if pair[0] != pair[1] and all(entry.is_file for entry in pair)]
-        contents = self._git.store.contents(entry for pair in changed for entry in pair)
+        contents = self.git.store.contents(entry for pair in changed for entry in pair)
         return ((contents[first.name], contents[second.name]) for first, second in changed)
 
     def _identity_of(self, edit: PlannedEdit) -> ImageIdentity:
@@ -258,7 +253,7 @@ class _Run:
         The plan no longer has these when the cluster has deleted their builds.
         """
         before, after = (
-            {reference.digest for pair in self._replaced_files for reference in references(pair[at], edit.repositories)}
+            {reference.digest for pair in self.replaced_files for reference in references(pair[at], edit.repositories)}
             for at in (0, 1)
         )
         more = before - after - edit.identity.other_digests
@@ -268,12 +263,12 @@ class _Run:
         try:
             return self._with_copies(base, base)
         except CopyConflictError as problem:
-            raise _PlanStoppedError("CR28", f"{problem}; rebase it on {self._plan.base}") from None
+            raise _PlanStoppedError("CR28", f"{problem}; rebase it on {self.plan.base}") from None
 
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether merging the commit leaves the tree of the target as it is."""
         try:
-            return self._git.store.merge_trees(base, commit, renames=False) == self._git.store.tree(base)
+            return self.git.store.merge_trees(base, commit, renames=False) == self.git.store.tree(base)
         except MergeConflictError:
             return False
 
@@ -284,7 +279,7 @@ class _Run:
         """
         if self._with_digests(base) == base:
             return base
-        if self._git.is_ours(self._git.merge_base(base, commit), commit):
+        if self.git.is_ours(self.git.merge_base(base, commit), commit):
             return self._with_digests(self._rebuild(base))
         message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
         self.report("warning", "CR23", message)
@@ -292,47 +287,47 @@ class _Run:
 
     def _with_copies(self, commit: str, base: str) -> str:
         """Adds a commit with each pull request's changes in the dependants' directories. Raises CopyConflictError."""
-        before = copied_before(self._git, self._git.merge_base(base, commit), commit)
-        for copy in self._plan.copies:
-            commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._plan.contexts)
+        before = copied_before(self.git, self.git.merge_base(base, commit), commit)
+        for copy in self.plan.copies:
+            commit = with_copy(self.git, commit, copy, before.get(copy.pull_request, ""), self.plan.contexts)
         return commit
 
     def _without_copies(self, commit: str, base: str) -> str:
         """Removes the copied changes of pull requests that no longer trigger this one; merged changes are kept."""
-        git, plan = self._git, self._plan
+        git, plan = self.git, self.plan
         planned = {copy.pull_request for copy in plan.copies}
         for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
             number = name.rpartition("#")[2]
             if name in planned or not number.isdecimal():
                 continue
-            pull = self._pulls.find(int(number))
+            pull = self.pulls.find(int(number))
             if pull is None or pull.state == "merged":
                 continue
             target = git.branches.get(pull.target_branch) or base
             try:
                 commit = without_copy(git, commit, name, head, target, base, plan.contexts)
             except CopyConflictError as problem:
-                self._is_fit = False
+                self.is_fit = False
                 remedy = f"revert it by hand, in a commit with the line: {problem.trailer}"
                 self.report("warning", "CR28", f"{problem}; it stays a draft until you {remedy}")
         return commit
 
     def _with_digests(self, commit: str) -> str:
         """Adds a commit for each component whose digest changes, after all other commits (CR29)."""
-        self._is_missing = False
-        for edit in self._plan.edits:
+        self.is_missing = False
+        for edit in self.plan.edits:
             commit = self._with_digest(commit, edit)
         return commit
 
     def _with_digest(self, commit: str, edit: PlannedEdit) -> str:
-        plan, policy = self._plan, self._plan.policy
+        plan, policy = self.plan, self.plan.policy
         files = {
             path: entry
-            for path, entry in self._git.store.entries(commit).items()
+            for path, entry in self.git.store.entries(commit).items()
             if entry.is_file
             and any(is_searched(path, context, policy.files, policy.exclude) for context in plan.contexts)
         }
-        contents = self._git.store.contents(files.values())
+        contents = self.git.store.contents(files.values())
         changes: dict[str, TreeEntry | None] = {}
         has_digest = has_name = False
         identity = self._identity_of(edit)
@@ -349,8 +344,8 @@ class _Run:
                     raise _PlanStoppedError(problem.rule, problem.message)
                 self.report(problem.severity, problem.rule, problem.message)
             if edited.data != data:
-                changes[path] = TreeEntry(path, entry.mode, self._git.store.store_content(edited.data))
-        self._is_missing = self._is_missing or not has_digest
+                changes[path] = TreeEntry(path, entry.mode, self.git.store.store_content(edited.data))
+        self.is_missing = self.is_missing or not has_digest
         if not has_name:
             where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
@@ -359,7 +354,7 @@ class _Run:
             return commit
         trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
-        return self._git.commit(self._git.store.change_tree(self._git.store.tree(commit), changes), commit, message)
+        return self.git.commit(self.git.store.change_tree(self.git.store.tree(commit), changes), commit, message)
 
     def _report_single_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
         """Warns of files that name the image of one architecture: they do not run on the others."""
@@ -371,21 +366,21 @@ class _Run:
     # ---- the pull request --------------------------------------------------------------------------------------
 
     def _close(self, pull: ForgePullRequest, reason: str, description: str) -> None:
-        self._pulls.close(self._describe(pull, pull.title, description), f"Closed: {reason}.")
-        self._ended.add(link(self._plan.repository, pull.number))
+        self.pulls.close(self._describe(pull, pull.title, description), f"Closed: {reason}.")
+        self.ended.add(link(self.plan.repository, pull.number))
         self.report("info", "C4", f"closed #{pull.number}: {reason}")
 
     def _settle(self, pull: ForgePullRequest | None, branch: str) -> ForgePullRequest:
-        plan = self._plan
+        plan = self.plan
         if pull is None:
-            pull, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
+            pull, is_titled = self.pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
             how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
             self.report("info", "CR21", f"opened #{pull.number}{how if plan.draft else ''}")
             return pull
         pull = self._describe(pull, plan.title, plan.description)
-        draft = plan.draft or not self._is_fit
+        draft = plan.draft or not self.is_fit
         if pull.draft != draft:
-            pull = self._pulls.set_draft(pull, draft=draft)
+            pull = self.pulls.set_draft(pull, draft=draft)
             self.report("info", "CR30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
         return pull
 
@@ -393,7 +388,7 @@ class _Run:
         if pull.title == title and is_described(pull.body, description):
             return pull
         self.report("info", "CR23", f"updated the description of #{pull.number}")
-        return self._pulls.edit(pull, title, with_block(pull.body, description))
+        return self.pulls.edit(pull, title, with_block(pull.body, description))
 
 
 def _may_be_of(edit: PlannedEdit, data: bytes) -> bool:

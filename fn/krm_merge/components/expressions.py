@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.components.digests import DEFAULT_FILES
+from krm_merge.components.digests import CONTENT, DEFAULT_FILES, WILDCARDS, rests_of
 from krm_merge.errors import KrmMergeError
 
 
@@ -100,8 +100,6 @@ def check(text: str) -> list[CelToken]:
     return tokens
 
 
-_WILDCARDS: Final = re.compile(r"[*?\[]")
-_CONTENT: Final = "**"
 _LITERALS = {".": "[.]", **{character: f"\\{character}" for character in "\\+()|{}^$*?[]"}}
 _PIECE = re.compile(
     r"(?P<stars>\*+)|(?P<any>\?)|\[(?P<one>[^!/])\]"
@@ -117,47 +115,26 @@ DEFAULT_NUDGED: Final = (".*Dockerfile.*", ".*.yaml", ".*Containerfile.*")
 
 def below(glob: str, directory: str) -> list[str]:
     """Globs of the files in a normalised directory that a glob matches; empty if it matches none there."""
-    names = [name for name in glob.split("/") if name not in ("", ".")]
-    if glob.endswith("/"):
-        names.append(_CONTENT)
-    rests = {tuple(names)} if names else set()
     outer = [] if directory == "." else directory.split("/")
-    for name in outer:
-        rests = {rest for each in rests for rest in _inside(each, name)}
-    escaped = [_WILDCARDS.sub(r"[\g<0>]", name) for name in outer]
-    return sorted("/".join([*escaped, *rest]) for rest in rests)
-
-
-def _inside(names: Sequence[str], directory: str) -> Iterator[tuple[str, ...]]:
-    """The remaining names of a glob inside a directory that its first names match."""
-    if not names:
-        return
-    first, *rest = names
-    if first == _CONTENT:
-        yield (first, *rest)
-        yield from _inside(rest, directory)
-    elif fnmatchcase(directory, first):
-        if rest:
-            yield tuple(rest)
-        elif not _WILDCARDS.search(first):
-            yield (_CONTENT,)
+    escaped = [WILDCARDS.sub(r"[\g<0>]", name) for name in outer]
+    return sorted("/".join([*escaped, *rest]) for rest in rests_of(glob, outer) if rest)
 
 
 def is_file(glob: str) -> bool:
     """Whether a glob is the path of a file: without wildcards, and with a name that directories do not have."""
     name = glob.rpartition("/")[2]
-    return not _WILDCARDS.search(glob) and any(fnmatchcase(name, usual) for usual in DEFAULT_FILES)
+    return not WILDCARDS.search(glob) and any(fnmatchcase(name, usual) for usual in DEFAULT_FILES)
 
 
 def regular_expression(glob: str) -> str | None:
     """A glob in the syntax of RE2; None if its bracket expression is not supported."""
     names = glob.split("/")
-    with_content = names[-1] == _CONTENT or not _WILDCARDS.search(names[-1])
-    while names and names[-1] == _CONTENT:
+    with_content = names[-1] == CONTENT or not WILDCARDS.search(names[-1])
+    while names and names[-1] == CONTENT:
         names.pop()
     written: list[str] = []
     for name in names:
-        text = "(?:[^/]+/)*" if name == _CONTENT else _segment_pattern(name)
+        text = "(?:[^/]+/)*" if name == CONTENT else _segment_pattern(name)
         if text is None:
             return None
         written.append(text)

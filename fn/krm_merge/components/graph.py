@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
 from krm_merge.krm import ResourceRef, Result, Severity
+from krm_merge.startup import group_by_key
 
 _API_VERSION = "appstudio.redhat.com/v1alpha1"
 
@@ -250,17 +251,17 @@ class Graph:
 
     @cached_property
     def _below(self) -> dict[ComponentKey, list[ComponentKey]]:
-        below: dict[ComponentKey, list[ComponentKey]] = {}
-        for edge in sorted(self.edges):
-            below.setdefault(edge.dependency, []).append(edge.dependant)
-        return below
+        return group_by_key((edge.dependency, edge.dependant) for edge in sorted(self.edges))
 
     @cached_property
     def _above(self) -> dict[ComponentKey, list[ComponentKey]]:
-        above: dict[ComponentKey, list[ComponentKey]] = {}
-        for edge in sorted(self.edges):
-            above.setdefault(edge.dependant, []).append(edge.dependency)
-        return above
+        return group_by_key((edge.dependant, edge.dependency) for edge in sorted(self.edges))
+
+    @cached_property
+    def applications(self) -> dict[tuple[str, str], list[ComponentKey]]:
+        """The Components of each application, by its namespace and name, all in order."""
+        components = sorted(self.components.items())
+        return group_by_key(((key.namespace, component.application), key) for key, component in components)
 
     def dependants(self, key: ComponentKey) -> Sequence[ComponentKey]:
         """The Components that depend on a Component, in order."""

@@ -44,11 +44,13 @@ class Application:
 
 def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dict[tuple[str, str], Application]:
     """The applications by namespace and name."""
-    names: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
-    for key, component in sorted(graph.components.items()):
-        tested, untested = names.setdefault((key.namespace, component.application), ([], []))
-        (tested if is_tested(key) else untested).append(key.name)
-    return {at: Application(tuple(yes), tuple(no)) for at, (yes, no) in names.items()}
+    return {at: split_application(keys, is_tested) for at, keys in graph.applications.items()}
+
+
+def split_application(keys: Sequence[ComponentKey], is_tested: Callable[[ComponentKey], bool]) -> Application:
+    """The application of these Components."""
+    tested = tuple(key.name for key in keys if is_tested(key))
+    return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
 
 
 @dataclass(frozen=True, slots=True)

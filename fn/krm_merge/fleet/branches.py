@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from posixpath import join
+from posixpath import basename, join
 from typing import Final
 
 from krm_merge.errors import KrmMergeError
@@ -39,7 +39,7 @@ from krm_merge.fleet.repository import (
 from krm_merge.fleet.worker import changed_files, digest_of
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
 from krm_merge.git.store import NewCommit, Person, Remote, Stamp, Store
-from krm_merge.packages import CommittedFiles, Directory
+from krm_merge.packages import CommittedFiles, Directory, folders_around
 
 _CONTENT = "%T%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
 """A commit without its parents and its signature."""
@@ -320,17 +320,16 @@ def _read_owners(tree: Path) -> Iterator[tuple[str, str]]:
 
 def owner_of(owners: Sequence[tuple[str, str]], directory: str) -> str:
     """The owner of a directory by the last pattern that is for it or a directory around it, '' for none."""
-    parts = directory.split("/")
-    folders = ["/".join(parts[: end + 1]) for end in range(len(parts))]
-    return next((owner for pattern, owner in reversed(owners) if _is_for(pattern, folders, parts)), "")
+    folders = [directory, *folders_around(directory)]
+    return next((owner for pattern, owner in reversed(owners) if _is_for(pattern, folders)), "")
 
 
-def _is_for(pattern: str, folders: Sequence[str], parts: Sequence[str]) -> bool:
+def _is_for(pattern: str, folders: Sequence[str]) -> bool:
     name = pattern.strip("/").removesuffix("/**")
     if name in ("", "*", "**"):
         return True
     if "/" not in pattern.rstrip("/"):
-        return any(fnmatchcase(part, name) for part in parts)
+        return any(fnmatchcase(basename(folder), name) for folder in folders)
     of_pattern = name.split("/")
     return any(
         len(of_pattern) == folder.count("/") + 1 and all(map(fnmatchcase, folder.split("/"), of_pattern))

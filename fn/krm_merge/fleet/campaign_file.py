@@ -35,7 +35,7 @@ from krm_merge.packages import File, PackageError, UnavailableError, read_file, 
 from krm_merge.policy import NO_POLICY, ListKeysField, MergePolicy, PackagePolicy, list_keys_of, policy_from_model
 from krm_merge.posix import file_locks, locked_soon
 from krm_merge.startup import replace
-from krm_merge.text import MappingNode, TextError, Value, from_value, read, to_value, written
+from krm_merge.text import MappingNode, Object, TextError, Value, from_value, read, to_value, written
 
 _SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
 _BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")
@@ -258,11 +258,7 @@ class CampaignDirectory:
         except OSError as error:
             raise PackageError(f"{self.path}: {reason(error)}") from None
         self._write(CAMPAIGN_FILE, campaign.model_dump(by_alias=True, exclude_none=True))
-        head: dict[str, Value] = {
-            "apiVersion": campaign.apiVersion,
-            "kind": "MergeTargets",
-            "metadata": campaign.metadata,
-        }
+        head: Object = {"apiVersion": campaign.apiVersion, "kind": "MergeTargets", "metadata": campaign.metadata}
         self._write(TARGETS_FILE, head | {"targets": [_as_value(target) for target in targets]})
         write_file(self.path / ".gitignore", File(_NOT_COMMITTED.encode()))
 
@@ -274,9 +270,7 @@ class CampaignDirectory:
             root = read(read_file(place).data.decode("utf-8"))
         except (UnicodeDecodeError, TextError) as error:
             raise PackageError(f"{place}: {error}") from None
-        value = to_value(root) if isinstance(root, MappingNode) else {}
-        assert isinstance(value, dict)
-        checked, problems = check(model, value)
+        checked, problems = check(model, to_value(root) if isinstance(root, MappingNode) else {})
         if checked is None:
             raise PackageError(f"{place}: {'; '.join(f'{path}{problem}' for path, problem in problems)}")
         return checked
@@ -299,10 +293,8 @@ class CampaignDirectory:
             targets[target.name] = target
         return targets
 
-    def _write(self, name: str, value: Value) -> None:
-        root = from_value(value)
-        assert isinstance(root, MappingNode)
-        write_file(self.path / name, File(written(root).encode()))
+    def _write(self, name: str, value: Object) -> None:
+        write_file(self.path / name, File(written(from_value(value)).encode()))
 
     # ---- while something is done ---------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from posixpath import join
@@ -15,7 +15,7 @@ from krm_merge.fleet.job import Job, Settings, TargetConflict
 from krm_merge.fleet.worker import prepare, run_target
 from krm_merge.krm import ResourceRef, Results, parse_path
 from krm_merge.merge import Choice
-from krm_merge.packages import File
+from krm_merge.packages import File, folders_around
 from krm_merge.policy import edit_policy
 from krm_merge.report import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName, resource_value
 from krm_merge.resolve.interface import (
@@ -29,7 +29,7 @@ from krm_merge.resolve.interface import (
     custom_value,
 )
 from krm_merge.safe_text import quantity
-from krm_merge.startup import replace
+from krm_merge.startup import group_by_key, replace
 from krm_merge.text import Value
 
 _EXAMPLES = 3
@@ -287,7 +287,7 @@ class GroupSteps:
 
     def to_value(self, step: GroupStep) -> Mapping[str, Value]:
         """A step as a plain value."""
-        return {"choices": [_value_of(choice) for choice in step.choices]}
+        return {"choices": [asdict(choice) for choice in step.choices]}
 
     def from_value(self, value: Mapping[str, Value]) -> GroupStep:
         """The step again. Raises ValueError, TypeError or LookupError."""
@@ -295,11 +295,6 @@ class GroupSteps:
         if not isinstance(written, list):
             raise TypeError("choices is expected to be a list")
         return GroupStep(tuple(map(_choice, written)))
-
-
-def _value_of(choice: GroupChoice) -> dict[str, Value]:
-    value: dict[str, Value] = {"group": choice.group, "apart": list(choice.apart)}
-    return value | {"choice": choice.choice, "value": choice.value, "always": choice.always}
 
 
 def _choice(written: Value) -> GroupChoice:
@@ -490,9 +485,7 @@ def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupSt
 
 def _by_kind(groups: Iterable[Group]) -> list[Group]:
     """The groups with those of one kind together, in the order of the largest of each kind."""
-    kinds: dict[str, list[Group]] = {}
-    for group in groups:
-        kinds.setdefault(group.conflict.kind or group.conflict.file, []).append(group)
+    kinds = group_by_key((group.conflict.kind or group.conflict.file, group) for group in groups)
     return [group for same_kind in kinds.values() for group in same_kind]
 
 
@@ -523,6 +516,4 @@ def open_after(
 
 def _target_of(package: str, campaign: Campaign) -> str:
     """The target that a package is in, '' where it is gone."""
-    parts = package.split("/")
-    names = [package, *("/".join(parts[:at]) for at in range(len(parts) - 1, 0, -1)), "."]
-    return next((name for name in names if name in campaign.targets), "")
+    return next((name for name in (package, *folders_around(package), ".") if name in campaign.targets), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
@@ -12,7 +12,7 @@ from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream
 from krm_merge.forges.interface import same_repository
 from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE
-from krm_merge.packages import GitRepositories, KptfileText, PackageError, UnavailableError, belongs, read_file
+from krm_merge.packages import GitRepositories, KptfileText, PackageError, UnavailableError, packages_below, read_file
 
 _UNREACHABLE = "cannot be reached"
 
@@ -73,7 +73,7 @@ def targets_in(
     """
     problems: list[str] = []
     by_target: dict[str, list[tuple[str, Follower]]] = {}
-    places = sorted({place for directory in directories for place in _packages(directory.resolve())})
+    places = sorted({place for directory in directories for place in packages_below(directory.resolve())})
     for place in places:
         kptfile = place / KPTFILE
         try:
@@ -92,13 +92,6 @@ def targets_in(
         for name, packages in by_target.items()
     ]
     return targets, problems
-
-
-def _packages(directory: Path) -> Iterator[Path]:
-    for folder, inside, files in os.walk(directory):
-        inside[:] = sorted(name for name in inside if belongs(name))
-        if KPTFILE in files:
-            yield Path(folder)
 
 
 def split_upstream(text: str, ref: str, repositories: GitRepositories) -> CampaignUpstream:

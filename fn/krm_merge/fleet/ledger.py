@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from krm_merge.fleet.job import NEED_ATTENTION, TargetConflict, TargetMerge, TargetOutcome
 from krm_merge.forges.interface import CheckState
 from krm_merge.packages import PackageError
+from krm_merge.startup import group_by_key
 
 RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "unknown"]
 """`pushed` is a branch without a pull request; `unknown` is one that the forge does not show, which says nothing."""
@@ -191,9 +192,8 @@ class Ledger:
 
     def entries(self) -> dict[str, LedgerEntry]:
         """All entries by target."""
-        requests: dict[str, list[LedgerRequest]] = {}
-        for row in self._file.execute("SELECT * FROM requests ORDER BY target, number"):
-            requests.setdefault(row[0], []).append(LedgerRequest(*row))
+        rows = self._file.execute("SELECT * FROM requests ORDER BY target, number")
+        requests = group_by_key((row[0], LedgerRequest(*row)) for row in rows)
         rows = self._file.execute(f"SELECT {', '.join(_NAMES)} FROM targets ORDER BY target")
         return {row[0]: _entry(row, requests.get(row[0], ())) for row in rows}
 
@@ -270,16 +270,13 @@ class Ledger:
         ours, theirs = self.entries(), other.entries()
         newer = [entry for name, entry in theirs.items() if name in ours and entry.merged_at > ours[name].merged_at]
         places = ", ".join("?" for _ in _NAMES)
-        conflicts: dict[str, list[TargetConflict]] = {entry.target: [] for entry in newer}
-        for target, conflict in other.conflicts():
-            if target in conflicts:
-                conflicts[target].append(conflict)
+        conflicts = group_by_key(other.conflicts())
         with self._transaction():
             for entry in newer:
                 row = [getattr(entry, name) for name in _NAMES]
                 row[_NAMES.index("packages")] = json.dumps(entry.packages)
                 self._file.execute(f"REPLACE INTO targets ({', '.join(_NAMES)}) VALUES ({places})", row)
-                self._put_conflicts(entry.target, conflicts[entry.target])
+                self._put_conflicts(entry.target, conflicts.get(entry.target, ()))
         looked_at = {
             (request.target, request.number): request.looked_at for entry in ours.values() for request in entry.requests
         }

@@ -14,6 +14,7 @@ from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_
 from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.publish import WaveState, states_of
 from krm_merge.report import Html, card, code, page, plain, tag
+from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
 SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed", "unknown")
@@ -79,10 +80,8 @@ class Overview:
 
 def messages_of(entries: Iterable[LedgerEntry]) -> list[Message]:
     """What is said of targets that failed or were refused, the most frequent first; failures before refusals."""
-    groups: dict[tuple[str, str], list[LedgerEntry]] = {}
-    for entry in entries:
-        if entry.state in ("failed", "refused"):
-            groups.setdefault((entry.state, grouped_by(entry.message, entry.target)), []).append(entry)
+    to_show = (entry for entry in entries if entry.state in ("failed", "refused"))
+    groups = group_by_key(((entry.state, grouped_by(entry.message, entry.target)), entry) for entry in to_show)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1])))
     return [Message(group[0], group[0].message, tuple(entry.target for entry in group)) for _, group in ordered]
 

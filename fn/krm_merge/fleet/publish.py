@@ -36,6 +36,7 @@ from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import line
+from krm_merge.startup import group_by_key
 
 _ALL = Wave("all")
 
@@ -311,10 +312,11 @@ class Publisher:
     def _of_tree(self, targets: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Commits what is merged, and was neither merged nor closed as a pull request."""
         with_request = self.requests is not None
-        by_branch: dict[str, list[tuple[CampaignTarget, LedgerEntry]]] = {}
-        for target, entry in targets:
-            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request)):
-                by_branch.setdefault(self._branch(target.name), []).append((target, entry))
+        by_branch = group_by_key(
+            (self._branch(target.name), (target, entry))
+            for target, entry in targets
+            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
+        )
         by_branch = {
             branch: members
             for branch, members in by_branch.items()

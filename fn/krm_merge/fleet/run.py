@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -26,7 +26,8 @@ from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
 from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
-from krm_merge.packages import GitRepositories, UnavailableError, uncommitted_files
+from krm_merge.packages import GitRepositories, UnavailableError, folders_around, uncommitted_files
+from krm_merge.startup import group_by_key
 
 _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""
@@ -72,20 +73,6 @@ class LedgerSnapshot:
     entries: Mapping[str, LedgerEntry]
     conflicts: Mapping[str, Collection[TargetConflict]]
 
-    @classmethod
-    def of(
-        cls,
-        campaign: Campaign,
-        settings: str,
-        entries: Mapping[str, LedgerEntry],
-        conflicts: Iterable[tuple[str, TargetConflict]],
-    ) -> LedgerSnapshot:
-        """Takes the conflicts as the ledger gives them."""
-        by_target: dict[str, list[TargetConflict]] = defaultdict(list)
-        for target, conflict in conflicts:
-            by_target[target].append(conflict)
-        return cls(campaign, settings, entries, by_target)
-
     def is_settled(self, target: str) -> bool:
         """Whether the last run ended well, and what it depended on is as it was, but for the target itself."""
         entry = self.entries[target]
@@ -103,7 +90,8 @@ def look_at_directories(
     """
     jobs: list[Job] = []
     done: list[str] = []
-    changed = {folder for path in dirty for folder in _folders(path)}
+    # A path with a slash at its end is a folder, which is changed as well.
+    changed = {folder for path in dirty for folder in (*folders_around(path), ".")}
     for target in targets:
         entry = snapshot.entries[target.name]
         if (
@@ -136,12 +124,6 @@ def _commit_of(target: CampaignTarget) -> str:
         return head_of(target.name, target.branch)
     except GitError:
         return ""
-
-
-def _folders(path: str) -> list[str]:
-    """The folders that a path is in, '.' for the top."""
-    parts = path.rstrip("/").split("/")
-    return [".", *("/".join(parts[:at]) for at in range(1, len(parts) + (1 if path.endswith("/") else 0)))]
 
 
 MOST_TRIES = 5
@@ -342,7 +324,7 @@ class Run:
             return
         settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
-        snapshot = LedgerSnapshot.of(self.campaign, digest, entries, self.ledger.conflicts())
+        snapshot = LedgerSnapshot(self.campaign, digest, entries, group_by_key(self.ledger.conflicts()))
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]
@@ -363,11 +345,11 @@ class Run:
         )
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
-    def _looked_at(self, _check_targets: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
+    def _looked_at(self, snapshot: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
         directories = [target for target in targets if not target.is_repository]
         dirty = uncommitted_files(Path(self.campaign.working_tree)) if directories else []
-        jobs, done = look_at_directories(_check_targets, directories, dirty)
-        more, unchanged = look_at_repositories(_check_targets, [target for target in targets if target.is_repository])
+        jobs, done = look_at_directories(snapshot, directories, dirty)
+        more, unchanged = look_at_repositories(snapshot, [target for target in targets if target.is_repository])
         jobs, done = jobs + more, done + unchanged
         return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
 

@@ -49,6 +49,7 @@ from krm_merge.krm import (
     identity_of,
 )
 from krm_merge.merge import Member
+from krm_merge.startup import group_by_key
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -142,9 +143,7 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             for path, problem in error.problems:
                 message = f"{item.ref}: {path}: {problem}"
                 results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
-    promotions: dict[ComponentKey, list[Promotion]] = {}
-    for promotion in component_items.promotions:
-        promotions.setdefault(promotion.component, []).append(promotion)
+    promotions = group_by_key((promotion.component, promotion) for promotion in component_items.promotions)
     for key, component in component_items.components.items():
         released = replace(component, released_as=released_as(component, component_items.admissions))
         component_items.components[key] = with_promotions(released, promotions.get(key, ()))
@@ -176,8 +175,8 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.components[component.key] = component
             component_items.resources[component.key] = item
             for path, written in misspelt(value):
-                message = f"this field is not read; write dependencies as {written}"
-                _warn(item, path, message, "CR1", component.key, results)
+                message = f"{path}: this field is not read; write dependencies as {written}"
+                warn_of(item, message, "CR1", component.key, results, path)
         case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
             component_items.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
@@ -188,8 +187,8 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             if build is not None:
                 component_items.builds.append(build)
                 if build.outcome == "succeeded" and (path := strange_digest(value)):
-                    message = f"{EXPECTED_DIGEST}; so this build is ignored"
-                    _warn(item, path, message, "CR19", build.component, results)
+                    message = f"{path}: {EXPECTED_DIGEST}; so this build is ignored"
+                    warn_of(item, message, "CR19", build.component, results, path)
             else:
                 check_fields(item.kind, value)
                 component_items.definitions.append(item)
@@ -208,16 +207,13 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.others.setdefault(kind, []).append(item)
 
 
-def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
-    """Warns of a field without effect."""
-    results.warning(
-        f"{item.ref}: {path}: {message}",
-        resource=item.ref,
-        file=item.file,
-        file_index=item.index,
-        path=path,
-        rule=rule,
-        tags={"component": str(key)},
+def warn_of(
+    item: Resource, message: str, rule: str, key: ComponentKey, results: Results, path: str | None = None
+) -> None:
+    """Warns of what has no effect, in the field at a path if one is to blame."""
+    tags = {"component": str(key)}
+    results.add(
+        Result("warning", f"{item.ref}: {message}", item.ref, item.file, item.index, path, tags=tags, rule=rule)
     )
 
 
@@ -247,8 +243,8 @@ def _spellings(before: Scalar, text: str) -> Iterator[str]:
     elif is_block_scalar(before):
         chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
         if before.style == ">":
-            yield _block(f">{chomping}", _lay_out(text, before))
-        yield _block(f"|{chomping}", text.split("\n"))
+            yield _join_lines([f">{chomping}", *_lay_out(text, before)])
+        yield _join_lines([f"|{chomping}", *text.split("\n")])
     elif before.style == '"':
         yield f'"{_join_lines(_lay_out(quoted(text)[1:-1], before))}"'
     else:
@@ -283,10 +279,6 @@ def _lines(node: Scalar) -> list[str]:
 
 def _join_lines(lines: Sequence[str]) -> str:
     return "\n  ".join(lines)
-
-
-def _block(header: str, lines: Sequence[str]) -> str:
-    return "\n  ".join([header, *lines])
 
 
 def _read_scalar(spelling: str) -> Scalar | None:
@@ -394,7 +386,6 @@ def write_items(
     free: FreeIndexes | None = None
     for value in values:
         tree = from_value(value)
-        assert isinstance(tree, MappingNode)
         identity = identity_of(tree)
         item = by_name.pop((identity.namespace, identity.name), None)
         if item is not None:

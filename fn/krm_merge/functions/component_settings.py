@@ -29,11 +29,12 @@ from krm_merge.components.settings import (
     release_expression,
     repository_context,
     scenario_contexts,
+    split_application,
     trigger_expression,
     without,
 )
 from krm_merge.forges.interface import same_repository
-from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, write_items
+from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, warn_of, write_items
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
 from krm_merge.text import Value
@@ -152,18 +153,8 @@ def report_ignored_nudges(component_items: ComponentItems, results: Results) -> 
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
             nudged = join_names(ignored)
-            message = (
-                f"{item.ref}: Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
-            )
-            remedy = "; add the edge to it, or run mode configure"
-            results.warning(
-                f"{message}{remedy}",
-                resource=item.ref,
-                file=item.file,
-                file_index=item.index,
-                rule="C10",
-                tags={"component": str(key)},
-            )
+            message = f"Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
+            warn_of(item, f"{message}; add the edge to it, or run mode configure", "C10", key, results)
 
 
 def _pair(nudge: Value) -> tuple[str, str]:
@@ -435,8 +426,7 @@ def _of_group(
     keys = [key for each in sorted(names) if (key := ComponentKey(item.namespace, each)) in graph.components]
     if missing := sorted(names - {key.name for key in keys}):
         edits.report(item, "warning", "C16", f"the package lacks {join_names(missing)} of the ComponentGroup {name}")
-    tested = tuple(key.name for key in keys if is_tested(key))
-    return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
+    return split_application(keys, is_tested)
 
 
 def _replaced_contexts(item: Resource) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -24,10 +25,12 @@ from krm_merge.krm import (
     in_parallel,
     pattern_of,
     report_rewriting,
+    value_at,
 )
 from krm_merge.merge import CRD, ListKeys, Member, Schemas
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
+from krm_merge.startup import group_by_key
 from krm_merge.text import MappingNode, Object, TextError, Value, same
 
 ItemFate: TypeAlias = Literal["same", "changed", "removed"]
@@ -290,14 +293,12 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
     all_changes = list(changes)
     if not all_changes:
         return  # without reading the identities of all items
-    changes_by_identity: dict[Identity, list[Renamed]] = {}
-    for change in all_changes:
-        changes_by_identity.setdefault(change.new, []).append(change)
+    changes_by_identity = group_by_key((change.new, change) for change in all_changes)
     items_by_identity: dict[Identity, list[Resource]] = {}
     for item in items:
-        identity = _identity_of(item)
-        if identity in changes_by_identity:
-            items_by_identity.setdefault(identity, []).append(item)
+        with suppress(ResourceError):
+            if item.identity in changes_by_identity:
+                items_by_identity.setdefault(item.identity, []).append(item)
     for identity, holders in items_by_identity.items():
         if len(holders) < 2:
             continue
@@ -312,21 +313,13 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
         report_left_references(items, all_changes, results)
 
 
-def _identity_of(item: Resource) -> Identity | None:
-    try:
-        return item.identity
-    except ResourceError:
-        return None
-
-
 LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
 """The annotation of resources that nobody applies to a cluster."""
 
 
 def annotations_of(value: Object) -> Object:
     """The annotations of a resource, empty where it has no map of them."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = value_at(value, ("metadata", "annotations"))
     return annotations if isinstance(annotations, dict) else {}
 
 

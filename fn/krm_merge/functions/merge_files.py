@@ -24,7 +24,7 @@ from krm_merge.packages import (
     read_graph,
 )
 from krm_merge.schema import is_bookkeeping
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, group_by_key
 from krm_merge.text import MappingNode, is_empty, read, split_documents, text_of, without_separator
 
 _METADATA = re.compile(rb"^metadata:.*?(?=^[^\s#]|\Z)", re.MULTILINE | re.DOTALL)
@@ -60,9 +60,7 @@ class DocumentFiles(Mapping[str, File]):
 
     def __init__(self, documents: Iterable[tuple[str, DocumentOfFile]]) -> None:
         """Takes each document with its path."""
-        self.documents: dict[str, list[DocumentOfFile]] = {}
-        for path, document in documents:
-            self.documents.setdefault(path, []).append(document)
+        self.documents = group_by_key(documents)
         for of_file in self.documents.values():
             of_file.sort(key=lambda document: document.index)
         self._files: dict[str, File] = {}

@@ -15,6 +15,7 @@ from krm_merge.functions.merge_sides import (
     FORMS,
     MergeSettings,
     PackageSides,
+    fields_of,
     has_tagged_items,
     read_settings,
     read_sides,
@@ -34,7 +35,7 @@ from krm_merge.merge import (
     report,
 )
 from krm_merge.schema import Redaction
-from krm_merge.startup import frozen, pattern, replace
+from krm_merge.startup import frozen, group_by_key, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.policy import PackagePolicy
@@ -48,10 +49,7 @@ class DocumentIndexes:
         self._free = free
         self._sides = sides
         self._placed: dict[int, int] = {}
-        added: dict[str, list[ResourceOutcome]] = {}
-        for outcome in outcomes:
-            if outcome.fate == "added":
-                added.setdefault(outcome.member.place, []).append(outcome)
+        added = group_by_key((outcome.member.place, outcome) for outcome in outcomes if outcome.fate == "added")
         gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
         for place, new in added.items():
             if self._free.is_known(join(sides.folder, place)):
@@ -259,13 +257,8 @@ def _merge(resource_list: ResourceList) -> None:
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     config = resource_list.function_config
-    data = config.get("data") if config is not None else None
-    empty = config is None or (
-        config.get("kind") is not None
-        and config.get("kind").canonical == "ConfigMap"  # type: ignore[union-attr]
-        and (data is None or not getattr(data, "fields", {}))
-    )
-    if not empty or has_tagged_items(resource_list):
+    holder, is_config_map = (None, True) if config is None else fields_of(config)
+    if not is_config_map or (holder is not None and holder.fields) or has_tagged_items(resource_list):
         return False
     if resource_list.items:
         resource_list.results.error(f"functionConfig: nothing to merge; {FORMS}")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from posixpath import basename, relpath
 
-from krm_merge.functions import API_VERSION
-from krm_merge.functions.places import annotations_of, default_place, from_own_folder, index_of, place_of, root_package
+from krm_merge.functions import API_VERSION, CONFIG_MAP
+from krm_merge.functions.places import default_place, from_own_folder, place_of, root_package
 from krm_merge.krm import (
     KPTFILE,
     KPTFILE_GROUP,
@@ -70,13 +70,17 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     config = resource_list.function_config
     if config is None:
         return MergeSettings()
-    is_config_map = config.get("kind") is not None and key_text(config.get("kind")) == "ConfigMap"  # type: ignore[arg-type]
-    holder = config
-    if is_config_map:
-        data = config.get("data")
-        holder = data if isinstance(data, MappingNode) else MappingNode.new(True)
+    holder, is_config_map = fields_of(config)
     plain = _plain(holder, is_config_map)
     return plain if plain is not None else _validate(resource_list, holder, is_config_map)
+
+
+def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
+    """The fields of a functionConfig, and whether they are the data of a ConfigMap."""
+    if Resource.from_tree(config).kind != CONFIG_MAP:
+        return config, False
+    data = config.get("data")
+    return (data if isinstance(data, MappingNode) else MappingNode.new(True)), True
 
 
 def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
@@ -354,7 +358,7 @@ class _Reader:
             self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
             return None
         assert isinstance(root, MappingNode)
-        return self._member(root, place_of(annotations_of(root), None))
+        return self._member(root, place_of(Resource.from_tree(root).annotations, None))
 
     # ---- the items -----------------------------------------------------------------------------------------------
 
@@ -403,7 +407,7 @@ class _Reader:
         is_placed = place is not None
         if place is None:
             place = KPTFILE if _is_kptfile(identity) else default_place(identity)
-        return Member(place, identity, root, place, index_of(annotations_of(root)), is_placed)
+        return Member(place, identity, root, place, Resource.from_tree(root).index, is_placed)
 
     # ---- all of it -----------------------------------------------------------------------------------------------
 
@@ -499,5 +503,5 @@ def _flaw(root: Node) -> str:
     if flaw := flaw_of(root):
         return flaw
     assert isinstance(root, MappingNode)
-    place = place_of(annotations_of(root), None) or ""
+    place = place_of(Resource.from_tree(root).annotations, None) or ""
     return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""

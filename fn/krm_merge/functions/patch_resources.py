@@ -68,6 +68,7 @@ from krm_merge.patch.patches import (
 from krm_merge.patch.strategic.elements import PATCH
 from krm_merge.safe_text import abridge
 from krm_merge.schema import hidden_in, is_secret_kind
+from krm_merge.startup import group_by_key
 from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
@@ -493,9 +494,7 @@ def patches_between(
     """
     shapes = Shapes(definitions)
     holders, modified = _by_identity(before), _by_identity(after)
-    named_alike: dict[str, list[Object]] = {}
-    for item in before:
-        named_alike.setdefault(item.name, []).append(without_bookkeeping(item.value))
+    named_alike = group_by_key((item.name, without_bookkeeping(item.value)) for item in before)
     patches: list[Object] = []
     for identity, originals in holders.items():
         versions = modified.pop(identity, [])
@@ -537,11 +536,7 @@ def patch_document(patches: Sequence[Value], name: str = "patches") -> Object:
 
 
 def _by_identity(items: Sequence[Resource]) -> dict[Identity, list[Resource]]:
-    resources: dict[Identity, list[Resource]] = {}
-    for item in items:
-        if item.kind != KPTFILE:
-            resources.setdefault(item.identity, []).append(item)
-    return resources
+    return group_by_key((item.identity, item) for item in items if item.kind != KPTFILE)
 
 
 def _declaration(patch: ParsedPatch, original: Object, named_alike: Sequence[Object], *, changes_kind: bool) -> Object:

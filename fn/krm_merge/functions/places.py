@@ -19,18 +19,8 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import Member
 from krm_merge.startup import pattern, replace
-from krm_merge.text import MappingNode, key_text, resolved
 
 _PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
-
-
-def annotations_of(root: MappingNode) -> dict[str, str]:
-    """metadata.annotations."""
-    metadata = root.get("metadata")
-    node = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
-    if not isinstance(node, MappingNode):
-        return {}
-    return {key_text(entry.key): key_text(resolved(entry.value)) for entry in node.fields.values()}
 
 
 def place_of(annotations: dict[str, str], root: str | None) -> str | None:
@@ -40,12 +30,6 @@ def place_of(annotations: dict[str, str], root: str | None) -> str | None:
         return None
     package = annotations.get(PACKAGE_PATH)
     return normpath(join(relpath(package, root), path) if package and root else path)
-
-
-def index_of(annotations: dict[str, str]) -> int:
-    """Which document of its file an item is."""
-    text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or "0"
-    return int(text) if text.isdecimal() else 0
 
 
 def default_place(identity: Identity) -> str:
@@ -58,7 +42,7 @@ def default_place(identity: Identity) -> str:
 def root_package(resource_list: ResourceList) -> str | None:
     """The package-path of the root: the functionConfig's, else the shortest of the items, else None."""
     config = resource_list.function_config
-    if config is not None and (path := annotations_of(config).get(PACKAGE_PATH)):
+    if config is not None and (path := Resource.from_tree(config).annotations.get(PACKAGE_PATH)):
         return path
     needle = PACKAGE_PATH.encode()
     paths = []

@@ -26,7 +26,7 @@ from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate, value_at
-from krm_merge.startup import replace
+from krm_merge.startup import group_by_key, replace
 from krm_merge.text import Object, Value, to_value
 
 
@@ -77,10 +77,9 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
 
 def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
     plans, _ = plan(graph, history, choices)
-    waiting: dict[ComponentKey, list[str]] = {}
-    for update_plan in plans:
-        for dependant in update_plan.target.dependants:
-            waiting.setdefault(dependant.key, []).append(_label(update_plan))
+    waiting = group_by_key(
+        (dependant.key, _label(update_plan)) for update_plan in plans for dependant in update_plan.target.dependants
+    )
     groups: dict[str, set[ComponentKey]] = {}
     branches = Planning(graph, history, choices).choices.branches
     for key, component in graph.components.items():
@@ -125,9 +124,9 @@ def simulate_components(
 
 
 def _world(component_items: ComponentItems, planned: Sequence[Plan]) -> World:
-    scenarios: dict[tuple[str, str], list[str]] = {}
-    for item in component_items.others.get("IntegrationTestScenario", ()):
-        scenarios.setdefault(_application(item), []).append(item.name)
+    scenarios = group_by_key(
+        (_application(item), item.name) for item in component_items.others.get("IntegrationTestScenario", ())
+    )
     plans: dict[tuple[str, str], list[str]] = {}
     for item in component_items.others.get("ReleasePlan", ()):
         label = text(item.value, "metadata", "labels", f"{_RELEASE}/auto-release")
@@ -173,7 +172,7 @@ def _promote(component_items: ComponentItems, simulation: Simulation, history: H
     for key, image in simulation.candidates.items():
         item = component_items.resources[key]
         # Otherwise only the Component itself names the promoted digest.
-        is_built = history.promoted_build(key) is not None
+        is_built = history.promoted_builds.get(key) is not None
         if (
             value_at(item.value, ("status", "lastPromotedImage")) != image
             and is_built

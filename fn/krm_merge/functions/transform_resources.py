@@ -43,42 +43,15 @@ from krm_merge.krm import (
     ResourceRef,
     Result,
     Results,
-    identity_of,
 )
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
 from krm_merge.safe_text import abridge
-from krm_merge.text import KeysOf, MappingNode, Object, from_value, same, to_value
+from krm_merge.startup import group_by_key
+from krm_merge.text import KeysOf, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
 from krm_merge.transform.runner import Runner, RunOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedResource:
-    """A new resource with its tree."""
-
-    created: Created
-    tree: MappingNode
-
-    @property
-    def plugin(self) -> str:
-        """The plugin that proposed it."""
-        return self.created.plugin
-
-    @property
-    def identity(self) -> Identity:
-        """Its identity."""
-        return identity_of(self.tree)
-
-    @property
-    def ref(self) -> ResourceRef:
-        """Its name in results."""
-        return Resource.from_tree(self.tree).ref
-
-    def path_beside(self, place: str | None) -> str:
-        """The file that kpt would give it, in the folder of another resource."""
-        return join(dirname(place or ""), basename(default_place(self.identity)))
 
 
 def added_resources(
@@ -88,63 +61,65 @@ def added_resources(
     results: Results,
     copied: CopiedInAll,
     place_of_source: Callable[[Created], str | None],
-) -> Iterator[tuple[ProposedResource, str]]:
-    """New resources, each once, with the file beside the resource that it was made for; existing ones are kept.
+) -> Iterator[tuple[Created, Resource, str]]:
+    """New resources, each once, with the file that kpt would give it beside the resource that it was made for.
+
+    Existing ones are kept.
 
     `items` are those of the package, `place_of_source` gives the file of the resource that one was made for.
     """
     created = [resource for summary in summaries for resource in summary.created]
     whited_out = set().union(*(summary.whited_out for summary in summaries))
     strongest = _strongest(created, transformation, results)
-    existing = _existing(items, {new.identity.kind for new in strongest}, whited_out) if strongest else {}
-    for new in strongest:
-        if (item := existing.get(new.identity)) is not None:
-            _report_existing(new, item, results)
+    existing = _existing(items, {identity.kind for identity in strongest}, whited_out) if strongest else {}
+    for identity, (proposal, new) in strongest.items():
+        if (item := existing.get(identity)) is not None:
+            _report_existing(proposal, new.ref, item, results)
             continue
-        path = new.path_beside(place_of_source(new.created))
-        yield new, path
-        _report_added(new, path, transformation.runner, results, copied)
+        path = join(dirname(place_of_source(proposal) or ""), basename(default_place(identity)))
+        yield proposal, new, path
+        _report_added(proposal, new.ref, path, transformation.runner, results, copied)
     transformation.runner.close()
 
 
-def _strongest(created: Iterable[Created], transformation: Transformation, results: Results) -> list[ProposedResource]:
+def _strongest(
+    created: Iterable[Created], transformation: Transformation, results: Results
+) -> dict[Identity, tuple[Created, Resource]]:
     """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
     runner, severity = transformation.runner, transformation.choices.severity
     unlisted = max(runner.priorities.values(), default=0) + 1
-    strongest: dict[Identity, ProposedResource] = {}
+    strongest: dict[Identity, tuple[Created, Resource]] = {}
     # T11: names may repeat, declarations do not.
     for resource in sorted(
         created, key=lambda resource: (runner.priorities.get(resource.plugin, unlisted), resource.declared)
     ):
-        tree = from_value(resource.resource)
-        assert isinstance(tree, MappingNode)
-        new = ProposedResource(resource, tree)
-        winner = strongest.setdefault(new.identity, new)
-        if not equal(winner.created.resource, resource.resource):
+        new = Resource.from_tree(from_value(resource.resource))
+        winner, _ = strongest.setdefault(new.identity, (resource, new))
+        if not equal(winner.resource, resource.resource):
             tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
             message = f"{new.ref}: {resource.plugin} proposes other contents than {winner.plugin}, which has priority"
             results.add(Result(severity, message, new.ref, rule="T7", tags=tags))
-    return list(strongest.values())
+    return strongest
 
 
-def _report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
+def _report_added(
+    new: Created, ref: ResourceRef, path: str, runner: Runner, results: Results, copied: CopiedInAll
+) -> None:
     """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
     tags = {"event": "created", "plugin": new.plugin}
-    message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
-    results.info(message, resource=new.ref, file=path, rule="T7", tags=tags)
-    for plugin, problem in second_run(runner, new.created.resource, copied):
+    results.info(f"{ref}: added by {new.plugin} for {new.source}", resource=ref, file=path, rule="T7", tags=tags)
+    for plugin, problem in second_run(runner, new.resource, copied):
         tags = {"event": "not-idempotent", "plugin": plugin}
-        message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
-        results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
+        message = f"{ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
+        results.warning(message, resource=ref, file=path, rule="T8", tags=tags)
 
 
-def _report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
+def _report_existing(new: Created, ref: ResourceRef, item: Resource, results: Results) -> None:
     """Reports a resource that the package already has with other contents."""
-    value = item.value
-    if not equal(without_bookkeeping(value), new.created.resource):
+    if not equal(without_bookkeeping(item.value), new.resource):
         tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
-        message = f"{new.ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
-        results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
+        message = f"{ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
+        results.info(message, resource=ref, file=item.file, rule="T7", tags=tags)
 
 
 def _existing(
@@ -374,10 +349,10 @@ def transform_resources(resource_list: ResourceList) -> None:
     if not results.errors and any(summary.created for summary in summaries):
         items, root = resource_list.items, root_package(resource_list)
         free = FreeIndexes(resource_list, root)
-        for new, path in added_resources(
+        for _, new, path in added_resources(
             summaries, transformation, items, results, copied, lambda created: place_of(created.annotations, root)
         ):
-            items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
+            items.append(new_resource(Member("", new.identity, new.root, ""), path, free.take(path)))
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)
@@ -394,10 +369,8 @@ def check_targets(runner: Runner, resources: int) -> None:
 
 def report_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
     """One error for each way in which a plugin failed, whatever the number of resources."""
-    failed: dict[tuple[str, str], list[str]] = {}
-    for summary in summaries:
-        for failure, names in summary.failures.items():
-            failed.setdefault(failure, []).extend(names)
+    failures = (failure for summary in summaries for failure in summary.failures.items())
+    failed = group_by_key((failure, name) for failure, names in failures for name in names)
     for (plugin, problem), names in failed.items():
         message = f"{plugin}: {problem} ({abridge(names, _SHOWN)})"
         results.error(message, rule="T6", tags={"event": "plugin-error", "plugin": plugin})

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import Tree as Tree
     from krm_merge.packages.files.tree import UnavailableError as UnavailableError
     from krm_merge.packages.files.tree import belongs as belongs
+    from krm_merge.packages.files.tree import folders_around as folders_around
     from krm_merge.packages.files.tree import holds_resources as holds_resources
     from krm_merge.packages.files.tree import is_json as is_json
     from krm_merge.packages.files.tree import is_kptfile as is_kptfile
@@ -88,7 +89,7 @@ __getattr__, __dir__ = lazy_interface(
         "files.disk": "collect_notes note write_file write_new write_tree",
         "files.journal": "Journal",
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
-        "UnavailableError belongs holds_resources is_json is_kptfile leads_out packages_below read_file "
+        "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
         "git": "CommittedFiles GitRepositories MODES Version files_of uncommitted_files",
         "git_cache": "CachedRepository GitCache",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
+from krm_merge.krm import value_at
 from krm_merge.safe_text import quoted
 from krm_merge.text import Object, Value
 from krm_merge.transform.protocol import (
@@ -37,7 +38,7 @@ def kind_of(resource: Object) -> str:
 
 def is_pod_specable(resource: Object) -> bool:
     """Whether the resource has a template of pods, for any kind."""
-    template = value_at(resource, "spec", "template")
+    template = value_at(resource, ("spec", "template"))
     return isinstance(template, dict) and isinstance(template.get("spec", {}), dict)
 
 
@@ -48,28 +49,19 @@ def has_status(resource: Object) -> bool:
 
 def has(value: Value, *path: str) -> bool:
     """Whether a path has a value, including null."""
-    holder = value_at(value, *path[:-1])
+    holder = value_at(value, path[:-1])
     return isinstance(holder, dict) and path[-1] in holder
-
-
-def value_at(value: Value, *path: str) -> Value:
-    """The value at a path, None if it is missing."""
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
 
 
 def map_at(value: Value, *path: str) -> Object:
     """The map at a path, an empty one for anything else."""
-    node = value_at(value, *path)
+    node = value_at(value, path)
     return node if isinstance(node, dict) else {}
 
 
 def list_at(value: Value, *path: str) -> list[Value]:
     """The list at a path, an empty one for anything else."""
-    node = value_at(value, *path)
+    node = value_at(value, path)
     return node if isinstance(node, list) else []
 
 
@@ -192,30 +184,30 @@ def _renamed_claims(resource: Object, kind: str, claims: Mapping[str, str]) -> I
         return
     volumes = (*_POD_OF[kind], "volumes")
     for at, volume in enumerate(list_at(resource, *volumes)):
-        name = value_at(volume, "persistentVolumeClaim", "claimName")
+        name = value_at(volume, ("persistentVolumeClaim", "claimName"))
         if isinstance(name, str) and name in claims:
             yield Operation("replace", (*volumes, str(at), "persistentVolumeClaim", "claimName"), value=claims[name])
     if kind == "StatefulSet.apps":
         for at, template in enumerate(list_at(resource, "spec", "volumeClaimTemplates")):
-            name = value_at(template, "metadata", "name")
+            name = value_at(template, ("metadata", "name"))
             if isinstance(name, str) and name in claims:
                 path = ("spec", "volumeClaimTemplates", str(at), "metadata", "name")
                 yield Operation("replace", path, value=claims[name])
 
 
 def _job(job: Object) -> Iterator[Operation]:
-    if value_at(job, "spec", "manualSelector") is not True:
-        if isinstance(value_at(job, "spec", "selector"), dict):
+    if value_at(job, ("spec", "manualSelector")) is not True:
+        if isinstance(value_at(job, ("spec", "selector")), dict):
             # The new cluster creates another one.
             yield Operation("remove", ("spec", "selector"))
     else:
         yield from _without_uids(job, "spec", "selector", "matchLabels")
     yield from _without_uids(job, "spec", "template", "metadata", "labels")
-    idempotent = value_at(job, "metadata", "annotations", _IDEMPOTENT) == "true"
+    idempotent = value_at(job, ("metadata", "annotations", _IDEMPOTENT)) == "true"
     if (
         not idempotent
-        and not value_at(job, "metadata", "ownerReferences")
-        and value_at(job, "spec", "suspend") is not True
+        and not value_at(job, ("metadata", "ownerReferences"))
+        and value_at(job, ("spec", "suspend")) is not True
     ):
         # A finished job must not start again.
         yield Operation("add", ("spec", "suspend"), value=True)
@@ -223,14 +215,14 @@ def _job(job: Object) -> Iterator[Operation]:
 
 def _without_uids(job: Object, *labels: str) -> Iterator[Operation]:
     for name in _CONTROLLER_UIDS:
-        if isinstance(value_at(job, *labels, name), str):
+        if isinstance(value_at(job, (*labels, name)), str):
             yield Operation("remove", (*labels, name))
 
 
 def _role_binding(binding: Object) -> Iterator[Operation]:
-    namespace = value_at(binding, "metadata", "namespace")
+    namespace = value_at(binding, ("metadata", "namespace"))
     for at, subject in enumerate(list_at(binding, "subjects")):
-        kind, other = value_at(subject, "kind"), value_at(subject, "namespace")
+        kind, other = value_at(subject, ("kind",)), value_at(subject, ("namespace",))
         if kind == "ServiceAccount" and namespace is not None and other == namespace:
             yield Operation("remove", ("subjects", str(at), "namespace"))
 
@@ -248,7 +240,7 @@ def _service(service: Object) -> Iterator[Operation]:
         return
     names, numbers = _node_ports_asked_for(service)
     for at, port in enumerate(list_at(service, "spec", "ports")):
-        number, name = _number(value_at(port, "nodePort")), value_at(port, "name")
+        number, name = _number(value_at(port, ("nodePort",))), value_at(port, ("name",))
         asked_for = name in names if isinstance(name, str) and name else number in numbers
         if number and not asked_for:
             yield Operation("remove", ("spec", "ports", str(at), "nodePort"))
@@ -256,7 +248,7 @@ def _service(service: Object) -> Iterator[Operation]:
 
 def _node_ports_asked_for(service: Object) -> tuple[set[str], set[int]]:
     """Names (without a name, numbers) of the node ports that a user chose, not the cluster."""
-    text = value_at(service, "metadata", "annotations", _LAST_APPLIED)
+    text = value_at(service, ("metadata", "annotations", _LAST_APPLIED))
     names: set[str] = set()
     numbers: set[int] = set()
     if not isinstance(text, str):
@@ -266,8 +258,8 @@ def _node_ports_asked_for(service: Object) -> tuple[set[str], set[int]]:
     except ValueError:
         raise PluginError(f"the annotation {_LAST_APPLIED} is not JSON") from None
     for port in list_at(applied, "spec", "ports"):
-        if number := _number(value_at(port, "nodePort")):
-            name = value_at(port, "name")
+        if number := _number(value_at(port, ("nodePort",))):
+            name = value_at(port, ("name",))
             if isinstance(name, str):
                 names.add(name)
             else:
@@ -292,7 +284,7 @@ def _images(resource: Object, kind: str, registries: Mapping[str, str]) -> Itera
         return
     for containers in ("containers", "initContainers"):
         for at, container in enumerate(list_at(resource, *pod, containers)):
-            image = value_at(container, "image")
+            image = value_at(container, ("image",))
             if isinstance(image, str) and (moved := _move_registry(image, registries)) is not None:
                 yield Operation("replace", (*pod, containers, str(at), "image"), value=moved)
 
@@ -340,7 +332,7 @@ class KubernetesPlugin:
 def _whiteout(resource: Object, settings: KubernetesSettings) -> str:
     """Why the resource is removed, '' if it is kept."""
     kind, annotations = kind_of(resource), map_at(resource, "metadata", "annotations")
-    name = value_at(resource, "metadata", "name")
+    name = value_at(resource, ("metadata", "name"))
     if settings.only:
         if kind not in settings.only:
             return "include-only does not name its kind"
@@ -350,7 +342,7 @@ def _whiteout(resource: Object, settings: KubernetesSettings) -> str:
         return "extra-whiteouts names its kind"
     if kind == "Secret" and resource.get("type") in _MADE_SECRETS and _SERVICE_ACCOUNT in annotations:
         return "created for a ServiceAccount"
-    if value_at(resource, "metadata", "ownerReferences") and not settings.keeps_owned:
+    if value_at(resource, ("metadata", "ownerReferences")) and not settings.keeps_owned:
         return "its owner creates it"
     if settings.strips_rbac and kind == "ServiceAccount" and name == "default":
         return "every namespace has its own default ServiceAccount"

@@ -36,7 +36,7 @@ from krm_merge.functions.transform_config import (
     transformation,
 )
 from krm_merge.functions.transform_resources import (
-    ProposedResource,
+    Created,
     Transformer,
     TransformSummary,
     added_resources,
@@ -80,12 +80,12 @@ class CraneFiles:
     files: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
-    def add_new(self, added: Mapping[str, Sequence[ProposedResource]]) -> None:
+    def add_new(self, added: Mapping[str, Sequence[tuple[Created, Resource]]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
-            texts = "---\n".join(written(resource.tree) for resource in new)
-            self.outcome += [Resource.from_tree(resource.tree, path) for resource in new]
-            made_for = sorted({resource.created.file or "" for resource in new})
+            texts = "---\n".join(written(resource.root) for _, resource in new)
+            self.outcome += [Resource.from_tree(resource.root, path) for _, resource in new]
+            made_for = sorted({created.file or "" for created, _ in new})
             self.files[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
 
     def write(self, directory: Path, ignored: Path | None, open_journal: Journal) -> None:
@@ -469,21 +469,21 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
 
 def _new(
     transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
-) -> dict[str, list[ProposedResource]]:
+) -> dict[str, list[tuple[Created, Resource]]]:
     """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
     items, copied = items_of(documents), CopiedInAll(transformed.copied)
-    added: dict[str, list[ProposedResource]] = {}
-    for new, path in added_resources([transformed], run, items, results, copied, lambda created: created.file):
-        added.setdefault(path, []).append(new)
+    added: dict[str, list[tuple[Created, Resource]]] = {}
+    for created, new, path in added_resources([transformed], run, items, results, copied, lambda created: created.file):
+        added.setdefault(path, []).append((created, new))
     return added
 
 
-def _changes(edited: dict[str, bytes], added: dict[str, list[ProposedResource]], tree: Tree) -> Changes:
+def _changes(edited: dict[str, bytes], added: dict[str, list[tuple[Created, Resource]]], tree: Tree) -> Changes:
     """The changes of the files; one whose resources are all dropped is removed."""
     changes = changes_of(edited, tree)
     for path, new in added.items():
         there = changes.get(path, tree.get(path))
-        for resource in new:
-            there = with_document(there, written(resource.tree))
+        for _, resource in new:
+            there = with_document(there, written(resource.root))
         changes[path] = there
     return changes

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, PullRequest, is_label_of
 from krm_merge.forges.interface import same_repository
+from krm_merge.startup import group_by_key
 
 _LASTING = {"open": 0, "closed": 1, "merged": 2}
 PullRequestId = tuple[str, int]
@@ -40,12 +41,9 @@ class History:
         """Whether a Component is built from a branch, as far as that is known; '' is an unknown branch."""
         return branch == "" or self._component(key).branch in ("", branch)
 
-    def other_branches(self, key: ComponentKey) -> list[str]:
-        """The other branches that have builds of a Component, which do not count."""
-        return sorted(self._other_branches.get(key, ()))
-
     @cached_property
-    def _other_branches(self) -> dict[ComponentKey, set[str]]:
+    def other_branches(self) -> dict[ComponentKey, set[str]]:
+        """The other branches that have builds of Components, which do not count."""
         branches: dict[ComponentKey, set[str]] = {}
         for build in self.builds:
             branch = self.branch_of(build)
@@ -73,10 +71,7 @@ class History:
     @cached_property
     def by_component(self) -> dict[ComponentKey, list[Build]]:
         """The builds of each Component, from the oldest to the newest."""
-        builds: dict[ComponentKey, list[Build]] = {}
-        for build in self._in_order:
-            builds.setdefault(build.component, []).append(build)
-        return builds
+        return group_by_key((build.component, build) for build in self._in_order)
 
     @cached_property
     def by_repository(self) -> dict[str, list[PullRequest]]:
@@ -154,15 +149,12 @@ class History:
         """All names of a Component's image, its own first."""
         return tuple(filter(None, dict.fromkeys((self.image(key), *self._component(key).released_as))))
 
-    def promoted_build(self, key: ComponentKey) -> Build | None:
-        """The build that is in the global candidate list: the newest successful push, never an older one (CR15, I3).
-
-        None if only the Component itself names the promoted digest.
-        """
-        return self._promoted_builds.get(key)
-
     @cached_property
-    def _promoted_builds(self) -> dict[ComponentKey, Build]:
+    def promoted_builds(self) -> dict[ComponentKey, Build]:
+        """The builds that are in the global candidate list: the newest successful push, never an older one (CR15, I3).
+
+        A Component has none if only it itself names the promoted digest.
+        """
         newest: dict[ComponentKey, Build] = {}
         for key, builds in self.by_component.items():
             since = self._component(key).promoted
@@ -185,7 +177,7 @@ class History:
 
     def promoted_digest(self, key: ComponentKey) -> str:
         """The digest in the global candidate list, '' if it is missing yet."""
-        build = self.promoted_build(key)
+        build = self.promoted_builds.get(key)
         return build.digest if build is not None else self._component(key).digest
 
 

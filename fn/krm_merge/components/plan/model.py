@@ -13,6 +13,7 @@ from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest, spellings
 from krm_merge.forges.interface import same_repository
 from krm_merge.krm import Result
+from krm_merge.startup import group_by_key
 
 OnClosed: TypeAlias = Literal["revert", "keep"]
 Suffix: TypeAlias = Literal["component", "repository"]
@@ -246,7 +247,9 @@ def description_of(
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
-    for name, causes in _by_pull_request(triggers).items():
+    pulls = ((trigger.pull_request, trigger) for trigger in triggers)
+    by_pull_request = group_by_key((reference(pull), trigger) for pull, trigger in pulls if pull is not None)
+    for name, causes in by_pull_request.items():
         # If it is built as several components, the last of them counts.
         state = next((trigger.state for trigger in causes if trigger.state == "waiting"), causes[0].state)
         head = causes[0].pull_request.head if causes[0].pull_request is not None else ""
@@ -276,14 +279,6 @@ def reference(pull_request: PullRequest) -> str:
 def link(repository: str, number: int) -> str:
     """A pull request of a repository as a forge links it: owner/name#number."""
     return f"{'/'.join(same_repository(repository).rsplit('/', 2)[-2:])}#{number}"
-
-
-def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
-    groups: dict[str, list[Trigger]] = {}
-    for trigger in triggers:
-        if trigger.pull_request is not None:
-            groups.setdefault(reference(trigger.pull_request), []).append(trigger)
-    return groups
 
 
 def _closing_line(reason: str) -> str:
@@ -353,11 +348,8 @@ class Planning:
 
     @cached_property
     def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[ComponentKey]]:
-        keys: dict[tuple[str, tuple[str, ...]], list[ComponentKey]] = {}
-        for key in self.graph.components:
-            for name in self.history.image_names(key):
-                keys.setdefault((key.namespace, spellings(name)), []).append(key)
-        return keys
+        names = ((key, name) for key in self.graph.components for name in self.history.image_names(key))
+        return group_by_key(((key.namespace, spellings(name)), key) for key, name in names)
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
         """Records a finding about a Component."""

@@ -14,6 +14,7 @@ from krm_merge.components.konflux.reading import Fields, Place
 from krm_merge.components.plan.model import parse_description
 from krm_merge.components.plan.records import DigestPolicy
 from krm_merge.safe_text import abridge
+from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
 # Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
@@ -227,10 +228,7 @@ def summarize(plans: Iterable[RecordedPlan]) -> Summary:
     }
     views: dict[View, dict[str, list[RecordedPlan]]] = {}
     for view, names_of in names.items():
-        entries: dict[str, list[RecordedPlan]] = {}
-        for plan in ordered:
-            for name in names_of(plan):
-                entries.setdefault(name, []).append(plan)
+        entries = group_by_key((name, plan) for plan in ordered for name in names_of(plan))
         views[view] = dict(sorted(entries.items(), key=lambda pair: (-len(pair[1]), pair[0])))
     return Summary(ordered, views)
 

@@ -131,7 +131,7 @@ def digest_edit(
     """The edit that sets a digest, with those it may replace: the digests that this or another plan set before."""
     planning = pulls.planning
     component, digest = planning.graph.components[key], desired[key]
-    before = (pulls.of_group(group).last, pulls.holder(key.name))
+    before = (pulls.of_group(group).last, pulls.holders.get(key.name))
     replaceable = {component.digest, *(pull.digest(key) or "" for pull in before if pull)}
     builds = planning.history.by_component.get(key, ())
     for build in builds:
@@ -191,7 +191,7 @@ def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
         examples, remedy = _first_names([f"#{number}" for number in numbers]), "observe the repository"
         message = f"{key}: builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
         planning.report("info", "CR21", message, key)
-    if others := planning.history.other_branches(key):
+    if others := sorted(planning.history.other_branches.get(key, ())):
         branch = planning.graph.components[key].branch
         doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
         message = (

@@ -20,6 +20,7 @@ from krm_merge.components.plan.model import (
     pull_name,
     reference,
 )
+from krm_merge.startup import group_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +127,17 @@ class OurPullRequests:
         digests = (pull.described.digests.get(dependency, "") for ours in self.by_group.values() for pull in ours.pulls)
         return set(filter(None, digests))
 
-    def holder(self, dependency: str) -> TrackedPullRequest | None:
-        """The newest merged pull request with a digest of a dependency: the target branch has its digest."""
-        return self._holders.get(dependency)
-
     @cached_property
-    def _holders(self) -> dict[str, TrackedPullRequest]:
+    def holders(self) -> dict[str, TrackedPullRequest]:
+        """The newest merged pull request with a digest of each dependency: the target branch has its digest."""
         merged = [pull for ours in self.by_group.values() for pull in ours.pulls if pull.pull_request.state == "merged"]
         merged.sort(key=lambda pull: (pull.pull_request.merged_at, pull.pull_request.number))
         return {name: pull for pull in merged for name in pull.described.digests}
 
     def needs_correction(self, trigger: Trigger) -> bool:
         """S8: whether the target branch has an image of the trigger from before its merge was built."""
-        holder, promoted = self.holder(trigger.component.name), self.planning.history.promoted_digest(trigger.component)
+        holder = self.holders.get(trigger.component.name)
+        promoted = self.planning.history.promoted_digest(trigger.component)
         return holder is not None and holder.is_before(trigger) and holder.digest(trigger.component) != promoted
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str) -> None:
@@ -208,7 +207,7 @@ def _is_newest(pulls: OurPullRequests, group: str, trigger: Trigger) -> bool:
     if trigger.state != "done":
         return False
     history = pulls.planning.history
-    promoted, holder = history.promoted_build(trigger.component), pulls.holder(trigger.component.name)
+    promoted, holder = history.promoted_builds.get(trigger.component), pulls.holders.get(trigger.component.name)
     if holder is not None and holder.digest(trigger.component) == trigger.digest:
         return False  # with another group
     pull = trigger.pull_request
@@ -227,7 +226,7 @@ def end_of(
     """The rule and the reason for closing an open pull request; None if it is kept open."""
     if any(_is_live(trigger) for trigger in triggers):
         return None
-    holders = {key: pulls.holder(key.name) for key in desired}
+    holders = {key: pulls.holders.get(key.name) for key in desired}
     having = [holder for key, holder in holders.items() if holder is not None and holder.digest(key) == desired[key]]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
         names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
@@ -250,18 +249,15 @@ _WHY_UNBUILT: Mapping[BuildOutcome, str] = {
 
 def triggers_by_group(pulls: OurPullRequests) -> dict[str, list[Trigger]]:
     """The triggers of a target's pull requests, by group: one for each, whatever its dependencies (CR31, CR32)."""
-    groups: dict[str, list[Trigger]] = {}
+    pairs: list[tuple[str, Trigger]] = []
     graph = pulls.planning.graph
     # CR20: a build concerns direct dependants only.
     above = sorted({key for dependant in pulls.target.dependants for key in graph.dependencies(dependant.key)})
     for key in above:
         if not pulls.planning.history.image_names(key):
             continue  # no file could name it
-        for group, trigger in _of_pull_requests(pulls, graph.components[key]):
-            groups.setdefault(group, []).append(trigger)
-    for group, trigger in _of_pushes(pulls, above):
-        groups.setdefault(group, []).append(trigger)
-    return groups
+        pairs += _of_pull_requests(pulls, graph.components[key])
+    return group_by_key([*pairs, *_of_pushes(pulls, above)])
 
 
 def _of_pull_requests(pulls: OurPullRequests, dependency: Component) -> Iterator[tuple[str, Trigger]]:
@@ -305,7 +301,7 @@ def _may_trigger(planning: Planning, pull: PullRequest, dependency: Component) -
 def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, described: DescribedState) -> str:
     """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
     history, key = planning.history, dependency.key
-    after, promoted = history.after_merge(key, pull), history.promoted_build(key)
+    after, promoted = history.after_merge(key, pull), history.promoted_builds.get(key)
     is_built = (
         latest(after) is not None
         # The build of a later push contains the merge, too.
@@ -322,7 +318,7 @@ def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, 
 def _lasting_digest(planning: Planning, dependency: Component, described: DescribedState) -> str:
     """The promoted digest. If neither builds nor the Component have it any more, the one in the description (C14)."""
     promoted = planning.history.promoted_digest(dependency.key)
-    is_known = planning.history.promoted_build(dependency.key) is not None or not dependency.is_declared
+    is_known = planning.history.promoted_builds.get(dependency.key) is not None or not dependency.is_declared
     return promoted if is_known else described.digests.get(dependency.key.name, promoted)
 
 
@@ -331,7 +327,7 @@ def _last_promoted(planning: Planning, dependency: Component, pull: PullRequest)
 
     '' where it is of an earlier merge: builds may wait for each other.
     """
-    promoted = planning.history.promoted_build(dependency.key)
+    promoted = planning.history.promoted_builds.get(dependency.key)
     merge = planning.history.merge_of(promoted) if promoted is not None else None
     if merge is not None and merge.merged_at and merge.merged_at < pull.merged_at:
         return ""
@@ -350,7 +346,7 @@ def _of_pushes(pulls: OurPullRequests, above: Sequence[ComponentKey]) -> Iterato
     pairs: list[tuple[str, Trigger]] = []
     new: list[Trigger] = []
     for key in above:
-        ours, promoted = pulls.of_group(open_group).open, planning.history.promoted_build(key)
+        ours, promoted = pulls.of_group(open_group).open, planning.history.promoted_builds.get(key)
         described = ours.described if ours is not None else _NOTHING
         digest = _lasting_digest(planning, planning.graph.components[key], described)
         if not digest or not planning.history.image_names(key):

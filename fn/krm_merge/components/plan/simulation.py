@@ -130,12 +130,9 @@ class _Player:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """A snapshot for each latest build, and one for each group of pull requests that are built."""
-        applications: dict[tuple[str, str], list[ComponentKey]] = {}
-        for key, component in sorted(self._graph.components.items()):
-            applications.setdefault((key.namespace, component.application), []).append(key)
-        for application, keys in applications.items():
+        for application, keys in self._graph.applications.items():
             for key in keys:
-                pushed = self._history.promoted_build(key)
+                pushed = self._history.promoted_builds.get(key)
                 if pushed is not None:
                     yield self._of_build(application, keys, pushed, ())
             yield from self._of_pull_requests(application, keys)

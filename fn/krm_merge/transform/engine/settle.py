@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath
 from krm_merge.limits import Copies
+from krm_merge.startup import group_by_key
 from krm_merge.text import KeysOf, Object, Value
 from krm_merge.transform.engine.locations import (
     ABSENT,
@@ -69,10 +70,7 @@ def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
                 readers.add(location, at)
             if step.guarded:
                 united.unite(patches.setdefault(step.patch, at), at)
-    groups: dict[int, list[int]] = {}
-    for at in range(len(steps)):
-        groups.setdefault(united.lead(at), []).append(at)
-    return list(groups.values())
+    return list(group_by_key((united.lead(at), at) for at in range(len(steps))).values())
 
 
 class _United:

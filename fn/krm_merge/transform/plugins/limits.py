@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from krm_merge.startup import group_by_key
 from krm_merge.transform.protocol import PluginError
 
 MEMORY_LIMIT: Final = 1 << 30
@@ -50,9 +51,7 @@ class Memory:
 def usage_of(process: int, others: Set[int]) -> Usage:
     """The usage of a child and its descendants; our other children, except `others`, are its orphans."""
     parents = dict(_all())
-    below: dict[int, list[int]] = {}
-    for number, parent in parents.items():
-        below.setdefault(parent, []).append(number)
+    below = group_by_key((parent, number) for number, parent in parents.items())
     pending = [process, *(child for child in below.get(os.getpid(), ()) if child not in others)]
     processes: set[int] = set()
     while pending:

@@ -444,7 +444,7 @@ class Life:
         """CR15, CR20: a promoted digest that no pull request has, nor the target, nor a warning."""
         versioned, history = self._history(self.builds, self._observe())
         for edge in versioned.graph.edges:
-            promoted, above = history.promoted_build(edge.dependency), edge.dependency.name.removesuffix("-v1")
+            promoted, above = history.promoted_builds.get(edge.dependency), edge.dependency.name.removesuffix("-v1")
             name = edge.dependant.name.removesuffix("-v1")
             hosted = self.forge.hosted[self.components[name].repository]
             branch = versioned.graph.components[edge.dependant].branch or self.default
