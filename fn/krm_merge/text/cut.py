@@ -12,7 +12,7 @@ import itertools
 import re
 
 from krm_merge.startup import frozen, pattern
-from krm_merge.text.reading.layout import CannotEditError, chunks, content_end, source_of
+from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
 from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
@@ -95,7 +95,7 @@ def _cut_fast(data: bytes) -> Cut | None:
     assert skipped is not None  # blank lines may be none
     position = skipped.end()
     result.before = data[:position]
-    if data.find(b"\n---", position) != -1:
+    if data.find(b"\n---", position) != -1 or data.find(b"\n...", position) != -1:
         return None  # perhaps a second document
     while position < len(data):
         end_match = _TOP_LEVEL.search(data, position)
@@ -154,10 +154,16 @@ def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
     result.dash = len(first.group(1))
     start = first.start(1)
     result.items_head = data[begin:start]
-    dash = re.compile(rb"\n {%d}-(?=[ \r\n])" % result.dash)
-    starts = [start, *(match.start() + 1 for match in dash.finditer(data, start, end))]
+    starts = [start]
+    dash = b"\n" + b" " * result.dash + b"-"
+    position = data.find(dash, start, end)
+    while position >= 0:
+        if data[position + len(dash) : min(position + len(dash) + 1, end)] in (b" ", b"\n", b"\r"):
+            starts.append(position + 1)
+        position = data.find(dash, position + 1, end)
+    starts.append(end)
     result.items = []
-    for at, behind in itertools.pairwise([*starts, end]):
+    for at, behind in itertools.pairwise(starts):
         item = data[at:behind]
         proved = _DOUBTFUL.search(item) is None
         if not proved and not _parses(item):
@@ -213,7 +219,7 @@ def _items_by_marks(text: str, items: SequenceNode, start: int, end: int, result
         result.items = []
         return
     result.dash = places[0].column
-    starts = [source_of(items).line_start(place.own) for place in places]
+    starts = [text.rfind("\n", 0, place.own) + 1 for place in places]
     result.items_head = text[start : starts[0]].encode()
     result.items = [Slice(text[a:b].encode(), proved=False) for a, b in zip(starts, [*starts[1:], end], strict=True)]
 
