@@ -316,8 +316,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.words._WORD": LETTERS,
     "report.forms.terminal._CONTROL": LETTERS,
     "report.words._NOT_IN_ANCHORS": LETTERS,
-    "text.reading.layout._COLON": (Worst(" "), Worst("\t")),
-    "text.reading.layout._UP_TO_DASH": (Worst("#\n"), Worst("#"), Worst(" "), Worst("&a\n"), Worst("\n")),
     "text.cut._DOUBTFUL": (
         *(
             Worst(f"- {opened}")

@@ -24,7 +24,6 @@ from krm_merge.text.reading.nodes import (
     Node,
     Scalar,
     SequenceNode,
-    Source,
     TextError,
     Value,
     from_value,
@@ -106,7 +105,7 @@ def says(text: str, pieces: list[Piece], editor: Editor) -> bool:
         check(text, len(text))
         roots = read_all("".join(documents), max(piece.depth for piece in pieces)) if pieces else ()
         return all(
-            placed is not None and _piece_says(placed[0], placed[1], root, editor)
+            placed is not None and root is not None and _piece_says(placed[0], placed[1], root, editor)
             for placed, root in zip_longest(zip(pieces, starts, strict=False), roots)
         )
     except TextError:
@@ -122,7 +121,8 @@ def _is_whole(piece: Piece) -> bool:
 
 
 def _scalar_of_word(text: str) -> Scalar:
-    return Scalar.new(text[1:-1], "'") if text[0] in ("'", '"') else Scalar.new(text)
+    is_quoted = text[0] in ("'", '"')
+    return Scalar.new(text[1:-1] if is_quoted else text, text[0] if is_quoted else "")
 
 
 def _document_of_piece(piece: Piece) -> str:
@@ -131,9 +131,9 @@ def _document_of_piece(piece: Piece) -> str:
     return f"{_SEPARATOR}{' ' * piece.column if piece.inline else ''}{piece.text}"
 
 
-def _piece_says(piece: Piece, start: int, root: Node | None, editor: Editor) -> bool:
+def _piece_says(piece: Piece, start: int, root: Node, editor: Editor) -> bool:
     """Whether a piece that was read means what its edits mean; its text begins at `start` among others."""
-    if root is None:
+    if type(root) is not type(piece.node):
         return False
     source = source_of(root)
     if piece.column is None:
@@ -195,7 +195,7 @@ def text_of(root: MappingNode) -> str:
     text, start, end = source_of(root).text, places[0].start, places[-1].end
     if places[0].column == 0:
         # A document of its own: with the comments at its head and its foot that no field has.
-        start, end = _head_of_document(source_of(root), start), root.end
+        start, end = _head_of_document(text, start), root.end
     lines = text[start:end].splitlines(keepends=True)
     indent = " " * places[0].column
     if places[0].inline:
@@ -218,11 +218,10 @@ def yaml_of(value: Value) -> str:
     return f"{emitter.flow(root)}\n"
 
 
-def _head_of_document(source: Source, start: int) -> int:
+def _head_of_document(text: str, start: int) -> int:
     """Start of the comments and blank lines above a position."""
-    text = source.text
-    while start:
-        above = source.line_start(start - 1)
+    while start > 0:
+        above = text.rfind("\n", 0, start - 1) + 1
         if text[above:start].strip() and not text[above:start].startswith("#"):
             break
         start = above

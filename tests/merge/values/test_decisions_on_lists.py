@@ -138,6 +138,14 @@ l {named: [{name: a}, {name: a}]}
 = {named: [{name: a}, {name: a}, {name: u}]}
 V2 named[2] upstream: added
 
+named twice, conflict, / fail
+o {named: [{name: a}, {name: a, v: 1}]}
+u {named: [{name: a}, {name: a, v: 2}]}
+l {named: [{name: a}, {name: a, v: 3}]}
+= {named: [{name: a}, {name: a, v: 2}]}
+L3 named[1] both!!: both changed; refused by onConflict: fail
+L1 named local!: no keys
+
 set, one each
 o {set: [a, b]}
 u {set: [a, b, u]}

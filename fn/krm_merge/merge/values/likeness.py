@@ -119,7 +119,7 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
 
     Fields whose keys `are_names` of somebody's choice may be renamed.
     """
-    if all(fields):
+    if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
         contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
         if contested:
             return contested, why
@@ -411,7 +411,8 @@ def weigh(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Tr
 def _count_shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
     # The loop is as long as the shorter one.
-    first, second = sorted((first, second), key=len)
+    if len(first) > len(second):
+        first, second = second, first
     return sum(min(count, second[leaf]) for leaf, count in first.items() if leaf in second)
 
 

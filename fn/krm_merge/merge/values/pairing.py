@@ -529,9 +529,7 @@ def _added_by_both(
     # Equal ones, and those with one key, are one wherever they are; nearly equal ones only at one place.
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
-    # What other elements of the list have as well does not say that two additions are one.
-    usual = (leaf for element in before.elements for leaf in leaves_of(element, by_lines=True))
-    measure = _Additions(frozenset(usual), is_set)
+    measure: _Additions | None = None
     # By the element before, then by the one behind: a side may have removed either of them.
     for is_behind in (True, False):
         runs = [_runs(new, paired, is_behind=is_behind) for new, paired in zip(candidates, pairs, strict=True)]
@@ -539,6 +537,10 @@ def _added_by_both(
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
             ours = [at for at in runs[1].get(place, []) if at not in paired]
+            if theirs and ours and measure is None:
+                # What other elements of the list have as well does not say that two additions are one.
+                usual = (leaf for element in before.elements for leaf in leaves_of(element, by_lines=True))
+                measure = _Additions(frozenset(usual), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 

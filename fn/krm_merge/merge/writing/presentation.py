@@ -428,14 +428,22 @@ class Presentation:
         if root is None:
             return text
         try:
-            before = read(aligned(versions.original, versions.upstream))
-            assert isinstance(before, MappingNode)
-            original = versions.fit(aligned(before, root))
+            original = versions.fit(aligned(self._original_as_upstream, root))
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
         except (CannotEditError, TextError):
             return text
         result = with_merged_comments(text, original, upstream, self._local, comments_in(self._original))
         return result if self._is_meant(result) else text
+
+    @cached_property
+    def _original_as_upstream(self) -> MappingNode:
+        """The original with upstream's values and its own comments, so that both pair with a result in one way.
+
+        Raises CannotEditError and TextError.
+        """
+        root = read(aligned(self._versions.original, self._versions.upstream))
+        assert isinstance(root, MappingNode)
+        return root
 
     def _lacks_comments(self, text: str) -> bool:
         """Whether comments may still have to be merged in a text."""

@@ -43,9 +43,7 @@ def text_likeness(first: str, second: str) -> float:
 
 def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
     """Pairs of a row and a column, in order, with the greatest sum of scores; none of a score below the threshold."""
-    if not scores:
-        return []
-    rows, columns = len(scores), len(scores[0])
+    rows, columns = len(scores), len(scores[0]) if scores else 0
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     # From the end, so that the pairs can be read from the front.
     for i in range(rows - 1, -1, -1):

@@ -139,11 +139,12 @@ class EditPlan:
         # The strongest comes last here.
         shared = {key: value for parent in parents[::-1] for key, value in _fields(editor.canonical(parent))}
         native = set(map(id, node.children))
-        rest: list[Child] = [
+        rest = [
             child
             for child in children
-            if isinstance(child, Entry)
-            and (id(child) in native or shared.get(child.key.canonical) != editor.canonical(editor.value(child)))
+            if id(child) in native
+            or not isinstance(child, Entry)
+            or shared.get(child.key.canonical) != editor.canonical(editor.value(child))
         ]
         own = {
             child.key.canonical: editor.canonical(editor.value(child))

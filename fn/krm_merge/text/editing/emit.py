@@ -92,11 +92,11 @@ class Endings:
     def terminated(self, piece: str, child: Child) -> str:
         """A piece from the end of a text without a last newline, with one; it must not become part of a value."""
         last = self._last_scalar(child)
-        if last is not None and self._ends_the_text(last):
+        if last is not None and self._ends_the_text(last) and not last.text.endswith("\n"):
             header = block_scalar_header(last)
             content = len(self._source.text) - self._source.line_end(last.start)
             # From the content upwards: another block scalar in the piece may have the same header.
-            at = piece[: len(piece) - content].rfind(header)
+            at = piece.rfind(header, 0, len(piece) - content)
             if "-" not in header:
                 piece = piece[:at] + header.replace("+", "") + "-" + piece[at + len(header) :]
         return piece + self._source.newline
@@ -281,9 +281,8 @@ class Emitter:
     def children(self, node: Collection) -> list[Child]:
         """The children after the edits, with the fields of merge keys written out in their place."""
         children = self._edited.children(node)
-        if not any(isinstance(child, Entry) and is_merge_key(child) for child in children):
+        if not isinstance(node, MappingNode) or not any(isinstance(c, Entry) and is_merge_key(c) for c in children):
             return children
-        assert isinstance(node, MappingNode)
         written: list[Child] = list(self._edited.inherited(node).values())
         result: list[Child] = []
         for child in children:
@@ -373,11 +372,13 @@ def _child_column(source: Source, start: int) -> int:
 
 
 def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
+    if node.source is None or not is_block(node):
+        return {}
     try:
         places = zip(node.children, known_chunks(node), strict=True)
         return {id(child): (index, place) for index, (child, place) in enumerate(places) if place is not None}
     except CannotEditError:
-        # New, or between brackets; comments that cannot be separated from the rest stay behind.
+        # Comments that cannot be separated from the rest stay behind.
         return {}
 
 
@@ -392,13 +393,12 @@ def _gap(node: Collection, places: dict[int, tuple[int, Chunk]], index: int, col
 def _detached_head(node: Collection) -> list[str]:
     """The lines between the key or dash of a block collection and its first child that are none of the child's."""
     place = _places(node).get(id(node.children[0])) if node.children else None
-    if place is None:
+    if place is None or place[1].inline:
         return []
     first = place[1]
-    source, line = source_of(node), first.start
-    text = source.text
-    while line:
-        above = source.line_start(line - 1)
+    text, line = source_of(node).text, first.start
+    while line > 0:
+        above = text.rfind("\n", 0, line - 1) + 1
         if text[above:line].strip() and not text[above:line].lstrip().startswith("#"):
             break
         line = above
@@ -441,8 +441,8 @@ class FlowWriter:
         if opening is None or not node.children or not now:
             return self._emitter.flow(node, lines)
         spans = [_span(text, child) for child in node.children]
-        starts = [*(start for start, _ in spans), node.end - 1]
-        gaps = [text[end:start] for end, start in zip([opening + 1, *(end for _, end in spans)], starts, strict=True)]
+        stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
+        gaps = [text[a[1] : b[0]] for a, b in pairwise(stops)]
         original = {id(child): index for index, child in enumerate(node.children)}
         lines = _lines_of(gaps)
         pieces = [self._child(child, spans, original.get(id(child)), lines) for child in now]

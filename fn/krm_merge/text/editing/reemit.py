@@ -39,7 +39,7 @@ from krm_merge.text.reading.nodes import (
 from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, type_of
 
 _MERGE = re.compile(r"<<\Z")
-_NO_FOLDING = 1_000_000
+_NO_FOLDING = 1 << 20
 
 
 def reemit(text: str, editor: Editor) -> str:
@@ -63,7 +63,7 @@ def written_anew(text: str, editor: Editor) -> str:
     root = editor.value(editor.root)
     old = editor.root
     newline = "\r\n" if "\r\n" in text else "\n"
-    start = source_of(old).line_start(old.start)
+    start = text.rfind("\n", 0, old.start) + 1
     column = old.start - start if not text[start : old.start].strip(" ") else 0
     emitter = Emitter(editor, old)
     root = emitter.resolved(root)

@@ -77,9 +77,8 @@ def render(editor: Editor) -> Rendering:
     source = source_of(root)
     if not editor.is_touched(root):
         return Rendering(source.text, [])
-    if editor.value(root) is not root:
+    if editor.value(root) is not root or not isinstance(root, MappingNode | SequenceNode):
         raise CannotEditError("another root")
-    assert isinstance(root, MappingNode | SequenceNode)
     if source.odd_breaks:
         raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
     return _Renderer(editor, root).render()
@@ -177,7 +176,7 @@ class _Renderer:
             result = text[: places[0].start] + body + rest
         elif is_block(root):
             places = self._places(root)
-            gaps = self._gaps(places, 1, len(places))
+            gaps = self._gaps(places, 0, len(places))
             empty = " " * places[0].column + self._emitter.flow(root) + self._newline
             result = text[: places[0].start] + empty + gaps + text[places[-1].end :]
         elif not root.children and self._has_line_of_its_own(root):
@@ -205,7 +204,7 @@ class _Renderer:
         original = {id(child): index for index, child in enumerate(node.children)}
         steady = longest_rising([original[id(child)] for child in now if id(child) in original])
         out: list[str] = []
-        position = 1
+        position = 0
         above: Child | None = None
         for child in now:
             index = original.get(id(child))
@@ -233,7 +232,7 @@ class _Renderer:
             out.append(piece)
             above = child
         rest = self._gaps(places, position, len(places))
-        if above is not None:
+        if rest and above is not None:
             rest = self._endings.settled(rest, above, column)
         result = "".join([*out, rest])
         # The dash or key of the parent precedes the first line.
@@ -242,7 +241,7 @@ class _Renderer:
     def _gaps(self, places: list[Chunk], position: int, index: int) -> str:
         """The text before a chunk, with the detached comments of the chunks removed since `position`."""
         gaps: list[str] = []
-        for at in range(position, min(index + 1, len(places))):
+        for at in range(max(position, 1), min(index + 1, len(places))):
             gap = self._text[places[at - 1].end : places[at].start]
             # Of the gaps beside removed chunks only those with comments stay: blank lines would add up.
             if at == index or "#" in gap:
@@ -303,7 +302,7 @@ class _Renderer:
             if on_dash and head:
                 *rest, line = head
                 head = tuple(rest)
-            if new != old and on_dash:
+            if new != old and (on_dash or line):
                 splices.append(self._line_comment(value, chunk, line))
         elif line != old.line:
             splices.append(self._line_comment(value, chunk, line))
@@ -339,7 +338,7 @@ class _Renderer:
         if head != old.head or has_dash_comment(child, chunk):
             splices.append(self._head(chunk, head))
         start, end = line_comment_span(before, chunk)
-        space = text[start:end][: -len(old.line)] if line and old.line else " "
+        space = text[start:end][: -len(old.line)] if line and old.line and "#" in text[start:end] else " "
         comment = f"{space or ' '}{line}" if line else ""
         item = not isinstance(child, Entry)
         value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
@@ -352,7 +351,7 @@ class _Renderer:
             if after is before:
                 # Emptied: detached comments stay.
                 lead = text[self._source.line_end(start) : places[0].start]
-                comments = (lead if "#" in lead else "") + self._gaps(places, 1, len(places))
+                comments = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
         tail = comments + text[tail_start : chunk.end]
         # Comments one column deeper than the child remain its own, and end a block scalar, whose lines are deeper.
         splices.append((chunk.own_end, chunk.end, value + self._endings.settled(tail, child, chunk.column + 1)))

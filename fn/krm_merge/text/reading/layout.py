@@ -8,7 +8,7 @@ indented deeper. The text between two chunks (blank lines, detached comments) st
 from __future__ import annotations
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import (
     Alias,
     Child,
@@ -23,10 +23,6 @@ from krm_merge.text.reading.nodes import (
 )
 
 STEP = 2
-
-_COLON = pattern(r"[ \t]*:")
-# A comment, an anchor or a tag may hold a dash; YAML allows the first item on a later line only.
-_UP_TO_DASH = pattern(r"(?:[ \t\r\n]|[#&!][^\n]*+\n?+)*+-")
 
 
 @frozen
@@ -61,7 +57,7 @@ def indents_of(root: Node) -> Indents:
                 mapping = source.column(value.entries[0].key.start) - column
         pending.extend(reversed(below))
     # An indentation indicator has one digit, and one column is needed for comments below a block scalar.
-    return Indents(mapping if mapping is not None and mapping in range(STEP, 9) else STEP, sequence)
+    return Indents(mapping if mapping is not None and STEP <= mapping < 9 else STEP, sequence)
 
 
 def list_column(sequence: SequenceNode) -> int:
@@ -151,19 +147,20 @@ def block_scalar_header(node: Scalar) -> str:
 def _block_scalar_end(node: Scalar) -> int:
     source = source_of(node)
     header_end = source.line_end(node.start)
-    end = max(node.end, header_end)
     if "+" in block_scalar_header(node):
         # The blank lines that `+` keeps are content.
-        return end
+        return max(node.end, header_end)
     # The mark runs on over the blank lines that follow; they are not content.
-    indent = block_scalar_indent(node)
-    while True:
-        line_start = source.line_start(end - 1)
-        line = source.text[line_start:end].rstrip("\r\n")
-        # Spaces beyond the indentation are content, although the line looks blank; the header is not blank.
+    body = source.text[header_end : node.end]
+    indent, end = block_scalar_indent(node), len(body)
+    while end:
+        line_start = body.rfind("\n", 0, end - 1) + 1
+        line = body[line_start:end].rstrip("\r\n")
+        # Spaces beyond the indentation are content, although the line looks blank.
         if line.strip(" ") or len(line) > indent:
-            return end
+            break
         end = line_start
+    return header_end + end
 
 
 def block_scalar_indent(node: Scalar) -> int:
@@ -197,33 +194,34 @@ def known_chunks(collection: Collection) -> list[Chunk | None]:
     # The text above this belongs to other children: a line in a quoted scalar may look like a comment.
     floor = 0
     position = collection.start
-    for child in collection.children:
+    for index, child in enumerate(collection.children):
         if isinstance(child, Entry):
-            chunk = _entry_chunk(source, child, floor)
+            chunk = _entry_chunk(source, child, index == 0, floor)
         else:
-            chunk = _item_chunk(source, _find_dash(source, position), child, floor)
+            dash = _find_dash(source, position)
+            chunk = _item_chunk(source, dash, child, index == 0, floor)
         result.append(chunk)
         floor = position = chunk.value_end if chunk else content_end(value_of(child))
     return result
 
 
-def _entry_chunk(source: Source, entry: Entry, floor: int) -> Chunk | None:
+def _entry_chunk(source: Source, entry: Entry, first: bool, floor: int) -> Chunk | None:
     key, value = entry.key, entry.value
     line = source.line_start(key.start)
-    inline = bool(source.text[line : key.start].strip(" "))
-    is_simple = isinstance(key, Scalar | Alias) and key.end < source.line_end(key.start)
-    # That of a key behind a question mark is on another line.
-    colon = _COLON.match(source.text, key.end)
-    if not is_simple or colon is None:
+    before = source.text[line : key.start]
+    inline = bool(before.strip(" "))
+    is_simple = isinstance(key, Scalar | Alias) and key.end <= source.line_end(key.start)
+    colon = _find_colon(source, key.end)
+    if not is_simple or "?" in before or (inline and not first) or colon < 0:
         return None
     column = key.start - line
-    colon_end = colon.end()
+    colon_end = colon + 1
     end = max(content_end(value), colon_end)
     return Chunk(
         start=key.start if inline else head_start(source, line, column, floor),
         own=key.start,
         own_end=colon_end,
-        value=max(value.start, colon_end),
+        value=max(value.start, colon_end) if value.end > value.start else colon_end,
         value_end=end,
         end=_tail_end(source, end, column),
         column=column,
@@ -231,20 +229,29 @@ def _entry_chunk(source: Source, entry: Entry, floor: int) -> Chunk | None:
     )
 
 
-def _item_chunk(source: Source, dash: int, item: Node, floor: int) -> Chunk:
+def _item_chunk(source: Source, dash: int, item: Node, first: bool, floor: int) -> Chunk:
     line = source.line_start(dash)
     inline = bool(source.text[line:dash].strip(" "))
-    end = content_end(item)
+    if inline and not first:
+        raise CannotEditError("a list item that begins behind another one")
+    end = max(content_end(item), dash + 1)
     return Chunk(
         start=dash if inline else head_start(source, line, dash - line, floor),
         own=dash,
         own_end=dash + 1,
-        value=item.start,
+        value=item.start if item.end > item.start else dash + 1,
         value_end=end,
         end=_tail_end(source, end, dash - line),
         column=dash - line,
         inline=inline,
     )
+
+
+def _find_colon(source: Source, position: int) -> int:
+    text = source.text
+    while position < len(text) and text[position] in " \t":
+        position += 1
+    return position if text[position : position + 1] == ":" else -1
 
 
 def first_dash(sequence: SequenceNode) -> int:
@@ -254,17 +261,26 @@ def first_dash(sequence: SequenceNode) -> int:
 
 def _find_dash(source: Source, position: int) -> int:
     """The next dash of a sequence: only white space, comments and properties precede it."""
-    match = _UP_TO_DASH.match(source.text, position)
-    if match is None:
-        raise CannotEditError("a list whose dash was not found")
-    return match.end() - 1
+    text = source.text
+    while position < len(text):
+        character = text[position]
+        if character == "-":
+            return position
+        # A comment, an anchor or a tag may hold a dash; YAML allows the first item on a later line only.
+        if character in "#&!":
+            position = source.line_end(position)
+        elif character in " \t\r\n":
+            position += 1
+        else:
+            break
+    raise CannotEditError("a list whose dash was not found")
 
 
 def head_start(source: Source, line: int, column: int, floor: int) -> int:
     """Start of the comment lines directly above a line, or the line itself. Deeper comments belong to what is above."""
     text = source.text
     while line > floor:
-        above = source.line_start(line - 1)
+        above = text.rfind("\n", 0, line - 1) + 1
         if above < floor or not text[above:line].lstrip().startswith("#") or source_indent(text, above) > column:
             break
         line = above
@@ -283,8 +299,11 @@ def _tail_end(source: Source, end: int, column: int) -> int:
     text = source.text
     # A block scalar and an empty last line end at a line start already.
     end = end if text[end - 1 : end] == "\n" else source.line_end(end)
-    while text[end : source.line_end(end)].lstrip().startswith("#") and source_indent(text, end) > column:
-        end = source.line_end(end)
+    while end < len(text):
+        line_end = source.line_end(end)
+        if not text[end:line_end].lstrip().startswith("#") or source_indent(text, end) <= column:
+            break
+        end = line_end
     return end
 
 
@@ -300,7 +319,7 @@ def line_comment_span(value: Node, chunk: Chunk) -> tuple[int, int]:
         start = value.start + len(block_scalar_header(value))  # type: ignore[arg-type]
     else:
         start = chunk.value_end
-    if source.text[start - 1] == "\n":
+    if start > 0 and source.text[start - 1] == "\n":
         return start, start
     return start, start + len(source.text[start : source.line_end(start)].rstrip("\r\n"))
 
@@ -310,7 +329,7 @@ def _behind_properties(source: Source, position: int) -> int:
     rest = source.text[position : source.line_end(position)]
     at = 0
     while (word := rest[at:].lstrip(" \t"))[:1] in ("&", "!"):
-        at += len(rest[at:]) - len(word) + len(word.split()[0])
+        at += len(rest[at:]) - len(word) + len(word.split(None, 1)[0])
     return position + at
 
 
@@ -353,7 +372,7 @@ def follows_blank_line(child: Child) -> bool:
     if source.text[line : node.start].strip(" -"):
         return False
     is_below_blank = False
-    while line:
+    while line > 0:
         above = source.line_start(line - 1)
         content = source.text[above:line].strip()
         if content and (is_below_blank or not content.startswith("#")):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeAlias
 
 from krm_merge.limits import ALIASED_NODES, DOCUMENTS
@@ -89,16 +89,17 @@ def read_all(text: str, depth: int = 0) -> Iterator[Node]:
     source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
     for root in _documents(source, MAX_DEPTH - depth):
         # To libyaml a document without content is an empty scalar; one in quotes has a length.
-        if not (isinstance(root, Scalar) and root.start == root.end):
+        if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
             yield root
 
 
 def _check_documents(text: str) -> None:
     """Counts the documents before libyaml makes something of each. Raises TextError."""
     most = DOCUMENTS.value()
-    if max(text.count("---"), text.count("...")) > most:
-        marks = Counter(match[1] for match in _MARK.finditer(text))
-        if max(marks["---"], marks["..."]) > most:
+    if text.count("---") > most or text.count("...") > most:
+        # Of that many marks of two kinds, more than the limit are of one kind: no need to look further.
+        marks = [match[1] for match in islice(_MARK.finditer(text), 2 * most + 1)]
+        if max(map(marks.count, ("---", "..."))) > most:
             raise TextError(f"holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
 
 
@@ -157,7 +158,7 @@ def _parser(text: str) -> Iterator[CParser]:
         before = text.encode()[: error.position].decode("utf-8", "ignore")
         raise TextError(f"not valid YAML: {error.reason}", *_place(text, len(before))) from None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
+        mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
         place = (mark.line + 1, mark.column + 1) if mark is not None else ()
         raise TextError(f"not valid YAML: {problem}", *place) from None
@@ -167,8 +168,7 @@ def _parser(text: str) -> Iterator[CParser]:
 
 def _place(text: str, position: int) -> tuple[int, int]:
     """Line and column of a position, from 1."""
-    before = text[:position]
-    return before.count("\n") + 1, position - before.rfind("\n")
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
 class _Reading:

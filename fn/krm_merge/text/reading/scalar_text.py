@@ -37,7 +37,7 @@ def read_wrapped(lines: list[str]) -> Scalar | None:
         root = read(text)
     except TextError:
         return None
-    node = root.get("a") if isinstance(root, MappingNode) else None
+    node = root.get("a") if isinstance(root, MappingNode) and len(root.entries) == 1 else None
     return node if isinstance(node, Scalar) and type(node.canonical) is str else None
 
 
@@ -149,6 +149,6 @@ def _by_value(node: Scalar, *, flow: bool) -> str:
         return node.text if plain_is_safe(node.text, flow=flow) else quoted(node.text)
     if kind == "binary":
         return f"!!binary {quoted(''.join(node.text.split()))}"
-    if node.tag is not None:
-        return f"!!{node.tag.rpartition(':')[2]} {quoted(node.text)}"
+    if node.tag is not None and node.tag != "!":
+        return f"!!{node.tag.rsplit(':', 1)[-1]} {quoted(node.text)}"
     return node.text

@@ -53,7 +53,7 @@ def resolve(text: str, style: str, tag: str | None) -> Canonical:
     `style` is '' for plain scalars; quoted and block scalars are strings. An explicit core tag decides the type.
     """
     if tag is not None:
-        short = tag.rpartition(":")[2]
+        short = tag.rsplit(":", 1)[-1]
         if short == "str" or tag == "!":
             return text
         if short in ("int", "float", "bool", "null"):
@@ -126,7 +126,7 @@ def plain_is_safe(text: str, *, flow: bool) -> bool:
         return False
     if type(resolve_plain(text)) is not str or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
-    return not text.startswith(("---", "...", "- "))
+    return not text.startswith(("---", "...", "- ")) and text != "-"
 
 
 def quoted(text: str) -> str:

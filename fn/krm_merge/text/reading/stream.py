@@ -153,7 +153,7 @@ def scalars_below(text: str, field: str) -> Scalars | None:
             stack.pop()
         elif kind is ScalarEvent:
             if stack and stack[0].key == field and all(opened.is_mapping for opened in stack):
-                scalars[tuple(str(opened.key) for opened in stack[1:])] = event.value
+                scalars[tuple(opened.key or "" for opened in stack[1:])] = event.value
         elif kind is AliasEvent:
             if stack and stack[0].key == field:
                 return None
