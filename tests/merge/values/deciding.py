@@ -111,8 +111,8 @@ def rows(table: str) -> list[ParameterSet]:
 
 def check(original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]) -> None:
     """Merges, and compares the result, the order of its fields, and what was decided."""
-    value, made = decide(original, upstream, local, Policy(on_conflict=winner))
+    value, taken = decide(original, upstream, local, Policy(on_conflict=winner))
     expected = to_value(mapping(merged))
     assert value == expected
     assert [*value] == [*mapping(merged).fields]
-    assert say(made) == decisions
+    assert say(taken) == decisions

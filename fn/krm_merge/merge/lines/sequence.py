@@ -118,7 +118,7 @@ def groups_of(upstream: list[LineEdit], local: list[LineEdit], *, loose: bool) -
     sides = [[one for edit in edits for one in (edit.by_line() if loose else [edit])] for edits in (upstream, local)]
     numbered = [(edit, side) for side, edits in enumerate(sides) for edit in edits]
     groups: list[EditGroup] = []
-    for edit, side in sorted(numbered, key=lambda one: (one[0].start, one[0].stop)):
+    for edit, side in sorted(numbered, key=lambda pair: (pair[0].start, pair[0].stop)):
         if not groups or not groups[-1].is_about(side, edit, loose=loose):
             groups.append(EditGroup(edit))
         groups[-1].add(side, edit)
