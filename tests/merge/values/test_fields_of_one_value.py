@@ -20,15 +20,10 @@ from krm_merge.merge.values.likeness import (
     renamed_by_both,
 )
 from krm_merge.schema import KeyedList
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode
+from krm_merge.text.reading.nodes import Entry, Node, SequenceNode
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import Canonical
-
-
-def mapping(text: str) -> MappingNode:
-    root = read(text)
-    assert isinstance(root, MappingNode)
-    return root
+from merge.values.deciding import mapping
 
 
 def fields(text: str) -> dict[Canonical, Entry]:
