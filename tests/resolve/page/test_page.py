@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tools.make_pictures import make_pictures
 
 from checkout import ROOT
@@ -49,6 +50,19 @@ def test_three_conflicts_are_settled_with_three_clicks_and_saved(page: Page, cli
     expect(page.get_by_role("heading", name="Saved")).to_be_visible()
     assert [record.chosen for record in client.host.session.records] == ["upstream", "local", "original"]
     assert client.host.is_saved
+
+
+def test_lines_around_are_shown_though_another_choice_came_before_them(page: Page, client: Client) -> None:
+    waiting: list[Route] = []
+    is_chosen = Event()
+    page.route("**/api/context?*", lambda route: route.continue_() if is_chosen.is_set() else waiting.append(route))
+    for number, name in enumerate(["Take upstream", "Keep yours"]):
+        card(page, number).get_by_role("button", name=name).click()
+        expect(card(page, number).get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+    is_chosen.set()
+    for route in waiting:
+        route.continue_()
+    expect(card(page, 0).locator(".here")).to_have_text("data: {a: u}\n")
 
 
 def test_a_server_that_ended_after_saving_leaves_nothing_to_do(page: Page) -> None:

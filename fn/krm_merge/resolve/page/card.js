@@ -364,7 +364,12 @@ export class Card {
   async enrich() {
     const asked = state.revision;
     const found = await ask(`/api/context?id=${encodeURIComponent(this.id)}`).catch(() => null);
-    if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
+    if (!found || !this.sides || !state.records.has(this.id)) return;
+    if (asked !== state.revision) {
+      // A choice on another card came before the answer, which does not draw this one anew.
+      await this.enrich();
+      return;
+    }
     this.changes = found.changes;
     this.sides.replaceChildren(...this.shownSides().map((side) => this.side(side, found.marks[side])));
     const isShown = this.record.status === "settled" || this.showsContext;
