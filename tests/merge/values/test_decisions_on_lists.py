@@ -250,7 +250,7 @@ o {l: [a]}
 u {l: [u, v]}
 l {l: [u]}
 = {l: [u, v]}
-L3 l both!: both replaced all elements: both changed; upstream's value is kept
+L3 l both!: both replaced all elements (new: upstream's [0], [1]; local's [0]): both changed; upstream's value is kept
 
 ordered, narrowed
 o {l: [a]}
@@ -393,7 +393,7 @@ o {l: [[[[[[[[[a, b]]]]]]]]]}
 u {l: [[[[[[[[[u, b]]]]]]]]]}
 l {l: [[[[[[[[[a, l]]]]]]]]]}
 = {l: [[[[[[[[[u, b]]]]]]]]]}
-L3 l[0][0][0][0][0][0][0][0] both!: a list without keys inside 8 others: both changed; upstream's value is kept
+L3 l[0][0][0][0][0][0][0][0] both!: 8 deep (new: upstream's [0]; local's [1]): both changed; upstream's value is kept
 
 nested less
 o {l: [[[[[[[[a, b]]]]]]]]}
@@ -539,7 +539,7 @@ o {named: []}
 u {named: [{name: b, l: [x]}]}
 l {named: [{name: b, l: [y]}]}
 = {named: [{name: b, l: [x]}]}
-L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0]): both added; upstream's value is kept
 
 added by both, equal lists inside
 o {named: []}
@@ -560,21 +560,21 @@ o {named: []}
 u {named: [{name: b, l: [{p: 1}]}]}
 l {named: [{name: b, l: [{q: 1}]}]}
 = {named: [{name: b, l: [{p: 1}]}]}
-L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0]): both added; upstream's value is kept; key
 
 added by both, longer list of upstream inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
 l {named: [{name: b, l: [{p: 2}]}]}
 = {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
-L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+L3 named[name=b].l both!: both filled (new: upstream's [0], [1]; local's [0]): both added; upstream's value is kept; key
 
 added by both, longer list of local inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}]}]}
 l {named: [{name: b, l: [{p: 2}, {p: 3}]}]}
 = {named: [{name: b, l: [{p: 1}]}]}
-L3 named[name=b].l both!: filled by both from nothing: both added; upstream's value is kept
+L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0], [1]): both added; upstream's value is kept; key
 
 added by both, one list inside
 o {named: []}

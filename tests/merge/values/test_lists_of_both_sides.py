@@ -213,11 +213,34 @@ PAIRED = [
         ],
     ),
     row(
-        "L2 of a set that upstream replaced, and local has in part, upstream's is there (law D)",
+        "L2 a set that upstream replaced and local made smaller is a conflict",
         keywords("k1", "k3"),
         keywords("k2", "k4"),
         keywords("k3"),
         keywords("k2", "k4"),
+        "L3",
+    ),
+    row(
+        "L3 raised by upstream, which added another behind it, and removed by local is a conflict",
+        widget("aaa", "nsrfffg:v1", "bbb", "fnpnlgp:v1"),
+        widget("aaa", "nsrfffg:v3", "bbb", "bgdkmgp:v1", "fnpnlgp:v2"),
+        widget("aaa", "bbb"),
+        widget("aaa", "bbb", "bgdkmgp:v1"),
+        "F5",
+        "F5",
+    ),
+    row(
+        "L3 what neighbours have, too, makes no two elements one",
+        *[
+            widget(*[f"{{name: {name}, value: {value}}}" for name, value in side])
+            for side in (
+                (("dstbnpp", 1), ("bknkdnn", 1), ("trkkbdp", 1)),
+                (("dstbnpp", 2), ("bknkdnn", 1)),
+                (("trkkbdp", 1), ("mbbddgb", 1)),
+                (("mbbddgb", 1),),
+            )
+        ],
+        "F5",
     ),
     row(
         "L3 of elements that are alike otherwise, the one with more words of the text is the same",

@@ -149,6 +149,7 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
         pytest.param("[]", "[--x=1]", "[--x=2]", {"-00"}, id="one option"),
         pytest.param("[{a: 1}]", "[{a: 1, b: [1, 2, 3]}]", "[]", {"00-"}, id="alone, all fields kept"),
         pytest.param("[{a: 1}]", "[{a: 2, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, no field kept"),
+        pytest.param("[{a: 1, b: [1, 2]}]", "[{a: 1}]", "[]", {"00-"}, id="alone, nothing but a field that it had"),
         pytest.param(
             "[{a: 1, c: 1}]", "[{a: 2, c: 1, b: [1, 2, 3]}]", "[]", {"0--", "-0-"}, id="alone, half of the fields kept"
         ),
@@ -156,8 +157,8 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             "[x, {n: 1}, {n: 1, m: 2}]",
             "[{n: 1, m: 3}]",
             "[{n: 1, m: 3}]",
-            {"0--", "100", "2--"},
-            id="what both made of one of two that are as much alike",
+            {"0--", "1--", "2--", "-00"},
+            id="not what shares only what its neighbours have, too",
         ),
         pytest.param(
             "[{k: 1, run: go build all}]",

@@ -64,6 +64,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  # o\n  v:\n",
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  v:\n",
         ),
+        # What local only renamed is no copy.
+        (
+            "c:\n- name: a\n  v: # o\n    w: 1\n  x: 1\n",
+            "c:\n- name: a\n  v: # u\n    w: 1\n  x: 1\n",
+            "c:\n- name: b\n  v: # o\n    w: 1\n  x: 2\n",
+            "c:\n- name: b\n  v: # u\n    w: 1\n  x: 2\n",
+        ),
         # A copy of one that upstream removed elsewhere stays, and that one goes; of equal elements, only one does.
         (
             "c:\n- a: 3\n  # o\n  v: 1\n# o\n- a: 1\n  v: 1\n# o\n- a: 4\n  v: 1\n",

@@ -150,7 +150,11 @@ def _faults(sides: Triple, merged: Merged) -> Iterator[Failure]:
 
 def _lost_in_silence(sides: Triple, merged: Merged) -> Iterator[Failure]:
     """Without a warning, a package holds what its sides say, as often as they say (laws E and F)."""
-    counts = [_package_counts(side) for side in (*sides, merged.files)]
+    original, upstream, local = sides
+    if upstream.keys() | local.keys() <= original.keys():
+        # What is in a file that both sides removed is gone for both, whatever a side added elsewhere.
+        original = {path: text for path, text in original.items() if path in upstream or path in local}
+    counts = [_package_counts(side) for side in (original, upstream, local, merged.files)]
     if merged.warnings() or any(side is None for side in counts):
         return
     read = [side for side in counts if side is not None]

@@ -369,7 +369,10 @@ class Traits:
         """Whether two mappings share more than what a list of others has as well; True of other values."""
         if not isinstance(self.node, MappingNode) or not isinstance(other.node, MappingNode):
             return True
-        return any(leaf in other._leaves and (((), *leaf[0]), leaf[1]) not in usual._leaves for leaf in self._leaves)
+        shares_leaf = any(
+            leaf in other._leaves and (((), *leaf[0]), leaf[1]) not in usual._leaves for leaf in self._leaves
+        )
+        return shares_leaf or bool((self.words & other.words) - usual.words)
 
     def likeness(self, other: Traits) -> float:
         """From 0 to 1, see there."""
@@ -387,20 +390,22 @@ class Traits:
         return _count_shared(self._leaves, other._leaves) / together
 
 
-def weigh(scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Traits], around: Sequence[Node]) -> None:
+def weigh(
+    scores: list[list[float]], ours: Sequence[Traits], theirs: Sequence[Traits], around: Sequence[Sequence[Node]]
+) -> None:
     """Makes those of equally alike elements more alike that share more words: a changed script is one unequal value.
 
-    What elements around them have as well does not tell them apart: those that share nothing else are not alike.
+    What elements `around` one of ours have as well does not tell it apart: those that share nothing else are not alike.
     """
-    usual: Traits | None = None
     columns = [Counter(column) for column in zip(*scores, strict=True)]
-    for row, of_ours in zip(scores, ours, strict=True):
+    for row, of_ours, neighbours in zip(scores, ours, around, strict=True):
+        usual: Traits | None = None
         in_row = Counter(row)
         for at, score in enumerate(row):
             if not THRESHOLD <= score < 1:
                 continue
             # Most gaps hold nothing that is only alike.
-            usual = usual or Traits(SequenceNode.new(False, [*around]))
+            usual = usual or Traits(SequenceNode.new(False, [*neighbours]))
             if not of_ours.shares_more(theirs[at], usual):
                 row[at] = 0.0
             elif max(in_row[score], columns[at][score]) > 1:

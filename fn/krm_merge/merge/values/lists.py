@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 _INDISTINCT = "elements that are there several times, or moved, cannot be told apart"
 MOST_NESTED = 8
 """Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
+MOST_NAMED = 5
+"""Elements of a side that the message of a conflict names."""
 
 
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
@@ -394,10 +396,10 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # Of one thing that both added, what they agree on is kept, and the rest is asked.
         if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):
             return _elements(merge, path, sides, items, [Match(None, at, at, at) for at in range(len(items[1]))])
-        return sides.settled() or merge.conflict(path, sides, "L3", "filled by both from nothing")
+        return sides.settled() or _list_conflict(merge, path, sides, items, "filled by both from nothing")
     if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
         why = f"a list without keys inside {MOST_NESTED} others"
-        return sides.settled() or merge.conflict(path, sides, "L3", why)
+        return sides.settled() or _list_conflict(merge, path, sides, items, why)
     assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
     matches = part_renamed(match_sequence(items))
@@ -411,13 +413,13 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return Verdict(upstream)
     if _loses_equal(items, matches):
         del merge.decisions[mark:]
-        return merge.conflict(path, sides, "L3", _INDISTINCT)
+        return _list_conflict(merge, path, sides, items, _INDISTINCT)
 
     def pair(*, equal_only: bool = False, stays_empty: bool = False) -> Verdict:
         matches = part_renamed(match_sequence(items, equal_only=equal_only))
         return _paired_sequence(merge, path, sides, items, matches, stays_empty=stays_empty)
 
-    return _stabilize(merge, path, sides, verdict, mark, pair)
+    return _stabilize(merge, path, sides, items, verdict, mark, pair)
 
 
 def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]) -> Verdict:
@@ -429,16 +431,23 @@ def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]
 
     mark = len(merge.decisions)
     verdict = _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
-    return _stabilize(merge, path, sides, verdict, mark, pair)
+    return _stabilize(merge, path, sides, items, verdict, mark, pair)
 
 
 def _stabilize(
-    merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict, mark: int, pair: Callable[..., Verdict]
+    merge: TreeMerge,
+    path: FieldPath,
+    sides: Sides,
+    items: list[list[Node]],
+    verdict: Verdict,
+    mark: int,
+    pair: Callable[..., Verdict],
 ) -> Verdict:
     """The verdict with the decisions since `mark`, or one of another pairing that a second merge keeps (law D)."""
     if merge.verifies or _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
-    if verdict.node is None and any(decision.is_conflict for decision in merge.decisions[mark:]):
+    has_conflicts = any(decision.is_conflict for decision in merge.decisions[mark:])
+    if verdict.node is None and has_conflicts:
         # Upstream's elements would come back to a list that is gone, and not to one that is empty.
         del merge.decisions[mark:]
         verdict = pair(stays_empty=True)
@@ -447,10 +456,28 @@ def _stabilize(
     # Likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
     verdict = pair(equal_only=True)
-    if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
+    decisions = merge.decisions[mark:]
+    # What was changed and removed would be removed by both: this settles no conflict.
+    keeps_conflicts = not has_conflicts or any(decision.is_conflict for decision in decisions)
+    if keeps_conflicts and _is_stable(merge, path, sides, verdict, decisions):
         return verdict
     del merge.decisions[mark:]
-    return merge.conflict(path, sides, "L3", _INDISTINCT)
+    return _list_conflict(merge, path, sides, items, _INDISTINCT)
+
+
+def _list_conflict(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], why: str) -> Verdict:
+    """L3: a conflict of the list as a whole; it names what is new on both sides, and how to tell elements apart."""
+    known = {item.canonical for item in items[0]}
+    elements = []
+    for side, nodes in zip(("upstream", "local"), items[1:], strict=True):
+        places = [f"[{at}]" for at, node in enumerate(nodes) if node.canonical not in known]
+        more = [f"{len(places) - MOST_NAMED} more"] if len(places) > MOST_NAMED else []
+        elements += [f"{side}'s {', '.join(places[:MOST_NAMED] + more)}"] if places else []
+    verdict = merge.conflict(path, sides, "L3", why + (f" (new: {'; '.join(elements)})" if elements else ""))
+    # Of a file that holds no resource, nothing says what identifies an element.
+    if merge.file or not all(isinstance(node, MappingNode) for nodes in items for node in nodes):
+        return verdict
+    return replace(verdict, message=f"{verdict.message}; their key can be named under listKeys")
 
 
 def _loses_equal(items: list[list[Node]], matches: list[Match]) -> bool:
@@ -483,7 +510,7 @@ def _paired_sequence(
     stays_empty: bool = False,
 ) -> Verdict:
     if all(items) and is_narrowed_replacement(matches):
-        return merge.conflict(path, sides, "L3", "both replaced all elements")
+        return _list_conflict(merge, path, sides, items, "both replaced all elements")
     verdict, losers = _paired_elements(merge, path, sides, items, matches, stays_empty=stays_empty)
     kept = [match for match in matches if match not in losers] if losers else matches
     if not same(sides.local, sides.original) and added_at_one_place(kept):

@@ -237,9 +237,14 @@ def _pair_made_alike(before: _Side, sides: tuple[_Side, _Side], pairs: tuple[Pai
         number, other_number = (
             side.numbers[of_common[at]] for side, of_common in zip(sides, common_pairs, strict=True)
         )
-        # The nearest of one side is enough: what the other added beside it may be more alike.
+        # The nearest of one side is enough: what the other added beside it may be more alike, but no other version.
         is_nearest = any(
             of_all.get(at) == of_common[at] for of_all, of_common in zip(nearest, common_pairs, strict=True)
+        ) and not any(
+            of_all.get(at, of_common[at]) != of_common[at]
+            and blind_to_versions(before.elements[at].canonical)
+            == blind_to_versions(side.elements[of_all[at]].canonical)
+            for side, of_all, of_common in zip(sides, nearest, common_pairs, strict=True)
         )
         if number == other_number and is_nearest:
             pairs[0][at], pairs[1][at] = common_pairs[0][at], common_pairs[1][at]
@@ -432,14 +437,14 @@ def _alone(pairs: Pairs, side: _Side, common: Set[int]) -> dict[int, int]:
 
 
 def _keeps_most(original: Node, element: Node) -> bool:
-    """Whether an element has more than half of the fields of another, with equal values."""
+    """Whether an element has more than half of the fields of another, with equal values, or nothing but those."""
     if not isinstance(original, MappingNode) or not isinstance(element, MappingNode):
         return False
     before, after = original.fields, element.fields
     equal_fields = sum(
         key in after and entry.value.canonical == after[key].value.canonical for key, entry in before.items()
     )
-    return 2 * equal_fields > len(before)
+    return 2 * equal_fields > len(before) or equal_fields == len(after) > 0
 
 
 def _pair_through(original: _Side, other_side: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:
@@ -496,8 +501,10 @@ def _pair_alike(
     traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
     of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
     scores = [[likeness(our_traits, other) for other in of_theirs] for our_traits in of_ours]
-    around = [*original[max(0, ours[0] - _AROUND) : ours[0]], *original[ours[-1] + 1 : ours[-1] + 1 + _AROUND]]
-    weigh(scores, of_ours, of_theirs, around if measure is None else [])
+    # Of additions nothing is usual.
+    around = _AROUND if measure is None else 0
+    neighbours = [[*original[max(0, at - around) : at], *original[at + 1 : at + 1 + around]] for at in ours]
+    weigh(scores, of_ours, of_theirs, neighbours)
     pairs.update((ours[i], theirs[j]) for i, j in best_pairs(scores))
     return left - compared
 

@@ -464,9 +464,13 @@ def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> N
         elif isinstance(node, SequenceNode) and isinstance(step, int):
             if not isinstance(before, SequenceNode):
                 return None
-            place = pair_elements(before.items, node.items)[step]
+            places = pair_elements(before.items, node.items)
+            place = places[step]
             node = resolved(node.items[step])
             if place is None:
+                if not {*range(len(before.items))} <= {*places}:
+                    # It may be the one that is missing, renamed.
+                    return None
                 # A comment above an element is beside it: between two others it is there for those, too.
                 return None if at == len(path) else node
             before = resolved(before.items[place])
