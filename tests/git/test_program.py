@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import subprocess
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 import krm_merge
-from e2e.hosts import git
+from e2e.hosts import git, wait_until
+from krm_merge import interrupts
 from krm_merge.git import program
 from krm_merge.git.program import GitError
 from packages.repositories import Repository
@@ -51,6 +54,22 @@ def test_git_is_started_in_one_place_only() -> None:
 
 def test_kpt_gives_git_the_same_settings() -> None:
     assert "safe_environment()" in (SOURCES / "packages" / "kpt.py").read_text(encoding="utf-8")
+
+
+def test_an_interrupted_git_finishes_what_it_writes(tmp_path: Path) -> None:
+    started, done = tmp_path / "started", tmp_path / "done"
+
+    def interrupt() -> None:
+        wait_until(started.exists)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    write = f"!touch {started}; sleep 0.2; touch {done}"
+    thread = Thread(target=interrupt)
+    thread.start()
+    with interrupts.as_exceptions(), pytest.raises(interrupts.Interrupted):
+        program.run(["-c", f"alias.write={write}", "write"])
+    thread.join()
+    assert done.exists()
 
 
 def test_no_repository_around_the_current_directory_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

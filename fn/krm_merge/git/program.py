@@ -166,6 +166,8 @@ _CHUNK = 1 << 16
 _TO_END_IN = 2.0
 _BETWEEN_LOOKS = 0.01
 _REMOTE = ("ls-remote", "fetch", "push")
+_WAITING = (*_REMOTE, "credential")
+"""Commands that may wait for others: these need not be left to finish."""
 
 
 class GitError(KrmMergeError):
@@ -245,7 +247,7 @@ def _run(
     finally:
         if process is not None:
             with interrupts.held():
-                _end(process)
+                _end(process, may_finish=not any(command in arguments for command in _WAITING))
 
 
 def _limit() -> float:
@@ -310,11 +312,14 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
     return b"".join(results[0]), b"".join(results[1])
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends git and its processes, unless it has ended already; leaves all of them time to remove their locks."""
+def _end(process: subprocess.Popen[bytes], *, may_finish: bool) -> None:
+    """Ends git and its processes, unless it has ended already; leaves all of them time to remove their locks.
+
+    A git that `may_finish` is left some time without a signal: ended, it leaves the object that it was writing.
+    """
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
-            for number in (signal.SIGTERM, signal.SIGKILL):
+            for number in (0, signal.SIGTERM, signal.SIGKILL) if may_finish else (signal.SIGTERM, signal.SIGKILL):
                 os.killpg(process.pid, number)
                 for _ in range(round(_TO_END_IN / _BETWEEN_LOOKS)):
                     process.poll()
