@@ -40,7 +40,7 @@ def abridge(texts: Sequence[str], most: int, separator: str = ", ") -> str:
 
 def quantity(count: int, noun: str) -> str:
     """A number of things, whose plural ends in s or ies."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
 
 

@@ -25,12 +25,21 @@ from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_by
 from krm_merge.report.comparison.lines import ComparedVersions, causes_of_changes, meaning
 from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.reading import records_of, shown_value
-from krm_merge.report.record import SIDES, DecisionRecord
+from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.safe_text import without_credentials
 from krm_merge.schema import Secrecy
 from krm_merge.text import MappingNode, Node, SequenceNode, Value, resolved, to_value
 
 _Roots: TypeAlias = "Mapping[VersionName, Node | None]"
+
+_SIDE_OF: Mapping[VersionName, SideName] = {
+    "original": "original",
+    "upstream": "upstream",
+    "local": "local",
+    "kpt": "result",
+    "krm-merge": "result",
+}
+"""Where the record of a conflict has the values, in which both programs agree."""
 
 _OF_TEXT = ("V8", "W1", "H")
 """Rules of decisions that change comments and layout alone."""
@@ -122,8 +131,7 @@ class _Comparing:
                 path = steps_of(record.path)
                 if any(_is_within(path, other) or _is_within(other, path) for other in differing[subject]):
                     continue
-                sides = zip(VERSIONS, (*SIDES, SIDES[-1]), strict=True)
-                values = {name: record.values[side] for name, side in sides if side in record.values}
+                values = {name: record.values[side] for name, side in _SIDE_OF.items() if side in record.values}
                 yield self._difference("conflict-unreported", record.message, record, values)
 
     # ---- one resource ------------------------------------------------------------------------------------------
