@@ -121,15 +121,18 @@ def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunctio
     counts = [Counter(map(_program, side)) for side in sides]
     alone: list[dict[tuple[bool, str], Match]] = [{}, {}, {}]
     for match in matches:
-        if match.places.count(None) == 2:
-            side, at = next((side, at) for side, at in enumerate(match.places) if at is not None)
-            alone[side][_program(sides[side][at])] = match
+        # What a side did not rename is joined already.
+        if match.original is None or match.places.count(None) == 2:
+            for side, at in enumerate(match.places):
+                if at is not None:
+                    alone[side][_program(sides[side][at])] = match
     joined = dict(zip(matches, matches, strict=True))
     for program in set.intersection(*map(set, alone)):
         if program[1] and all(count[program] == 1 for count in counts):
             original, upstream, local = (of_side[program] for of_side in alone)
             joined[original] = replace(local, original=original.original, upstream=upstream.upstream)
-            del joined[upstream], joined[local]
+            for match in {upstream, local}:
+                del joined[match]
     return list(joined.values())
 
 
