@@ -21,12 +21,7 @@ from krm_merge.merge.decisions.decision import (
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
 from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
-from krm_merge.merge.values.likeness import (
-    are_images,
-    contested_fields,
-    merge_images,
-    renamed_by_both,
-)
+from krm_merge.merge.values.likeness import are_images, contested_fields, merge_images, renamed_by_both
 from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
@@ -318,8 +313,8 @@ class TreeMerge:
                 continue
             sides = _sides(fields, key)
             step = (*path, canonical_text(key))
-            if settles_early and step != ("pipeline",) and key not in contested and sides.are_local_alone():
-                # V2 in short, however much is inside; of functions, local's registry is reported (F4).
+            if settles_early and key not in contested and sides.are_local_alone():
+                # V2 in short, however much is inside.
                 verdicts[key] = sides, Verdict(sides.local, side="local")
             elif key in contested and sides.local is None and not isinstance(sides.original, Scalar | None):
                 verdicts[key] = sides, self.existence(step, sides)  # Local renamed it.
@@ -528,8 +523,7 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 
 
 def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
-    original, upstream, local = [None if (entry := side.get(key)) is None else resolved(entry.value) for side in fields]
-    return Sides(original, upstream, local)
+    return Sides(*[_value_at(side, key) for side in fields])
 
 
 def _is_same_in_all(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> bool:
