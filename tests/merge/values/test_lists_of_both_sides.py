@@ -221,6 +221,14 @@ PAIRED = [
         "L3",
     ),
     row(
+        "L2 a set that local removed, and that upstream replaced and made longer, is a conflict",
+        kustomization("resources:\n- deployment.yaml\n"),
+        kustomization("resources:\n- deployment.green\n- deployment.blue\n- job\n"),
+        kustomization(""),
+        kustomization("resources:\n- deployment.green\n- deployment.blue\n- job\n"),
+        "V4",
+    ),
+    row(
         "L3 raised by upstream, which added another behind it, and removed by local is a conflict",
         widget("aaa", "nsrfffg:v1", "bbb", "fnpnlgp:v1"),
         widget("aaa", "nsrfffg:v3", "bbb", "bgdkmgp:v1", "fnpnlgp:v2"),

@@ -462,6 +462,8 @@ def _stabilize(
     if keeps_conflicts and _is_stable(merge, path, sides, verdict, decisions):
         return verdict
     del merge.decisions[mark:]
+    if sides.local is None:
+        return merge.conflict(path, sides, "V4")
     return _list_conflict(merge, path, sides, items, _INDISTINCT)
 
 
@@ -570,9 +572,9 @@ def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Sid
     return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 
-def edited_list(local: SequenceNode, decisions: list[Decision]) -> Editor:
+def edited_list(base: SequenceNode, decisions: list[Decision]) -> Editor:
     """The list with the edits of decisions."""
-    editor = Editor(local)
+    editor = Editor(base)
     apply(decisions, editor)
     return editor
 
@@ -582,21 +584,18 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     if verdict.node is None:
         # The next merge sees a list that local removed: upstream's would come back if it has elements of its own.
         return _adds_nothing(_items(sides.upstream), _items(sides.original))
-    # Upstream's list as a whole: the next merge has it on both sides.
-    if verdict.node is not sides.local:
-        return True
     if not any(decision.edits for decision in decisions):
-        # It is local: just this was merged.
+        # It is local, just this was merged, or upstream's as a whole: the next merge has that on both sides.
         return True
-    assert isinstance(sides.local, SequenceNode)
-    editor = edited_list(sides.local, decisions)
+    assert isinstance(verdict.node, SequenceNode)
+    editor = edited_list(verdict.node, decisions)
     is_upstreams = sides.upstream is not None and editor.canonical() == sides.upstream.canonical
     if is_upstreams and not merge.policy.resolutions.all:
         # V2: both made the same of it.
         return True
     edited = editor.tree()
     assert isinstance(edited, SequenceNode)
-    known = set(map(id, sides.local.items))
+    known = set(map(id, verdict.node.items if verdict.node is sides.local else ()))
     # Nodes identify elements: an element of upstream's must not be in the list and come in once more.
     items = [item if id(item) in known else copy(item) for item in edited.items]
     merged, again = SequenceNode.new(edited.flow, items), merge.verifying()
