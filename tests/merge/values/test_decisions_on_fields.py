@@ -401,6 +401,25 @@ l {map: {b: {x: 1, z: 3}}}
 = {map: {b: {x: 1}}}
 V2 map.b.z upstream: removed
 
+removed by upstream, null in local
+o {a: {b: 1}, c: 1}
+u {c: 1}
+l {a: null, c: 1}
+= {a: null, c: 1}
+
+null in upstream, emptied by local
+o {a: {b: [1], d: {e: 1}}}
+u {a: null}
+l {a: {b: null, d: {e: null}}}
+= {a: {b: null, d: {e: null}}}
+
+null in upstream, another field in local
+o {a: {b: 1}}
+u {a: null}
+l {a: {c: null}}
+= {a: null}
+V5 a both!: both changed to another kind of value; upstream's value is kept
+
 metadata null
 o {metadata: {annotations: {a: 1}}}
 u {metadata: {annotations: null}}

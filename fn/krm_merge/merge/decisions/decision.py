@@ -9,7 +9,18 @@ from typing import Literal, TypeAlias
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, FieldPath, Identity, Severity, generate_name_of
 from krm_merge.merge.decisions.policy import Choice, Nature, Policy, Resolution, nature_of
 from krm_merge.startup import frozen
-from krm_merge.text import Child, Collection, Comments, Editor, MappingNode, Node, Object, to_value
+from krm_merge.text import (
+    Child,
+    Collection,
+    Comments,
+    Editor,
+    MappingNode,
+    Node,
+    Object,
+    SequenceNode,
+    resolved,
+    to_value,
+)
 
 
 @frozen
@@ -76,6 +87,23 @@ def same(first: Node | None, second: Node | None) -> bool:
     if first is None or second is None:
         return first is second
     return first.canonical == second.canonical
+
+
+def is_emptied(node: Node | None, original: Node | None) -> bool:
+    """Whether a mapping or list is gone, or nothing but nulls are left of it."""
+    if isinstance(node, MappingNode) and isinstance(original, MappingNode):
+        before = original.fields
+        return all(
+            key in before
+            and (is_null(value := resolved(entry.value)) or is_emptied(value, resolved(before[key].value)))
+            for key, entry in node.fields.items()
+        )
+    return isinstance(original, MappingNode | SequenceNode) and (node is None or is_null(node))
+
+
+def is_null(node: Node | None) -> bool:
+    """Whether a value is there, and null."""
+    return node is not None and node.canonical == ("null",)
 
 
 Side: TypeAlias = Literal["upstream", "local", "both"]

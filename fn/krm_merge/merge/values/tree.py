@@ -17,6 +17,8 @@ from krm_merge.merge.decisions.decision import (
     Side,
     Sides,
     Verdict,
+    is_emptied,
+    is_null,
     same,
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
@@ -98,17 +100,17 @@ class TreeMerge:
         if sides.are_same():
             # Nothing to decide, however much is inside.
             return Verdict(sides.local, side="local")
-        if self.policy.keeps_nulls and _is_null(sides.local):
+        if self.policy.keeps_nulls and is_null(sides.local):
             # K6: the Kptfile says so.
             return Verdict(sides.local, side="local")
         if (
             self._holds_local(path)
-            and any(map(_is_null, sides.nodes))
+            and any(map(is_null, sides.nodes))
             and any(self._keeps_local(path, node) for node in sides.nodes)
         ):
             # Something below is local's alone (K1, R6): a null is read as the lack of a mapping, and stays where it is.
-            verdict = self.value(path, Sides(*(None if _is_null(node) else node for node in sides.nodes)))
-            return Verdict(sides.local, side="local") if verdict.node is None and _is_null(sides.local) else verdict
+            verdict = self.value(path, Sides(*(None if is_null(node) else node for node in sides.nodes)))
+            return Verdict(sides.local, side="local") if verdict.node is None and is_null(sides.local) else verdict
         present = sides.present
         if present and (chosen := self._chosen(path, sides)) is not None:
             return chosen
@@ -117,6 +119,9 @@ class TreeMerge:
         # Before mappings, as `{{ name }}` reads as one (V5).
         if any(map(is_template, present)):
             return sides.settled() or self.conflict(path, sides, "V4")
+        if all(is_emptied(node, sides.original) for node in sides.nodes[1:]):
+            # V3: both removed all that it held; what local has of it, empty, stays.
+            return sides.settled() or Verdict(sides.local, side="both")
         if all(isinstance(node, MappingNode) for node in present):
             return self._mapping(path, sides)
         if all(isinstance(node, SequenceNode) for node in present):
@@ -565,10 +570,6 @@ def _only_removes(original: MappingNode | None, side: MappingNode | None) -> boo
 def _has_lines(text: str) -> bool:
     """Whether a text has more than one line."""
     return "\n" in text.rstrip("\n")
-
-
-def _is_null(node: Node | None) -> bool:
-    return node is not None and node.canonical == ("null",)
 
 
 def _about_text(decision: Decision) -> Decision:
