@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from krm_merge.merge.decisions.policy import Nature
@@ -15,6 +17,10 @@ SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: %s}
 ANNOTATED = (
     "apiVersion: v1\nkind: ConfigMap\n"
     "metadata: {name: s, annotations: {internal.kpt.dev/upstream-identifier: x, own: y}}\ndata: {p: %s}\n"
+)
+WITHOUT_METADATA = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamePrefix: %s\n"
+RESOURCES = pytest.mark.parametrize(
+    "text", [SECRET, ANNOTATED, WITHOUT_METADATA], ids=["a Secret", "kpt's annotations", "no metadata"]
 )
 
 
@@ -46,7 +52,7 @@ def test_what_local_has_of_both_sides_is_not_taken_twice(upstream: str, local: s
     assert "".join(sides[run.side][run.start : run.stop] for run in runs) == local
 
 
-@pytest.mark.parametrize("text", [SECRET, ANNOTATED], ids=["a Secret", "kpt's annotations"])
+@RESOURCES
 @pytest.mark.parametrize(("choice", "is_there"), [("upstream", False), ("local", True)])
 def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is_there: bool) -> None:
     sides = [{"k": b"", "s.yaml": (text % "a").encode()}, {"k": b""}, {"k": b"", "s.yaml": (text % "b").encode()}]
@@ -55,10 +61,14 @@ def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is
     merged = merge(sides, chosen)
     assert [each.settled_by for each in conflicts(merged)] == [BY_RESOLUTION]
     assert ("s.yaml" in merged.files) == is_there
-    assert again(sides, merged, chosen).changes == {}
+    rerun = again(sides, merged, chosen)
+    assert rerun.changes == {}
+    # M5: it is still known, but for what is hidden, of which only a conflict is.
+    is_known = choice == "local" or text != SECRET
+    assert [each.settled_by for each in rerun.records] == [BY_RESOLUTION] * is_known
 
 
-@pytest.mark.parametrize("text", [SECRET, ANNOTATED], ids=["a Secret", "kpt's annotations"])
+@RESOURCES
 @pytest.mark.parametrize(("choice", "is_there"), [("upstream", True), ("local", False)])
 def test_a_choice_on_a_resource_that_local_deleted(text: str, choice: str, is_there: bool) -> None:
     sides = [{"k": b"", "s.yaml": (text % "a").encode()}, {"k": b"", "s.yaml": (text % "b").encode()}, {"k": b""}]
@@ -83,6 +93,33 @@ def test_a_choice_on_a_secret_is_for_its_place_alone() -> None:
     (record,) = conflicts(merge(sides))
     merged = merge(sides, policy(resolution(record, "upstream", anywhere=True)))
     assert [each.settled_by for each in conflicts(merged)] == ["policy"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("values.yaml", "stringData:\n  p: %s\n"),
+        ("values.yaml", "env:\n- name: DB_PASSWORD\n  value: %s\n"),
+        ("s.yaml", SECRET),
+    ],
+)
+def test_a_choice_on_a_hidden_value_is_known_by_its_place(file: str, text: str) -> None:
+    """M6: in what is no resource, by its file; whatever the values are, and never by another side's than these two."""
+    sides = [{file: (text % value).encode()} for value in "abc"]
+    (record,) = conflicts(merge(sides))
+    assert record.choices == ("upstream", "local")
+
+    def merged(entry: dict[str, Any], path: str = file, values: str = "abc") -> tuple[str, bool]:
+        done = merge([{path: (text % value).encode()} for value in values], policy(entry))
+        return done.files[path].decode(), BY_RESOLUTION in {each.settled_by for each in done.records}
+
+    entry = resolution(record, "local")
+    assert merged(entry) == (text % "c", True)
+    assert merged(entry, values="def") == (text % "f", True)
+    assert merged(entry, values="abb") == (text % "b", False)
+    assert merged(entry, path=f"other-{file}") == (text % ("c" if file == "s.yaml" else "b"), file == "s.yaml")
+    assert merged({**entry, "fingerprint": "0" * 64}) == (text % "b", False)
+    assert merged(resolution(record, "original")) == (text % "b", False)
 
 
 def test_functions_are_recognised_only_where_the_choice_fits() -> None:

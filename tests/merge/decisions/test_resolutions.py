@@ -52,6 +52,9 @@ def test_every_choice_is_carried_out_once(nature: Nature, at: int, choice: str, 
         assert settled[0].values.get("result") == record.values.get(choice)  # type: ignore[call-overload]
     if choice == "value":
         assert settled[0].values["result"] == OWN[nature]
+    if nature == "text" and choice in ("upstream", "local"):
+        # As that side wrote it.
+        assert merged.files == sides[1 if choice == "upstream" else 2]
     # Law D, whoever wins all else, and the choice is still known for what it is (M5).
     rerun = again(sides, merged, chosen, on_conflict="local", **identity(nature))
     assert rerun.changes == {}

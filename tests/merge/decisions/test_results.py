@@ -8,8 +8,10 @@ from krm_merge import merge_packages
 from krm_merge.krm import FieldPath, ResourceRef, Results, format_path, parse_path
 from krm_merge.merge import is_lost_comment, lost_comments_message, node_at, resource_content
 from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.report import in_document_order, shown_paths
-from krm_merge.merge.package.merger import children_at
+from krm_merge.merge.package.merger import PackageMerger, children_at
+from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.text import MappingNode, read, to_value
 from packages.merge.cases import merge, tree
 
@@ -249,3 +251,17 @@ def test_what_became_of_a_resource_is_told_and_nothing_of_others(
     original, upstream, local = map(tree, texts)
     merged = merge(original, upstream, local, "upstream", smart=True)
     assert [(result.severity, result.rule, result.message) for result in merged.results] == told
+
+
+def test_of_a_merge_that_is_refused_nothing_is_told_as_done() -> None:
+    sides = [tree({"w.yaml": WIDGET.format(value)}) for value in "123"]
+    sides[1] |= tree({"n.yaml": WIDGET.format(1).replace("name: w", "name: n")})
+    results = merge(sides[0], sides[1], sides[2], "fail", smart=True).results
+    assert [(result.severity, result.rule) for result in results] == [("error", "V4")]
+
+
+def test_a_deletion_that_a_rule_decides_is_told_once() -> None:
+    original, local = (tree({"w.yaml": WIDGET.format(value)}) for value in "12")
+    merged = merge_trees(original, {}, local, PackageMerger(Policy(rules=(Rule(on_delete="upstream"),))))
+    assert merged.changes == {"w.yaml": None}
+    assert [(result.severity, result.rule) for result in merged.results] == [("warning", "F5")]

@@ -74,6 +74,17 @@ upstream-then-local *: {a: "u\\nl\\ny\\nz\\n"}
 local-then-upstream *: {a: "l\\nu\\ny\\nz\\n"}
 value *: {a: 9}
 
+a text / text with another change
+o {a: "x\\ny\\nz\\nw\\nv\\n"}
+u {a: "u\\ny\\nz\\nw\\nV\\n"}
+l {a: "l\\ny\\nz\\nw\\nv\\n"}
+upstream *: {a: "u\\ny\\nz\\nw\\nV\\n"}
+local *: {a: "l\\ny\\nz\\nw\\nV\\n"}
+original *: {a: "x\\ny\\nz\\nw\\nv\\n"}
+upstream-then-local *: {a: "u\\nl\\ny\\nz\\nw\\nV\\n"}
+local-then-upstream *: {a: "l\\nu\\ny\\nz\\nw\\nV\\n"}
+value *: {a: 9}
+
 named[name=a] element / element
 o {named: [{name: a, v: 1}]}
 u {named: []}
@@ -209,6 +220,7 @@ def test_what_a_choice_gives(place: str, nature: str, texts: list[str], given: d
             continue
         assert settled[0].resolution is resolution
         assert (settled[0].severity, settled[0].nature) == ("info", nature)
+        assert settled[0].message == f"upstream and local differ; settled by a resolution: {choice}"
         expected = given[f"{choice} *" if is_known else choice]
         assert to_value(merged) == to_value(mapping(expected))
         # Law D.

@@ -48,6 +48,37 @@ SETTINGS = [
     ("comments of both on one", "# o\na=1\nb=2\n", "# u\na=7\nb=2\n", "# l\na=1\nb=8\n", "# l\na=7\nb=8\n", 0, 0),
     ("comments at the end", "a=1\nb=2\n", "a=7\nb=2\n# u\n", "a=1\nb=8\n", "a=7\nb=8\n# u\n", 0, 0),
     ("another order", "a=1\nb=2\nc=3\n", "c=3\na=7\nb=2\n", "a=1\nb=8\nc=3\n", "a=7\nb=8\nc=3\n", 0, 0),
+    (
+        "another order, where git finds no conflict",
+        "a=1\nb=2\nx=0\ny=0\nc=3\n",
+        "c=3\na=1\nb=2\nx=0\ny=0\n",
+        "a=1\nb=8\nx=0\ny=0\nc=3\n",
+        "c=3\na=1\nb=8\nx=0\ny=0\n",
+        0,
+        0,
+    ),
+    ("a section that local removed", "a=1\nb=2\n[s]\nx=1\n", "a=7\nb=2\n[s]\nx=1\n", "a=1\nb=8\n", "a=7\nb=8\n", 0, 0),
+    (
+        "comments above a section",
+        "a=1\nb=2\n# o\n[s]\nx=1\n",
+        "a=7\nb=2\n# u\n[s]\nx=1\n",
+        "a=1\nb=8\n# o\n[s]\nx=1\n",
+        "a=7\nb=8\n# u\n[s]\nx=1\n",
+        0,
+        0,
+    ),
+    (
+        "one key at two places",
+        "a=1\nx=0\ny=0\n",
+        "b=7\na=1\nx=0\ny=0\n",
+        "a=1\nx=0\ny=0\nb=8\n",
+        "a=1\nx=0\ny=0\nb=7\n",
+        0,
+        1,
+    ),
+    ("no settings before", "a=1\nwords\n", "a=7\nb=2\n", "a=1\nb=3\n", "a=7\nb=2\n", 1, 0),
+    ("no settings in upstream", "a=1\nb=2\n", "a=1\nwords\n", "a=7\nb=3\n", "a=7\nwords\n", 1, 0),
+    ("no settings in local", "a=1\nb=2\n", "a=7\nb=3\n", "a=1\nwords\n", "a=7\nb=3\n", 1, 0),
 ]
 
 
@@ -61,7 +92,48 @@ def test_settings_merge_by_their_keys(
 ) -> None:
     result = merge_text(original, upstream, local, "upstream")
     assert result is not None
-    assert (result.text, result.changed, result.alike) == (expected, changed, alike)
+    assert (result.text, result.changed, result.alike, result.inserted) == (expected, changed, alike, 0)
+
+
+LIST = "l:\n- x: 1\n- y: 2\n- z: 3\n"
+FIRST, LAST = LIST.replace("l:\n", "l:\n- n: 1\n  m: 2\n"), LIST + "- n: 1\n  m: 2\n"
+WORDS = "k:\n- a\n- b\n- c\n"
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected", "conflicts"),
+    [
+        pytest.param(LIST, FIRST, LAST, None, 0, id="an element that both added at two places"),
+        pytest.param(
+            LIST,
+            FIRST.replace("y: 2", "y: 3"),
+            LAST.replace("y: 2", "y: 4"),
+            FIRST.replace("y: 2", "y: 3") + LAST.removeprefix(LIST),
+            1,
+            id="the same beside a conflict",
+        ),
+        pytest.param(
+            LIST + WORDS,
+            FIRST + WORDS.replace("k:\n", "k:\n- s\n"),
+            FIRST + WORDS + "- s\n",
+            FIRST + WORDS.replace("k:\n", "k:\n- s\n") + "- s\n",
+            0,
+            id="an element that both added at one place, and a text at two",
+        ),
+        pytest.param(
+            "a: 1\nx: 0\ny: 0\n",
+            "b: 7\na: 1\nx: 0\ny: 0\n",
+            "a: 1\nx: 0\ny: 0\nb: 8\n",
+            None,
+            0,
+            id="a key that both added at two places",
+        ),
+    ],
+)
+def test_lines_of_yaml(original: str, upstream: str, local: str, expected: str | None, conflicts: int) -> None:
+    merged = merge_text(original, upstream, local, "upstream")
+    assert (merged and merged.text) == expected
+    assert (0 if merged is None else merged.conflicts) == conflicts
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,15 @@ def merge(head: str, *sides: str) -> tuple[str, MergedPackage]:
         ),
         pytest.param(
             CONFIG_MAP,
+            "data:\n  a: one\n    two\n",
+            "data:\n  a: ONE\n    two\n",
+            "data:\n  a: one\n    TWO\n",
+            "data:\n  a: ONE\n    TWO\n",
+            [],
+            id="both lines of a string of two",
+        ),
+        pytest.param(
+            CONFIG_MAP,
             WRAPPED,
             WRAPPED.replace("two", "TWO"),
             WRAPPED.replace("two", "zwei"),
