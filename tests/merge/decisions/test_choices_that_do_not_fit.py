@@ -9,7 +9,7 @@ import pytest
 from krm_merge.merge.decisions.policy import Nature
 from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
-from report.conflicts import CASES, HEAD, conflicts
+from report.conflicts import CASES, HEAD, conflicts, functions
 
 ALL_CHOICES = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream", "recognise")
 BY_RESOLUTION = "resolution policy resolutions[0]"
@@ -131,3 +131,12 @@ def test_functions_are_recognised_only_where_the_choice_fits() -> None:
     sides[1] = {path: data.replace(b"a:3", b"a:5") for path, data in sides[1].items()}
     other = merge(sides, chosen, function_identity="document")
     assert {each.settled_by for each in conflicts(other)} == {"policy"}
+
+
+def test_functions_that_somebody_chose_to_recognise_merge_as_with_smart() -> None:
+    versions = functions("a:1", "a:2"), functions("n:1", "a:1", "a:3"), functions("a:1", "m:1", "a:2")
+    sides = [{"Kptfile": text.encode()} for text in versions]
+    record = next(each for each in conflicts(merge(sides, function_identity="document")) if "recognise" in each.choices)
+    merged = merge(sides, policy(resolution(record, "recognise")), function_identity="document")
+    assert merged.files == merge(sides, function_identity="smart").files
+    assert merged.files["Kptfile"].decode() == functions("n:1", "a:1", "m:1", "a:3")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from krm_merge import KrmMergeError
 from krm_merge.merge.decisions.policy import Nature
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
-from report.conflicts import CASES, HEAD, SECRETS, conflicts
+from report.conflicts import CASES, HEAD, SECRETS, conflicts, containers
 
 OWN: dict[Nature, Any] = {
     "value": "mine",
@@ -98,6 +98,21 @@ def test_one_choice_is_for_all_alike() -> None:
     assert [r.chosen for r in conflicts(everywhere)] == ["local"] * 3
     here = merge(sides, policy(resolution(record, "local")))
     assert sorted(str(r.chosen) for r in conflicts(here)) == ["local", "upstream", "upstream"]
+
+
+def test_orders_are_recorded_by_keys() -> None:
+    (record,) = conflicts(merge(sides_of("order")))
+    orders = {"original": "abc", "upstream": "cba", "local": "bac", "result": "cba"}
+    assert record.values == {side: [f"[name={name}]" for name in names] for side, names in orders.items()}
+
+
+@pytest.mark.parametrize(("choice", "names"), [("upstream", "cbau"), ("local", "bauc")])
+def test_the_order_that_was_chosen_has_what_upstream_added(choice: str, names: str) -> None:
+    sides = sides_of("order")
+    sides[1]["d.yaml"] += b"      - name: u\n        image: u\n"
+    (record,) = conflicts(merge(sides))
+    merged = merge(sides, policy(resolution(record, choice))).files["d.yaml"].decode()
+    assert merged == containers(*(f"{name}={name}" for name in names))
 
 
 def test_precedence() -> None:

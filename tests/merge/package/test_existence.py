@@ -71,10 +71,12 @@ def test_kptfiles_of_a_package_are_neither_added_nor_removed() -> None:
     assert texts(merge({}, file, {})) == {}
 
 
-def test_a_kptfile_as_data_merges_as_any_resource() -> None:
+@pytest.mark.parametrize(("file", "version"), [("data/p.yaml", "kpt.dev/v1"), ("data/Kptfile", "example.com/v1")])
+def test_a_kptfile_as_data_merges_as_any_resource(file: str, version: str) -> None:
     fields = ("old: {}\n", "new: {}\n", "old: {}\n", "new: {}\n")
     values = (f"\n  a: 1\n  b: 1\n  c: {value}" for value in (1, 1, 2, 2))
-    sides = [{"data/p.yaml": KPTFILE + f.format(v)} for f, v in zip(fields, values, strict=True)]
+    head = KPTFILE.replace("kpt.dev/v1", version)
+    sides = [{file: head + f.format(v)} for f, v in zip(fields, values, strict=True)]
     done = merge(*sides[:3])
     assert texts(done) == sides[3]
     assert not done.has_conflicts

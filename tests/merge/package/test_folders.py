@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge import MergedPackage, merge_packages
-from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.merge.trees import merge_trees
 from packages.merge.cases import tree
@@ -72,6 +72,23 @@ def test_a_subpackage_that_only_local_has_takes_nothing_where_it_follows_an_upst
     own = {"own/Kptfile": f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: own}}\n{upstream_of_own}"}
     new = {"own/a.yaml": config_map(1)["sub/a.yaml"]}
     assert texts(merge({}, new, own)) == (own if upstream_of_own else own | new)
+
+
+@pytest.mark.parametrize(("repo", "comes"), [("a", True), ("b", False)])
+def test_a_subpackage_that_both_added_takes_from_upstream_what_follows_the_same(repo: str, comes: bool) -> None:
+    local = {"sub/Kptfile": KPTFILE % ("sub", repo)}
+    done = merge({}, SUB | config_map(1), local)
+    assert texts(done) == local | (config_map(1) if comes else {})
+    assert rules(done) == [("R2", "sub/a.yaml") if comes else ("R3", "sub/Kptfile")]
+
+
+@pytest.mark.parametrize("of_resources", [True, False])
+def test_a_subpackage_that_a_rule_adds_again_takes_what_upstream_changes(of_resources: bool) -> None:
+    kptfile = {"sub/Kptfile": SUB["sub/Kptfile"] + "info: {site: x}\n"}
+    sides = [tree(ROOT | side) for side in (SUB | config_map(1), kptfile | config_map(2), {})]
+    rule = Rule(on_delete="upstream") if of_resources else Rule(kind="Kptfile", on_delete="upstream")
+    merged = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy(rules=(rule,))))
+    assert merged.changes == tree(kptfile | (config_map(2) if of_resources else {}))
 
 
 @pytest.mark.parametrize(

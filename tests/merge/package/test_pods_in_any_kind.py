@@ -75,3 +75,18 @@ def test_one_list_of_containers_makes_a_pod(field: str) -> None:
     original, upstream, local = ({"w.yaml": (head + container.format(value)).encode()} for value in "oul")
     (conflict,) = merge_packages(original, upstream, local).records
     assert conflict.path == f"spec.{field}[name=web].env[name=A].value"
+
+
+def test_objects_of_a_list_merge_by_the_schemas_of_their_kinds() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n"
+    item = "- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: %s}\n  spec:\n    template:\n      spec:\n"
+    container = "        containers:\n        - name: web\n          env:\n          - {name: A, value: %s}\n"
+    port = "- apiVersion: v1\n  kind: Service\n  metadata: {name: s}\n  spec:\n    ports: [{port: 80, nodePort: %s}]\n"
+    sides = [
+        {"l.yaml": (text + item % "w" + container % value + port % number).encode()}
+        for value, number in zip("oul", "123", strict=True)
+    ]
+    assert [record.path for record in merge_packages(*sides).records if record.status != "automatic"] == [
+        "items[0].spec.template.spec.containers[name=web].env[name=A].value",
+        "items[1].spec.ports[port=80].nodePort",
+    ]

@@ -19,6 +19,7 @@ from krm_merge.text.reading.reader import read
 
 LISTS: dict[str, ListKind] = {
     "named": KeyedList(("name",)),
+    "ids": KeyedList(("id",)),
     "ports": KeyedList(("port", "protocol"), (("protocol", "TCP"),)),
     "set": SET,
     "whole": WHOLE,

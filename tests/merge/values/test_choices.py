@@ -136,6 +136,14 @@ l {l: [a, l, d]}
 upstream: {l: [a, u, v, w, d]}
 local *: {l: [a, l, u, v, w, d]}
 
+l[1].c added-twice / a field of an element that both added
+o {l: [x]}
+u {l: [x, {a: 1, b: 2, c: 3}]}
+l {l: [x, {a: 1, b: 2, c: 4}]}
+upstream: {l: [x, {a: 1, b: 2, c: 3}]}
+local *: {l: [x, {a: 1, b: 2, c: 4}]}
+value *: {l: [x, {a: 1, b: 2, c: 9}]}
+
 named order / order
 o {named: [{name: a}, {name: b}, {name: c}]}
 u {named: [{name: c}, {name: a}, {name: b}]}

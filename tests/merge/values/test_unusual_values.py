@@ -15,6 +15,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
 LIST = "apiVersion: v1\nkind: List\n"
 SECRETS = "apiVersion: v1\nkind: SecretList\n"
+KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
 POLICY = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: p}\nonConflict: local\n"
 CONTAINERS = "spec:\n  template:\n    spec:\n      containers: [%s]\n"
@@ -155,6 +156,15 @@ def merge(head: str, *sides: str) -> tuple[str, MergedPackage]:
             "a: [get, list]\n",
             ["L3"],
             id="a list that both replaced, local by a part of upstream's",
+        ),
+        pytest.param(
+            KUSTOMIZATION,
+            "resources: [a]\n",
+            "resources: [b, c]\n",
+            "resources: [b]\n",
+            "resources: [b, c]\n",
+            [],
+            id="a set that both replaced, local by a part of upstream's",
         ),
         pytest.param(
             CONFIG_MAP,

@@ -1,0 +1,103 @@
+"""Which elements of lists are one thing, and what remains of them (rules L1 to L3, law D), in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.decisions.policy import OnConflict
+from merge.values.deciding import check, rows
+
+TABLE = """\
+one key, another value of it is another element whatever its name is
+o {ids: [{id: 1, name: n, v: 1}]}
+u {ids: [{id: 2, name: n, v: 1}]}
+l {ids: [{id: 1, name: n, v: 2}]}
+= {ids: [{id: 1, name: n, v: 2}, {id: 2, name: n, v: 1}]}
+F5 ids[id=1] both!: upstream removed it, local changed it; local's is kept
+V2 ids[id=2] upstream: added
+
+an element without its keys is named by its position
+o {ports: [{port: 1}, {v: 1}]}
+u {ports: [{port: 1}, {v: 2}]}
+l {ports: [{port: 1}, {v: 3}]}
+= {ports: [{port: 1}, {v: 2}]}
+V4 ports[1].v both!: both changed; upstream's value is kept
+
+an empty list with keys that upstream removed
+o {named: []}
+u {}
+l {named: []}
+= {}
+V2 named upstream: removed
+
+moved and raised by upstream
+o {l: ["x:v1.0", b, c]}
+u {l: [b, c, "x:v1.1"]}
+l {l: ["x:v1.0", b, c, d]}
+= {l: [b, c, d, "x:v1.1"]}
+V2 l[0] upstream: changed
+
+moved by both, and doubled by upstream
+o {l: [d, c]}
+u {l: [c, d, d]}
+l {l: [c, d]}
+= {l: [c, d, d]}
+F5 l[1] upstream: removed
+V2 l[1] upstream: added
+V2 l[2] upstream: added
+
+a set that local removed, and upstream left as it was / fail
+o {set: [c]}
+u {set: [c]}
+l {k: 1}
+= {k: 1}
+V3 set upstream: removed
+
+additions beside what both put in one place
+o {l: [b, a, c, "--f=2"]}
+u {l: ["x:v1.0", c, "--f=1"]}
+l {l: [d, b, c, c, "--f=2"]}
+= {l: [d, "x:v1.0", c, "--f=1"]}
+F5 l[1] upstream: removed
+L3 l[2] both!: both put others here; upstream's are kept
+V2 l[0] upstream: added
+V2 l[4] upstream: changed
+L3 l both: both added here; local's come before upstream's
+
+a conflict that comes up in the next merge as well
+o {set: [d, "--f=1", "--f=2"]}
+u {set: [d, "x:v1.1", a, "--f=2"]}
+l {set: [d, "--f=2", "--f=2"]}
+= {set: [d, "--f=2", "x:v1.1", a, "--f=2"]}
+F5 set[1] both!: upstream removed it, local changed it; local's is kept
+V2 set[1] upstream: added
+V2 set[2] upstream: added
+L1 set local!: no keys
+
+a conflict that would come up in the next merge alone / local
+o {l: [c, c, a]}
+u {l: [a, c, a]}
+l {l: [c, a]}
+= {l: [c, a]}
+L3 l both!: indistinct: both changed; local's value is kept
+
+removed by one, moved by the other, and both put another in its place
+o {named: [{name: x}, {name: old}, {name: y}]}
+u {named: [{name: x}, {name: n}, {name: y}]}
+l {named: [{name: old}, {name: x}, {name: n}, {name: y}]}
+= {named: [{name: old}, {name: x}, {name: n}, {name: y}]}
+
+removed by one, moved by the other, and both added another at the end
+o {named: [{name: x}, {name: old}]}
+u {named: [{name: x}, {name: n}]}
+l {named: [{name: old}, {name: x}, {name: n}]}
+= {named: [{name: x}, {name: n}]}
+F5 named[name=old] upstream: removed
+"""
+
+
+@pytest.mark.parametrize(("original", "upstream", "local", "merged", "winner", "decisions"), rows(TABLE))
+def test_what_is_decided_on_elements(
+    original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]
+) -> None:
+    check(original, upstream, local, merged, winner, decisions)
