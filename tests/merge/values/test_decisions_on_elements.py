@@ -81,6 +81,70 @@ l {l: [c, a]}
 = {l: [c, a]}
 L3 l both!: indistinct: both changed; local's value is kept
 
+an id that local gave the element, and upstream one of two in its place
+o {l: [{name: n, v: 1, w: 1}]}
+u {l: [{id: 1, v: 2, w: 1}, {id: 3, v: 1, w: 1}]}
+l {l: [{name: n, id: 1, v: 2}]}
+= {l: [{name: n, id: 1, v: 2, w: 1}]}
+V2 l[0].w upstream: added
+F5 l[1] both!: local removed it, upstream changed it; it remains removed
+
+an id that local put in the place of the name, and upstream beside one
+o {l: [{name: b, v: 2, w: 1}]}
+u {l: [{id: 3, v: 2, w: 1}, {name: n, id: 1, v: 2}]}
+l {l: [{id: 1, v: 2, w: 1}]}
+= {l: [{name: n, id: 1, v: 2, w: 1}]}
+V2 l[0].name upstream: added
+F5 l[0] both!: local removed it, upstream changed it; it remains removed
+
+the id in one and the name in another element of upstream, where local removed the one that had both
+o {l: [{name: b, id: 1, v: 2}]}
+u {l: [{id: 1, v: 1, w: 1}, {name: b, v: 2, w: 1}]}
+l {l: []}
+= {l: [{id: 1, v: 1, w: 1}, {name: b, v: 2, w: 1}]}
+V2 l[0] upstream: added
+V2 l[1] upstream: added
+
+the id in one and the name in another element of upstream, where local has both in one
+o {l: [{id: 2, v: 2, w: 1}]}
+u {l: [{id: 3, v: 2, w: 1}, {name: b, v: 2, w: 1}]}
+l {l: [{name: b, id: 3, v: 2}]}
+= {l: [{id: 3, v: 2, w: 1}, {name: b, v: 2, w: 1}]}
+L3 l both!: both replaced all elements: both changed; upstream's value is kept
+
+a second element of one name, where local removed the first
+o {l: [{name: b, v: 2, w: 1}]}
+u {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
+l {l: []}
+= {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
+L3 l both!: indistinct: both changed; upstream's value is kept
+
+two elements of one id that upstream put in the place of one that local removed
+o {l: [{name: b, id: 2, v: 1}]}
+u {l: [{name: a, id: 2, v: 1}, {name: n, id: 2, v: 1}]}
+l {l: []}
+= {l: [{name: a, id: 2, v: 1}, {name: n, id: 2, v: 1}]}
+V2 l[0] upstream: added
+V2 l[1] upstream: added
+
+additions beside what upstream removed and local moved
+o {l: [{id: 2, v: 2, w: 1}, {name: n, id: 3, v: 1}]}
+u {l: [{name: a, id: 1, v: 2}]}
+l {l: [{id: 2, v: 1, w: 1}, {name: n, id: 3, v: 1}, {name: b, id: 3, v: 2}, {id: 2, v: 2, w: 1}]}
+= {l: [{id: 2, v: 1, w: 1}, {name: b, id: 3, v: 2}, {name: a, id: 1, v: 2}]}
+F5 l[3] upstream: removed
+F5 l[1] upstream: removed
+V2 l[0] upstream: added
+L3 l both: both added here; local's come before upstream's
+
+one of two equal elements that local changed, and upstream removed both
+o {l: [{name: n, v: 1, w: 1}, {name: n, v: 1, w: 1}, {name: n, id: 1, v: 2}]}
+u {l: [{name: n, id: 1, v: 2}]}
+l {l: [{name: b, v: 1, w: 1}, {name: n, v: 1, w: 1}, {name: n, id: 2, v: 2}]}
+= {l: [{name: b, v: 1, w: 1}, {name: n, id: 2, v: 2}]}
+F5 l[1] upstream: removed
+F5 l[0] both!: upstream removed it, local changed it; local's is kept
+
 removed by one, moved by the other, and both put another in its place
 o {named: [{name: x}, {name: old}, {name: y}]}
 u {named: [{name: x}, {name: n}, {name: y}]}

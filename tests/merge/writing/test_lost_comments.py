@@ -55,6 +55,14 @@ HEAD = "kind: A\nmetadata: {name: a}\n"
         ("a: 1 # o\n", "a: 1\n", "a: 1 # o\n", "a: 1\n", []),
         ("a: 1 # o\n", "a: 1 # o\n", "a: 1\n", "a: 1\n", []),
         ("a: 1 # o\n", "a: 1 # o\n", "a: 1 # o\n", "a: 1\n", [("local", "a", "info", "# o")]),
+        # What both removed of two alike is gone once.
+        (
+            "a: 1 # o\nb: 1 # o\n",
+            "a: 1\nb: 1 # o\n",
+            "a: 1\nb: 1 # o\n",
+            "a: 1\nb: 1\n",
+            [("local", "b", "info", "# o")],
+        ),
         # What both added alike is there once.
         ("a: 1\n", "a: 1 # b\n", "a: 1 # b\n", "a: 1 # b\n", []),
         (
