@@ -115,6 +115,12 @@ def test_the_order_that_was_chosen_has_what_upstream_added(choice: str, names: s
     assert merged == containers(*(f"{name}={name}" for name in names))
 
 
+def test_a_comment_goes_with_the_value_that_was_not_chosen() -> None:
+    sides = [{"c.yaml": f"{HEAD}data:\n  a: {value}\n".encode()} for value in ("1", "2", "3 # why")]
+    (record,) = conflicts(merge(sides))
+    assert merge(sides, policy(resolution(record, "upstream"))).files == sides[1]
+
+
 def test_precedence() -> None:
     sides = sides_of("value")
     (record,) = conflicts(merge(sides))

@@ -138,6 +138,24 @@ def test_the_comment_of_a_value_that_lost_is_told_unless_the_value_is_hidden(kin
     assert told.message.endswith("; its comment went with it: # why") is (kind == "ConfigMap")
 
 
+def test_a_comment_that_local_left_as_it_was_is_no_loss() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {}\n"
+    original, upstream, local = (tree({"c.yaml": text.format(value)}) for value in ("1 # o", "2 # u", "3 # o"))
+    merged = merge(original, upstream, local, "upstream", smart=True)
+    assert merged.changes == upstream
+    assert not any("comment" in result.message for result in merged.results)
+
+
+def test_the_comment_of_a_value_that_remains_removed_is_told() -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  b: 1\n"
+    original, upstream, local = (tree({"c.yaml": head + text}) for text in ("  a: 1\n", "  a: 2 # why\n", ""))
+    merged = merge(original, upstream, local, "local", smart=True)
+    assert merged.changes == {}
+    assert [(result.rule, result.message.rpartition("; ")[2]) for result in merged.results] == [
+        ("V4", "its comment went with it: # why")
+    ]
+
+
 TEXTS = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  x.yaml: |\n    a: {}\n    b: {}\n"
 
 

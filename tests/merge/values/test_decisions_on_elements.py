@@ -145,6 +145,26 @@ l {l: [{name: b, v: 1, w: 1}, {name: n, v: 1, w: 1}, {name: n, id: 2, v: 2}]}
 F5 l[1] upstream: removed
 F5 l[0] both!: upstream removed it, local changed it; local's is kept
 
+what an element behind it has as well does not make local's a version of what upstream removed
+o {l: [{k: 2, l: 1, m: 1}, {k: 1, l: 2}, {k: 1, l: 2, m: 2}]}
+u {l: [{k: 2, l: 1, m: 1}, {k: 1, l: 2, m: 2}]}
+l {l: [{k: 1, l: 1}, {k: 1, l: 2, m: 2}]}
+= {l: [{k: 1, l: 1}, {k: 1, l: 2, m: 2}]}
+
+the same of the second element behind it
+o {l: [{k: 1, l: 1}, {k: 2, l: 1, m: 3}, {k: 1, l: 1}]}
+u {l: [{k: 2, l: 1, m: 3}, {k: 2, l: 2, m: 2}]}
+l {l: [{k: 2, l: 2, m: 2}, {k: 1, l: 1, m: 3}, {k: 2, l: 1, m: 3}, {k: 2, l: 2, m: 3}, {k: 1, l: 1}]}
+= {l: [{k: 2, l: 2, m: 2}, {k: 1, l: 1, m: 3}, {k: 2, l: 1, m: 3}, {k: 2, l: 2, m: 3}]}
+F5 l[4] upstream: removed
+
+equal elements of which each side removed one, and upstream changed the rest
+o {l: [{k: 2, l: 2, m: 2}, {k: 2, l: 2, m: 2}, {k: 1, l: 2, m: 1}]}
+u {l: [{k: 1, l: 2}, {k: 2, l: 2, m: 2}]}
+l {l: [{k: 2, l: 2, m: 2}, {k: 2, l: 1}]}
+= {l: [{k: 1, l: 2}, {k: 2, l: 2, m: 2}]}
+L3 l both!: indistinct: both changed; upstream's value is kept
+
 removed by one, moved by the other, and both put another in its place
 o {named: [{name: x}, {name: old}, {name: y}]}
 u {named: [{name: x}, {name: n}, {name: y}]}

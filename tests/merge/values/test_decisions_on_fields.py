@@ -427,6 +427,13 @@ l {metadata: {annotations: {a: 1, b: 2}}}
 = {metadata: {annotations: null}}
 V5 metadata.annotations both!: both changed to another kind of value; upstream's value is kept
 
+metadata of which nothing is local's alone
+o {metadata: {annotations: {a: 1}}}
+u {metadata: null}
+l {metadata: {annotations: {a: 1, b: 2}}}
+= {metadata: null}
+V5 metadata both!: both changed to another kind of value; upstream's value is kept
+
 order
 o {a: 1, b: 1}
 u {b: 1, a: 1, c: 1}
