@@ -51,6 +51,27 @@ def test_a_subpackage_that_follows_another_upstream_is_left_alone() -> None:
     assert rules(done) == [("R3", "sub/Kptfile")]
 
 
+@pytest.mark.parametrize(
+    ("upstream", "is_reported"),
+    [
+        ({"sub/a.yaml": config_map(1)["sub/a.yaml"] + "# note\n"}, False),
+        ({"sub/a.yaml": config_map(1)["sub/a.yaml"] + "more: 1\n"}, True),
+        ({}, True),
+    ],
+)
+def test_what_upstream_does_to_a_resource_of_a_subpackage_that_is_left_alone_is_reported(
+    upstream: dict[str, str], is_reported: bool
+) -> None:
+    local = {"sub/Kptfile": KPTFILE % ("sub", "b")} | config_map(1)
+    done = merge(SUB | config_map(1), SUB | upstream, local)
+    assert texts(done) == local
+    assert rules(done) == [("R3", "sub/Kptfile")] * is_reported
+
+
+def test_a_subpackage_that_upstream_adds_is_added() -> None:
+    assert texts(merge({}, SUB | config_map(1), {})) == SUB | config_map(1)
+
+
 def test_a_subpackage_that_lost_its_upstream_locally_follows_another_one() -> None:
     local = {"sub/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: sub}\n"} | config_map(1)
     assert texts(merge(SUB | config_map(1), SUB | config_map(2), local)) == local

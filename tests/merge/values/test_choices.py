@@ -99,6 +99,13 @@ l {named: []}
 upstream *: {named: [{name: a, v: 2}]}
 local *: {named: []}
 
+named[name=a] element / element, and nothing is left
+o {named: [{name: a, v: 1}, {name: b}]}
+u {named: [{name: b}]}
+l {named: [{name: a, v: 3}]}
+upstream *: {}
+local *: {named: [{name: a, v: 3}]}
+
 whole value / list whole
 o {whole: [1]}
 u {whole: [1, 2]}

@@ -427,6 +427,14 @@ l {metadata: {annotations: {a: 1, b: 2}}}
 = {metadata: {annotations: null}}
 V5 metadata.annotations both!: both changed to another kind of value; upstream's value is kept
 
+alternative removed, and another kind of value in local
+o {volume: {name: v, file: {a: 1}}}
+u {volume: {name: v}}
+l {volume: {name: v, file: 5}}
+= {volume: {name: v}}
+V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
+V7 volume.file upstream: removed
+
 metadata of which nothing is local's alone
 o {metadata: {annotations: {a: 1}}}
 u {metadata: null}

@@ -20,6 +20,7 @@ KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
 POLICY = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: p}\nonConflict: local\n"
 CONTAINERS = "spec:\n  template:\n    spec:\n      containers: [%s]\n"
 VOLUME = "spec:\n  template:\n    spec:\n      volumes:\n      - name: v\n%s"
+FLOW = 'data:\n  f: |\n    {"a": "x\n      y", "b": %s, "c": %s}\n'
 WRAPPED = "data:\n  a: one\n    two\n    three\n"
 
 
@@ -147,6 +148,15 @@ def merge(head: str, *sides: str) -> tuple[str, MergedPackage]:
             'a: \'{"x": 2, "y": 3}\'\nb: \'{"x": 2\'\n',
             ["V4"],
             id="JSON on one line, and what only begins like it",
+        ),
+        pytest.param(
+            CONFIG_MAP,
+            FLOW % (1, 1),
+            FLOW % (2, 1),
+            FLOW % (1, 3),
+            FLOW % (2, 3),
+            [],
+            id="a text with a string in quotes that goes on in the next line",
         ),
         pytest.param(
             CONFIG_MAP,
