@@ -68,6 +68,8 @@ def test_kptfiles_of_a_package_are_neither_added_nor_removed() -> None:
     assert [(r.rule, r.message) for r in done.records] == [("K4", "upstream has no Kptfile; local's is kept as it is")]
     # Whoever made a package of it: there is nothing that upstream removed.
     assert merge({}, {}, file).records == []
+    assert merge(config_map("1"), config_map("1"), config_map("1") | file).records == []
+    assert merge(config_map("1") | file, config_map("1"), config_map("1")).records == []
     assert texts(merge({}, file, {})) == {}
 
 
@@ -110,6 +112,8 @@ def test_a_resource_that_may_have_become_another_is_named() -> None:
     done = merge(widget("old", 1), widget("new", 1, "other.yaml"), widget("old", 7))
     messages = [record.message for record in done.records if record.rule == "R1"]
     assert messages == ["it may have become Widget new, which is kept as another resource"]
+    done = merge(widget("old", 1), widget("new", 1, "other.yaml"), {})
+    assert [record.message for record in done.records if record.rule == "R1"] == messages
     # Where local did not touch it, nothing is lost.
     done = merge(widget("old", 1), widget("new", 1, "other.yaml"), widget("old", 1))
     assert [record.rule for record in done.records if record.rule == "R1"] == []

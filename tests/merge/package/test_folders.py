@@ -137,3 +137,15 @@ def test_the_name_of_a_package_is_locals_but_between_branches_of_it(file: str, o
     sides = [tree(ROOT | SUB | {file: KPTFILE % (name, "a")}) for name in ("old", "new", "old")]
     merged = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy(), of_branches=of_branches))
     assert merged.changes == ({file: sides[1][file]} if of_branches else {})
+
+
+def test_the_kptfile_of_a_package_with_another_upstream_is_decided_on_again_as_before() -> None:
+    """R3 is for subpackages: local's own reference to its upstream is no reason to leave the package alone."""
+    sides = [
+        tree({"Kptfile": f"{KPTFILE % ('root', repo)}info: {{site: {value}}}\n"})
+        for repo, value in (("a", "o"), ("a", "u"), ("b", "l"))
+    ]
+    decided = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy())).decided
+    assert decided.again is not None
+    (outcome,) = decided.again(decided.outcomes[0], Policy("local")).outcomes
+    assert [(decision.rule, decision.merged) for decision in outcome.decisions] == [("V4", outcome.decisions[0].local)]

@@ -64,6 +64,10 @@ LABELS = "  labels:\n    team: a\n"
             ("  labels:\n    team: b\n", 1),
             ["V4"],
         ),
+        # Without an original, functions wrote nothing into it.
+        (None, ("", 1), None, ("", 1), []),
+        (None, ("", 1), (LABELS, 1), (LABELS, 1), []),
+        (None, ("", 2), (LABELS, 1), (LABELS, 2), ["V4"]),
         # Local was not rendered since.
         (("", 1), ("", 2), ("", 1), ("", 2), []),
         (("", 1), ("", 2), ("  labels:\n    own: l\n", 1), ("  labels:\n    own: l\n", 2), []),
