@@ -122,6 +122,7 @@ def test_what_may_have_been_renamed(original: str, upstream: str, local: str, ex
     [
         pytest.param("f:A/a", "g:A/a", {"g": "f"}, id="moved"),
         pytest.param("f:A/a f:B/b=z", "g:B/b=z g:A/a=y", {"g": "f"}, id="moved with changes and in another order"),
+        pytest.param("f:A/~a f:A/~b=z", "g:A/~b=z g:A/~a", {"g": "f"}, id="moved, with generated names"),
         pytest.param("f:A/a", "f:A/a g:A/a", {}, id="copied"),
         pytest.param("f:A/a f:B/b", "g:A/a", {}, id="with less"),
         pytest.param("f:A/a", "g:A/a g:B/b", {}, id="with more"),

@@ -181,7 +181,14 @@ ROWS = [
         "# m|# m|- d: 1 # m",
         id="added twice by upstream, and behind the line by local",
     ),
-    pytest.param("# n|-", "# n||-", "# n|- # q", "", "# n||- # q", id="above a dash, a blank line of upstream"),
+    pytest.param(
+        "a:|# o|- # l|  b: 1",
+        "a:|# o|- # l||  b: 1",
+        "a:|# o|- # l|  b: 1",
+        "",
+        "a:|# o|- # l||  b: 1",
+        id="above and behind a dash, upstream added a blank line",
+    ),
     pytest.param("c:|# o", "# o|c:", "c:", "", "c:", id="removed by local, moved by upstream"),
     pytest.param("# m|- # m", "# m|-", "# m|- # m", "", "# m|-", id="above and behind a dash alike, one removed"),
     pytest.param(

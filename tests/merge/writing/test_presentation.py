@@ -134,6 +134,13 @@ def present(original: str, upstream: str, local: str) -> str:
         ("l:\n- a\n", "l:\n  - a\n  - [b,\n     c] # u\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- [b,\n   c] # u\n"),
         ("l:\n- a\n", "l:\n  - a\n  - b: [\n      c\n    ]\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- b: [\n    c\n  ]\n"),
         ("l:\n- a\n", "l:\n- a\n- b:\n    [c,\n     d]\n", "l:\n- a\n- d\n", "l:\n- a\n- d\n- b: [c,\n   d]\n"),
+        # Where lines give another order that the next merge would not change, they are taken.
+        (
+            "l:\n- a\n# c1\n# c2\n- b\n- x\n- y\n- z\n",
+            "l:\n# c1\n# c2\n- b\n- x\n- y\n- a\n- z\n",
+            "l:\n- a\n# c1\n# c2\n- d\n- b\n- x\n- y\n- z\n",
+            "l:\n# c1\n# c2\n- d\n- b\n- x\n- y\n- a\n- z\n",
+        ),
         # Above a line that upstream inserted behind it.
         (
             "a: 1\n# o\nc: 1\n",
