@@ -90,6 +90,7 @@ def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
         pytest.param(
             "f:A/~a f:A/~b=z", "f:A/~a=z f:A/~b", "f:A/~a=z", {"000", "11-"}, id="generated, contents changed"
         ),
+        pytest.param("f:A/a=z f:A/a", "f:A/a=y", "f:A/a=z f:A/a", {"0-0", "101"}, id="twice in a file, one removed"),
         pytest.param("f:A/a g:A/a=y", "f:A/a=z g:A/a=y", "f:A/a", {"000", "11-"}, id="one name in two files"),
         pytest.param("f:A/a", "f:A/a=y", "f:A/a g:A/a=z", {"000", "--1"}, id="local has the name in another file, too"),
         pytest.param("f:A/a g:A/a=z", "f:A/a h:A/a=z", "f:A/a g:A/a=z", {"000", "111"}, id="and one of them moved"),
