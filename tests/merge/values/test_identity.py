@@ -116,6 +116,7 @@ SMART = [
     # What both renamed, where it is the only one of its program.
     ("n=a", "m=a", "k=a", "000"),
     ("n=a", "m=a", "m=a/?x:1", "000"),
+    ("n=a", "m=a", "m=a", "0-- -00"),
     ("n=a/?x:1", "m=a:v2/?y:1", "k=a/?z:1", "000"),
     ("n=a", "m=a l=a", "k=a", "0-- -0- -1- --0"),
     ("n=a", "m=!a", "k=a", "0-- -0- --0"),

@@ -121,8 +121,8 @@ def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunctio
     counts = [Counter(map(_program, side)) for side in sides]
     alone: list[dict[tuple[bool, str], Match]] = [{}, {}, {}]
     for match in matches:
-        # What a side did not rename is joined already.
-        if match.original is None or match.places.count(None) == 2:
+        # What a side did not rename is joined already, and what both have alike needs no original (law D).
+        if match.places.count(None) == 2 or (match.original is None and not _is_same_on_both(match, sides)):
             for side, at in enumerate(match.places):
                 if at is not None:
                     alone[side][_program(sides[side][at])] = match
@@ -134,6 +134,13 @@ def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunctio
             for match in {upstream, local}:
                 del joined[match]
     return list(joined.values())
+
+
+def _is_same_on_both(match: Match, sides: Sequence[Sequence[PipelineFunction]]) -> bool:
+    upstream, local = (
+        None if at is None else side[at].node.canonical for side, at in zip(sides[1:], match.places[1:], strict=True)
+    )
+    return upstream == local
 
 
 def _program(function: PipelineFunction) -> tuple[bool, str]:
