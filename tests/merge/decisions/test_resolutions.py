@@ -187,12 +187,12 @@ def test_choices_on_secrets_are_for_their_place() -> None:
         merge(sides, policy(resolution(record, "value", value="x")))
 
 
-def test_a_list_of_which_nothing_is_left_does_not_come_back() -> None:
+def test_a_list_of_which_nothing_would_be_left_is_a_conflict() -> None:
     """Law D: upstream replaced both elements, and local removed the one that upstream's looks like."""
     sides = [widget({"s": "a"}, names) for names in (["i u", "j"], ["k u"], ["j"])]
     merged = merge(sides)
-    assert b'"list": []' in merged.files["w.yaml"]
-    assert [(record.rule, record.status) for record in conflicts(merged)] == [("F5", "settled")]
+    assert b'"list": [{"name": "k u", "v": 1}]' in merged.files["w.yaml"]
+    assert [(record.rule, record.path, record.status) for record in conflicts(merged)] == [("L3", "list", "settled")]
     assert again(sides, merged, policy()).changes == {}
 
 

@@ -35,6 +35,7 @@ SHORT = {
     "no function has a name and a is there more than once in a list, so the list is one value": "one value",
     "name every function on all sides, or set functionIdentity: smart, to keep them": "name all",
     "and only one of them is allowed": "not both",
+    "both replaced all elements": "both replaced all",
     "filled by both from nothing": "both filled",
     "a list without keys inside 8 others": "8 deep",
     "; their key can be named under listKeys": "; key",

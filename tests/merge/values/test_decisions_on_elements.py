@@ -102,30 +102,28 @@ o {l: [{name: b, id: 1, v: 2}]}
 u {l: [{id: 1, v: 1, w: 1}, {name: b, v: 2, w: 1}]}
 l {l: []}
 = {l: [{id: 1, v: 1, w: 1}, {name: b, v: 2, w: 1}]}
-V2 l[0] upstream: added
-V2 l[1] upstream: added
+L3 l both!: indistinct (new: upstream's [0], [1]): both changed; upstream's value is kept; key
 
 the id in one and the name in another element of upstream, where local has both in one
 o {l: [{id: 2, v: 2, w: 1}]}
 u {l: [{id: 3, v: 2, w: 1}, {name: b, v: 2, w: 1}]}
 l {l: [{name: b, id: 3, v: 2}]}
 = {l: [{id: 3, v: 2, w: 1}, {name: b, v: 2, w: 1}]}
-L3 l both!: both replaced all elements: both changed; upstream's value is kept
+L3 l both!: both replaced all (new: upstream's [0], [1]; local's [0]): both changed; upstream's value is kept; key
 
 a second element of one name, where local removed the first
 o {l: [{name: b, v: 2, w: 1}]}
 u {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
 l {l: []}
 = {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
-L3 l both!: indistinct: both changed; upstream's value is kept
+L3 l both!: indistinct (new: upstream's [1]): both changed; upstream's value is kept; key
 
 two elements of one id that upstream put in the place of one that local removed
 o {l: [{name: b, id: 2, v: 1}]}
 u {l: [{name: a, id: 2, v: 1}, {name: n, id: 2, v: 1}]}
 l {l: []}
 = {l: [{name: a, id: 2, v: 1}, {name: n, id: 2, v: 1}]}
-V2 l[0] upstream: added
-V2 l[1] upstream: added
+L3 l both!: indistinct (new: upstream's [0], [1]): both changed; upstream's value is kept; key
 
 additions beside what upstream removed and local moved
 o {l: [{id: 2, v: 2, w: 1}, {name: n, id: 3, v: 1}]}
@@ -163,7 +161,7 @@ o {l: [{k: 2, l: 2, m: 2}, {k: 2, l: 2, m: 2}, {k: 1, l: 2, m: 1}]}
 u {l: [{k: 1, l: 2}, {k: 2, l: 2, m: 2}]}
 l {l: [{k: 2, l: 2, m: 2}, {k: 2, l: 1}]}
 = {l: [{k: 1, l: 2}, {k: 2, l: 2, m: 2}]}
-L3 l both!: indistinct: both changed; upstream's value is kept
+L3 l both!: indistinct (new: upstream's [0]; local's [1]): both changed; upstream's value is kept; key
 
 removed by one, moved by the other, and both put another in its place
 o {named: [{name: x}, {name: old}, {name: y}]}

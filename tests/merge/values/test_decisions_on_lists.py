@@ -238,6 +238,13 @@ l {k: 1}
 = {k: 1}
 V3 l both: removed
 
+set, removed by local, replaced by upstream
+o {a: 1, set: [k3, k4]}
+u {a: 1, set: [k2]}
+l {a: 1}
+= {a: 1, set: [k2]}
+V4 set both!: upstream changed it, local removed it; upstream's value is kept
+
 ordered, removed by local, added
 o {l: [a, b], k: 1}
 u {l: [a, b, c], k: 1}
@@ -250,7 +257,7 @@ o {l: [a]}
 u {l: [u, v]}
 l {l: [u]}
 = {l: [u, v]}
-L3 l both!: both replaced all elements (new: upstream's [0], [1]; local's [0]): both changed; upstream's value is kept
+L3 l both!: both replaced all (new: upstream's [0], [1]; local's [0]): both changed; upstream's value is kept
 
 ordered, narrowed
 o {l: [a]}

@@ -169,12 +169,10 @@ def _elements(
     items: list[list[Node]],
     elements: list[Match],
     lost: Callable[[Match, Sides], Verdict | None] = lambda *_: None,
-    *,
-    stays_empty: bool = False,
 ) -> Verdict:
     """Decides on each element, then on their order; `lost` gives the verdict on those that others replace.
 
-    Where none is left, the list is gone (V3), or it `stays_empty`.
+    Where none is left, the list is gone (V3).
     """
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
@@ -191,7 +189,7 @@ def _elements(
     ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
     had_content = any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True))
-    if not alive and had_content and not stays_empty:
+    if not alive and had_content:
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
         for element, at_sides, verdict in zip(elements, element_sides, verdicts, strict=True):
             merge.record(verdict, (*path, element.step), at_sides, ())
@@ -415,9 +413,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         del merge.decisions[mark:]
         return _list_conflict(merge, path, sides, items, _INDISTINCT)
 
-    def pair(*, equal_only: bool = False, stays_empty: bool = False) -> Verdict:
+    def pair(*, equal_only: bool = False) -> Verdict:
         matches = part_renamed(match_sequence(items, equal_only=equal_only))
-        return _paired_sequence(merge, path, sides, items, matches, stays_empty=stays_empty)
+        return _paired_sequence(merge, path, sides, items, matches)
 
     return _stabilize(merge, path, sides, items, verdict, mark, pair)
 
@@ -425,9 +423,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
 def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]) -> Verdict:
     """L2: a list of different values without an order."""
 
-    def pair(*, equal_only: bool = False, stays_empty: bool = False) -> Verdict:
+    def pair(*, equal_only: bool = False) -> Verdict:
         again = part_renamed(match_set(items, equal_only=equal_only) or [])
-        return _paired_elements(merge, path, sides, items, again, stays_empty=stays_empty)[0]
+        return _paired_elements(merge, path, sides, items, again)[0]
 
     mark = len(merge.decisions)
     verdict = _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
@@ -447,12 +445,6 @@ def _stabilize(
     if merge.verifies or _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
         return verdict
     has_conflicts = any(decision.is_conflict for decision in merge.decisions[mark:])
-    if verdict.node is None and has_conflicts:
-        # Upstream's elements would come back to a list that is gone, and not to one that is empty.
-        del merge.decisions[mark:]
-        verdict = pair(stays_empty=True)
-        if _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
-            return verdict
     # Likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
     verdict = pair(equal_only=True)
@@ -508,12 +500,10 @@ def _paired_sequence(
     sides: Sides,
     items: list[list[Node]],
     matches: list[Match],
-    *,
-    stays_empty: bool = False,
 ) -> Verdict:
     if all(items) and is_narrowed_replacement(matches):
         return _list_conflict(merge, path, sides, items, "both replaced all elements")
-    verdict, losers = _paired_elements(merge, path, sides, items, matches, stays_empty=stays_empty)
+    verdict, losers = _paired_elements(merge, path, sides, items, matches)
     kept = [match for match in matches if match not in losers] if losers else matches
     if not same(sides.local, sides.original) and added_at_one_place(kept):
         what = "upstream and local added elements at the same place; local's come before upstream's"
@@ -527,8 +517,6 @@ def _paired_elements(
     sides: Sides,
     items: list[list[Node]],
     matches: list[Match],
-    *,
-    stays_empty: bool = False,
 ) -> tuple[Verdict, set[Match]]:
     """Decides on each element; the second are those that the other side's take the place of."""
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
@@ -539,7 +527,7 @@ def _paired_elements(
     def lost(match: Match, element_sides: Sides) -> Verdict | None:
         return _losing_element(merge, (*path, match.step), element_sides, winner, losers.get(match, ""))
 
-    return _elements(merge, path, sides, items, matches, lost, stays_empty=stays_empty), {*losers}
+    return _elements(merge, path, sides, items, matches, lost), {*losers}
 
 
 def _under_two_names(items: list[list[Node]], matches: list[Match], loser: Side) -> dict[Match, str]:
