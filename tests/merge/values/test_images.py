@@ -195,6 +195,10 @@ MERGES = [
         *[config_map(f"  package: {i}\n") for i in ("a.io/i:1", "a.io/i:2", "b.io/i:1", "b.io/i:2")],
     ),
     row(
+        "V10 local's quotes",
+        *[config_map(f"  package: {i}\n") for i in ("'a.io/i:1'", '"a.io/i:2"', "'b.io/i:1'", "'b.io/i:2'")],
+    ),
+    row(
         "V10 an address is no image",
         *[config_map(f"  url: {i}\n") for i in ("http://a/i:1", "http://a/i:2", "http://b/i:1", "http://a/i:2")],
         "V4",

@@ -170,7 +170,7 @@ class TreeMerge:
         # V10: the repository and the version are two values.
         if not are_images(path, texts) or (image := merge_images(*texts)) is None:
             return None
-        return Verdict(_text_node(image, sides, _quotes(sides.local)), "V10", "both")
+        return Verdict(_text_node(image, sides), "V10", "both")
 
     def _by_lines(self, path: FieldPath, sides: Sides, texts: tuple[str, str, str]) -> Verdict | None:
         # V6: strings of more than one line on all three sides, or JSON.
@@ -578,17 +578,12 @@ def _about_text(decision: Decision) -> Decision:
     return replace(decision, edits=(), discarded_comments=discarded and replace(discarded, kept=None))
 
 
-def _text_node(text: str, sides: Sides, quotes: str = '"') -> Node:
+def _text_node(text: str, sides: Sides) -> Node:
     """A string; the node of a side that has it, as law D compares nodes."""
     for node in (sides.local, sides.upstream):
         if node is not None and node.canonical == text:
             return node
-    return Scalar.new(text, quotes)
-
-
-def _quotes(node: Node | None) -> str:
-    style = node.style if isinstance(node, Scalar) else ""
-    return style if style in ("'", '"') else ""
+    return Scalar.new(text, '"')
 
 
 def _did(original: Node | None, side: Node | None) -> str:

@@ -120,9 +120,10 @@ def in_quotes_of(before: Node, after: Node) -> str | None:
     """A text of one line in the quotes that it had before; None where they were others, or none, or do not fit."""
     if not isinstance(before, Scalar) or not isinstance(after, Scalar) or before.tag or after.tag:
         return None
-    if before.style not in ("'", '"') or after.style == before.style or type(after.canonical) is not str:
+    if before.style not in ("'", '"') or type(after.canonical) is not str or "\n" in after.text:
         return None
-    if "\n" in after.text:
+    # A new text is in no quotes yet, whatever says that it is one.
+    if after.style == before.style and after.source is not None:
         return None
     if before.style == '"':
         return quoted(after.text)
