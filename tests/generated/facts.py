@@ -193,8 +193,10 @@ class _Reader:
 
 def _lines(text: str) -> Iterator[str]:
     """The lines of a text; in one that is JSON a comma at the end says only that another line follows."""
-    is_json = text.lstrip()[:1] in ("{", "[")
-    for line in map(str.strip, text.split("\n")):
+    lines = [line.strip() for line in text.split("\n")]
+    # Behind another line it no longer parses, and is still written as it was.
+    is_json = any(line[:1] in ("{", "[") for line in lines)
+    for line in lines:
         if line:
             yield f"| {line.rstrip(',') if is_json else line}"
 
