@@ -23,6 +23,7 @@ def root_of(text: str) -> MappingNode:
         ("# head\n\na: 1\n", [("# head", "a")]),
         ("a: 1\n# above b\nb: 2\n# foot\n", [("# above b", "b"), ("# foot", "")]),
         ("a: # of a\n  b: 1 # of b\n", [("# of a", "a"), ("# of b", "a.b")]),
+        ("a:\n  # above b\n  b: # of b\n    c: 1\n", [("# above b", "a.b"), ("# of b", "a.b")]),
         (
             "a:\n- x # one\n# above two\n- y: 1 # two\n",
             [("# one", "a[0]"), ("# above two", "a[1]"), ("# two", "a[1].y")],

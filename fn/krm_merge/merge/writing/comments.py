@@ -288,9 +288,14 @@ def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:
     for node, path in nodes_in_order(root):
         if isinstance(node, Scalar) and "#" in node.text:
             scalars.append((source.line_end(node.start) if is_block_scalar(node) else node.start, node.end))
-        if path and (not starts or starts[-1] != node.start):
+        if not path:
+            continue
+        if not starts or starts[-1] != node.start:
             starts.append(node.start)
             paths.append(path)
+        elif not isinstance(paths[-1][-1], int):
+            # A mapping begins with its first field, of which the comment is; one of an element is of the element.
+            paths[-1] = path
     position = 0
     while (sign := _NUMBER_SIGN.search(source.text, position)) is not None:
         at = bisect_right(scalars, (sign.start(), len(source.text))) - 1
