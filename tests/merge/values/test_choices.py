@@ -158,6 +158,13 @@ l {named: [{name: b}, {name: a}, {name: c}]}
 upstream *: {named: [{name: c}, {name: a}, {name: b}]}
 local *: {named: [{name: b}, {name: a}, {name: c}]}
 
+named order / order, and an element more
+o {named: [{name: a}, {name: b}, {name: c}]}
+u {named: [{name: c}, {name: b}, {name: a}, {name: u}]}
+l {named: [{name: b}, {name: a}, {name: c}]}
+upstream *: {named: [{name: c}, {name: b}, {name: a}, {name: u}]}
+local *: {named: [{name: b}, {name: a}, {name: u}, {name: c}]}
+
 volume alternative / alternative
 o {volume: {file: 1}}
 u {volume: {dir: 2}}

@@ -236,9 +236,11 @@ def _merged_order(
     by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
     # What is ordered is known by its keys.
     labels = [from_value(_label(element)) for element in elements]
+    # What one side alone has is on both in the result, and the choice has to be known there again (law D).
+    on_all = shared & set(orders[0])
 
     def as_labels(numbers: list[int]) -> Node:
-        return SequenceNode.new(True, [labels[at] for at in numbers])
+        return SequenceNode.new(True, [labels[at] for at in numbers if at in on_all])
 
     sides = Sides(*map(as_labels, orders))
     merged = {"upstream": order, "local": by_local}
