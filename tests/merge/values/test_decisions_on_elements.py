@@ -8,6 +8,13 @@ from krm_merge.merge.decisions.policy import OnConflict
 from merge.values.deciding import check, rows
 
 TABLE = """\
+a list under another name in local, an element removed by upstream
+o {a: 1, l: [x, y, z]}
+u {a: 1, l: [x, z]}
+l {a: 1, m: [x, y, z]}
+= {a: 1, m: [x, y, z]}
+F5 l both!: local removed it, upstream changed it; it remains removed
+
 one key, another value of it is another element whatever its name is
 o {ids: [{id: 1, name: n, v: 1}]}
 u {ids: [{id: 2, name: n, v: 1}]}

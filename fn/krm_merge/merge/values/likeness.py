@@ -25,6 +25,8 @@ from krm_merge.text import (
     text_likeness,
 )
 
+Entries: TypeAlias = "dict[Canonical, Entry]"
+
 # In a reference only one of these follows another; longer texts are prose.
 _VERSION = pattern(
     r"\?ref=[^&#\s]*"
@@ -114,10 +116,10 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
     return merged if is_one or merged in (upstream, local) else None
 
 
-def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: bool) -> tuple[Collection[Canonical], str]:
+def contested_fields(fields: Sequence[Entries], *, are_names: bool) -> tuple[Collection[Canonical], str]:
     """The fields that are one value in original, upstream and local, and why they are (V10, R1).
 
-    Fields whose keys `are_names` of somebody's choice may be renamed.
+    Fields whose keys `are_names` of somebody's choice may be renamed; others are where their value is all the same.
     """
     if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
         contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
@@ -128,17 +130,17 @@ def contested_fields(fields: Sequence[dict[Canonical, Entry]], *, are_names: boo
         if (renamed := _reused_name(side, original, other)) is not None:
             old, new = map(canonical_text, renamed)
             return renamed[:1], f"{name} has the former {old} as {new}, and something else as {old}"
-    if not are_names:
-        return (), ""
-    renamed_by_sides = _contested_by_renames(original, upstream, local)
-    return renamed_by_sides if renamed_by_sides[0] else _contested_by_two_names(original, upstream, local)
+    renamed_by_sides = _contested_by_renames(original, upstream, local, are_names)
+    if renamed_by_sides[0] or not are_names:
+        return renamed_by_sides
+    return _contested_by_two_names(original, upstream, local)
 
 
 def _contested_by_renames(
-    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+    original: Entries, upstream: Entries, local: Entries, are_names: bool
 ) -> tuple[Collection[Canonical], str]:
     """R1: both new names of a field that both renamed; else the old ones of fields that the other side made smaller."""
-    names = _new_names(original, upstream, local), _new_names(original, local, upstream)
+    names = _new_names(original, upstream, local, are_names), _new_names(original, local, upstream, are_names)
     if both := [old for old in names[0] if old in names[1]]:
         renames = ", ".join(map(canonical_text, both))
         return {of_side[old] for of_side in names for old in both}, f"both renamed {renames}"
@@ -152,9 +154,7 @@ def _contested_by_renames(
     return smaller, f"one side renamed {renames}"
 
 
-def _contested_by_two_names(
-    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
-) -> tuple[Collection[Canonical], str]:
+def _contested_by_two_names(original: Entries, upstream: Entries, local: Entries) -> tuple[Collection[Canonical], str]:
     """R1: the names of mappings and lists that both added, each under a name of its own."""
     theirs, ours = (
         {
@@ -215,7 +215,7 @@ def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[C
     return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
 
 
-def _scalars_of_image(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
+def _scalars_of_image(side: Entries) -> dict[Canonical, str]:
     """The fields of an image that are scalars."""
     values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
     return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
@@ -270,9 +270,7 @@ def likeness(first: Node, second: Node) -> float:
     return Traits(first).likeness(Traits(second))
 
 
-def renamed_by_both(
-    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
-) -> dict[Canonical, Entry]:
+def renamed_by_both(original: Entries, upstream: Entries, local: Entries) -> Entries:
     """R1: the original's fields, one that both sides renamed alike under its new name."""
     new = [key for key in local if key in upstream and key not in original]
     gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
@@ -286,16 +284,12 @@ def renamed_by_both(
     return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
-def _added_alone(
-    side: dict[Canonical, Entry], original: dict[Canonical, Entry], other: dict[Canonical, Entry]
-) -> list[Canonical]:
+def _added_alone(side: Entries, original: Entries, other: Entries) -> list[Canonical]:
     """The fields that only this side added, in its order."""
     return [key for key in side if key not in original and key not in other]
 
 
-def _new_names(
-    original: dict[Canonical, Entry], side: dict[Canonical, Entry], other: dict[Canonical, Entry]
-) -> dict[Canonical, Canonical]:
+def _new_names(original: Entries, side: Entries, other: Entries, are_names: bool) -> dict[Canonical, Canonical]:
     """The new names of the fields with more than a scalar that a side renamed, and the other side changed, too."""
     gone = [
         key
@@ -312,12 +306,14 @@ def _new_names(
         return {}
     before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
     scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
-    return {gone[at]: new[to] for at, to in best_pairs(scores)}
+    return {
+        gone[at]: new[to]
+        for at, to in best_pairs(scores)
+        if are_names or before[at].node.canonical == after[to].node.canonical
+    }
 
 
-def _reused_name(
-    side: dict[Canonical, Entry], original: dict[Canonical, Entry], other: dict[Canonical, Entry]
-) -> tuple[Canonical, Canonical] | None:
+def _reused_name(side: Entries, original: Entries, other: Entries) -> tuple[Canonical, Canonical] | None:
     """The old and the new name of a field that a side renamed, and whose old name it uses for something else.
 
     None where the other side left the field as it was: its changes would belong to the field of the new name.
