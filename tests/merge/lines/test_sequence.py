@@ -277,6 +277,13 @@ def test_what_only_git_takes_for_a_conflict_leaves_no_marks(winner: Winner) -> N
     assert merge_text("a\nb\n", "A\nb\n", "a\nB\n", winner, marks=True) == MergedText("A\nB\n")
 
 
+def test_a_line_that_one_side_moved_and_the_other_removed_is_a_conflict() -> None:
+    """Both took it away where it was, but only one of them altogether (law S)."""
+    for moved, conflicts in (("d\na\nb\nc\n", 1), ("a\nb\nc\n", 0)):
+        assert merge_lines("a\nb\nc\nd\n", "a\n", moved, AS_GIT).conflicts == conflicts
+        assert merge_lines("a\nb\nc\nd\n", moved, "a\n", AS_GIT).conflicts == conflicts
+
+
 def test_lines_that_git_would_make_a_key_twice_of_leave_the_whole_text_in_conflict() -> None:
     log, rest = "  log:\n    x: 1\n", ["- value:\n", "  a: 1\n", "  z: 3\n"]
     original, upstream, local = "".join(rest), log.join(rest[:2]) + rest[2], rest[0] + log.join(rest[1:])

@@ -278,11 +278,21 @@ class _Merge:
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         # Of single lines, none can lie between two others.
         if max(map(len, (o, u, l))) > 1:
-            if u and has_change(o, u, l) and not _is_replaced(o, u, l):
+            if u and has_change(o, u, l) and not _is_replaced(o, u, l) and not self._has_moved(o, u, l):
                 return from_local
-            if l and has_change(o, l, u) and not _is_replaced(o, l, u):
+            if l and has_change(o, l, u) and not _is_replaced(o, l, u) and not self._has_moved(o, u, l):
                 return from_upstream
         return None
+
+    def _has_moved(self, original: Sequence[str], upstream: Sequence[str], local: Sequence[str]) -> bool:
+        """Whether one side has elsewhere what both took away here, and the other nowhere; of what is there once."""
+        gone = (Counter(original) - Counter(upstream)) & (Counter(original) - Counter(local))
+        before, theirs, ours = self._counts
+        return any(before[line] == 1 and (line in theirs) != (line in ours) for line in gone)
+
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+        return Counter(self._original), Counter(self._upstream), Counter(self._local)
 
     def _are_usual(self, lines: Sequence[str]) -> bool:
         """Whether the original has all of these lines, too, as it has the ends of blocks: they say nothing."""
