@@ -106,6 +106,7 @@ FEW = st.lists(st.sampled_from("abc"), max_size=5)
 @given(FEW, FEW, FEW, st.sampled_from(["upstream", "local"]))
 @example(list("aaab"), list("aabb"), list("aaa"), "local")
 @example(list("ab"), list("bbb"), [], "local")
+@example(list("abb"), list("b"), list("aabb"), "local")
 def test_a_second_merge_changes_no_list_with_equal_elements(
     original: list[str], upstream: list[str], local: list[str], winner: Winner
 ) -> None:

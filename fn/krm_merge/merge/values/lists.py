@@ -589,9 +589,13 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     # Nodes identify elements: an element of upstream's must not be in the list and come in once more.
     items = [item if id(item) in known else copy(item) for item in edited.items]
     merged, again = SequenceNode.new(edited.flow, items), merge.verifying()
-    verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
-    if verdict.node is not merged or any(decision.edits for decision in again.decisions):
+    second = again.value(path, Sides(sides.original, sides.upstream, merged))
+    if second.node is not merged or any(decision.edits for decision in again.decisions):
         return False
     # Among equal elements, a conflict may come up in the next merge alone: lines would settle it then (law H).
-    is_new_conflict = any(d.is_conflict for d in again.decisions) and not any(d.is_conflict for d in decisions)
-    return not is_new_conflict or len({item.canonical for item in items}) == len(items)
+    # A list whose keys do not tell its elements apart has a warning of its own, whatever is merged (L1).
+    is_conflict = second.severity != "info" and second.rule != "L1"
+    is_conflict = is_conflict or any(decision.is_conflict for decision in again.decisions)
+    is_new_conflict = is_conflict and not any(decision.is_conflict for decision in decisions)
+    lists = (_items(sides.original), _items(sides.upstream), items)
+    return not is_new_conflict or all(len({item.canonical for item in nodes}) == len(nodes) for nodes in lists)
