@@ -56,7 +56,10 @@ def test_a_record_has_what_each_side_has() -> None:
 
 
 def test_absence_is_not_null() -> None:
-    sides = [{"c.yaml": (HEAD + data).encode()} for data in ("data: {a: b}\n", "data: {a: null}\n", "data: {}\n")]
+    sides = [
+        {"c.yaml": (HEAD + data).encode()}
+        for data in ("data: {a: b, c: d}\n", "data: {a: null, c: d}\n", "data: {c: d}\n")
+    ]
     (record,) = conflicts(merge_packages(*sides))
     value = record.to_value()
     assert value["upstream"] is None
