@@ -146,7 +146,7 @@ def test_a_comment_that_local_left_as_it_was_is_no_loss() -> None:
     assert not any("comment" in result.message for result in merged.results)
 
 
-def test_the_comment_of_a_value_that_remains_removed_is_told() -> None:
+def test_the_comment_of_a_value_that_remains_removed_is_reported() -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  b: 1\n"
     original, upstream, local = (tree({"c.yaml": head + text}) for text in ("  a: 1\n", "  a: 2 # why\n", ""))
     merged = merge(original, upstream, local, "local", smart=True)
@@ -271,14 +271,14 @@ def test_what_became_of_a_resource_is_told_and_nothing_of_others(
     assert [(result.severity, result.rule, result.message) for result in merged.results] == told
 
 
-def test_of_a_merge_that_is_refused_nothing_is_told_as_done() -> None:
+def test_a_merge_that_is_refused_reports_no_changes() -> None:
     sides = [tree({"w.yaml": WIDGET.format(value)}) for value in "123"]
     sides[1] |= tree({"n.yaml": WIDGET.format(1).replace("name: w", "name: n")})
     results = merge(sides[0], sides[1], sides[2], "fail", smart=True).results
     assert [(result.severity, result.rule) for result in results] == [("error", "V4")]
 
 
-def test_a_deletion_that_a_rule_decides_is_told_once() -> None:
+def test_a_deletion_that_a_rule_decides_is_reported_once() -> None:
     original, local = (tree({"w.yaml": WIDGET.format(value)}) for value in "12")
     merged = merge_trees(original, {}, local, PackageMerger(Policy(rules=(Rule(on_delete="upstream"),))))
     assert merged.changes == {"w.yaml": None}

@@ -278,10 +278,9 @@ class _Merge:
             return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         # Of single lines, none can lie between two others.
         if max(map(len, (o, u, l))) > 1:
-            if u and has_change(o, u, l) and not _is_replaced(o, u, l) and not self._has_moved(o, u, l):
-                return from_local
-            if l and has_change(o, l, u) and not _is_replaced(o, l, u) and not self._has_moved(o, u, l):
-                return from_upstream
+            for side, other, run in ((u, l, from_local), (l, u, from_upstream)):
+                if side and has_change(o, side, other) and not _is_replaced(o, side, other):
+                    return None if self._has_moved(o, u, l) else run
         return None
 
     def _has_moved(self, original: Sequence[str], upstream: Sequence[str], local: Sequence[str]) -> bool:

@@ -415,23 +415,22 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         del merge.decisions[mark:]
         return _list_conflict(merge, path, sides, items, _INDISTINCT)
 
-    def pair(*, equal_only: bool = False) -> Verdict:
-        matches = part_renamed(match_sequence(items, equal_only=equal_only))
-        return _paired_sequence(merge, path, sides, items, matches)
+    def pair_equal() -> Verdict:
+        return _paired_sequence(merge, path, sides, items, part_renamed(match_sequence(items, equal_only=True)))
 
-    return _stabilize(merge, path, sides, items, verdict, mark, pair)
+    return _stabilize(merge, path, sides, items, verdict, mark, pair_equal)
 
 
 def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]) -> Verdict:
     """L2: a list of different values without an order."""
 
-    def pair(*, equal_only: bool = False) -> Verdict:
-        again = part_renamed(match_set(items, equal_only=equal_only) or [])
+    def pair_equal() -> Verdict:
+        again = part_renamed(match_set(items, equal_only=True) or [])
         return _paired_elements(merge, path, sides, items, again)[0]
 
     mark = len(merge.decisions)
     verdict = _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
-    return _stabilize(merge, path, sides, items, verdict, mark, pair)
+    return _stabilize(merge, path, sides, items, verdict, mark, pair_equal)
 
 
 def _stabilize(
@@ -441,7 +440,7 @@ def _stabilize(
     items: list[list[Node]],
     verdict: Verdict,
     mark: int,
-    pair: Callable[..., Verdict],
+    pair_equal: Callable[[], Verdict],
 ) -> Verdict:
     """The verdict with the decisions since `mark`, or one of another pairing that a second merge keeps (law D)."""
     if merge.verifies or _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
@@ -449,7 +448,7 @@ def _stabilize(
     has_conflicts = any(decision.is_conflict for decision in merge.decisions[mark:])
     # Likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
     del merge.decisions[mark:]
-    verdict = pair(equal_only=True)
+    verdict = pair_equal()
     decisions = merge.decisions[mark:]
     # What was changed and removed would be removed by both: this settles no conflict.
     keeps_conflicts = not has_conflicts or any(decision.is_conflict for decision in decisions)
@@ -497,11 +496,7 @@ def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
 
 
 def _paired_sequence(
-    merge: TreeMerge,
-    path: FieldPath,
-    sides: Sides,
-    items: list[list[Node]],
-    matches: list[Match],
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
 ) -> Verdict:
     if all(items) and is_narrowed_replacement(matches):
         return _list_conflict(merge, path, sides, items, "both replaced all elements")
@@ -514,11 +509,7 @@ def _paired_sequence(
 
 
 def _paired_elements(
-    merge: TreeMerge,
-    path: FieldPath,
-    sides: Sides,
-    items: list[list[Node]],
-    matches: list[Match],
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
 ) -> tuple[Verdict, set[Match]]:
     """Decides on each element; the second are those that the other side's take the place of."""
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
@@ -592,10 +583,12 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict
     second = again.value(path, Sides(sides.original, sides.upstream, merged))
     if second.node is not merged or any(decision.edits for decision in again.decisions):
         return False
-    # Among equal elements, a conflict may come up in the next merge alone: lines would settle it then (law H).
     # A list whose keys do not tell its elements apart has a warning of its own, whatever is merged (L1).
     is_conflict = second.severity != "info" and second.rule != "L1"
-    is_conflict = is_conflict or any(decision.is_conflict for decision in again.decisions)
-    is_new_conflict = is_conflict and not any(decision.is_conflict for decision in decisions)
+    if any(decision.is_conflict for decision in decisions) or not (
+        is_conflict or any(decision.is_conflict for decision in again.decisions)
+    ):
+        return True
+    # Among equal elements, a conflict may come up in the next merge alone: lines would settle it then (law H).
     lists = (_items(sides.original), _items(sides.upstream), items)
-    return not is_new_conflict or all(len({item.canonical for item in nodes}) == len(nodes) for nodes in lists)
+    return all(len({item.canonical for item in nodes}) == len(nodes) for nodes in lists)

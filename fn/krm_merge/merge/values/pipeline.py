@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from krm_merge.krm import FieldPath, Step
+from krm_merge.merge.decisions.decision import same
 from krm_merge.merge.values.likeness import Match, image_repository
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen, replace
@@ -137,10 +138,8 @@ def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunctio
 
 
 def _is_same_on_both(match: Match, sides: Sequence[Sequence[PipelineFunction]]) -> bool:
-    upstream, local = (
-        None if at is None else side[at].node.canonical for side, at in zip(sides[1:], match.places[1:], strict=True)
-    )
-    return upstream == local
+    _, upstream, local = (None if at is None else side[at].node for side, at in zip(sides, match.places, strict=True))
+    return same(upstream, local)
 
 
 def _program(function: PipelineFunction) -> tuple[bool, str]:
