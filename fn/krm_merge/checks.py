@@ -32,6 +32,7 @@ from krm_merge.text import (
     Value,
     document_text,
     from_value,
+    is_null,
     key_text,
     read,
     read_all,
@@ -133,7 +134,7 @@ def _config_file_problem(path_text: str, tree: Tree) -> str:
     if path not in tree:
         return f"the package has no file {path_text}"
     try:
-        documents = [root for root in read_all(tree[path].data.decode("utf-8")) if root.canonical != ("null",)]
+        documents = [root for root in read_all(tree[path].data.decode("utf-8")) if not is_null(root)]
     except (UnicodeDecodeError, TextError) as error:
         return f"{path_text} cannot be read: {error}"
     if len(documents) != 1:

@@ -35,6 +35,7 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     Value,
+    is_null,
     key_text,
     resolved,
     to_value,
@@ -117,9 +118,7 @@ def _choice(fields: dict[str, Node], name: str) -> str:
 
 def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> MergeSettings:
     smart = _choice(fields, "functionIdentity") == "smart"
-    original, upstream = (
-        None if (node := fields.get(name)) is None or node.canonical == ("null",) else node for name in _PACKAGES
-    )
+    original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
     return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
 
 

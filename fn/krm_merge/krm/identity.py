@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from krm_merge.safe_text import quoted
 from krm_merge.startup import frozen, pattern
-from krm_merge.text import MappingNode, Node, Scalar, Value, key_text
+from krm_merge.text import MappingNode, Node, Scalar, Value, is_null, key_text
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -168,7 +168,7 @@ def flaw_of(root: Node) -> str:
     metadata = root.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
     for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
-        if node is not None and not isinstance(node, MappingNode) and node.canonical != ("null",):
+        if node is not None and not isinstance(node, MappingNode) and not is_null(node):
             return f"has no mapping in {name}"
     return ""
 

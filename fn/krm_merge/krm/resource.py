@@ -20,6 +20,7 @@ from krm_merge.text import (
     TextError,
     Value,
     from_value,
+    is_null,
     key_text,
     resolved,
     to_value,
@@ -295,7 +296,7 @@ class Resource:
                     return node, steps[position:]
                 child = self.editor.value(entry)
             child = resolved(child)
-            if child.canonical == ("null",) and isinstance(node, MappingNode):
+            if is_null(child) and isinstance(node, MappingNode):
                 return node, steps[position:]
             if not isinstance(child, MappingNode | SequenceNode):
                 raise KeyError(f"{format_path(steps[: position + 1])} is neither a mapping nor a list")
@@ -406,7 +407,7 @@ class Resource:
 
 def _scalar_text(node: Node) -> str:
     node = resolved(node)
-    return "" if isinstance(node, MappingNode | SequenceNode) or node.canonical == ("null",) else key_text(node)
+    return "" if isinstance(node, MappingNode | SequenceNode) or is_null(node) else key_text(node)
 
 
 def _field_name(step: object, path: str) -> str:

@@ -6,7 +6,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.krm.resource import Resource, report_rewriting
 from krm_merge.krm.result import Results
 from krm_merge.safe_text import quoted
-from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, to_value
+from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, is_null, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _REMEDY = "; `kpt fn source DIR` writes one"
@@ -84,7 +84,7 @@ class ResourceList:
         """The functionConfig, or None. Raises InputError if it is not a mapping or cannot be read."""
         if self._function_config is None:
             node = self._read_field("functionConfig")
-            if node is None or node.canonical == ("null",):
+            if node is None or is_null(node):
                 return None
             if not isinstance(node, MappingNode):
                 raise InputError("stdin: functionConfig is not a mapping")

@@ -23,6 +23,7 @@ from krm_merge.text import (
     Value,
     from_value,
     is_empty,
+    is_null,
     key_text,
     read,
     split_documents,
@@ -127,7 +128,7 @@ def _mapping(root: MappingNode | None, field: str) -> MappingNode | None:
 def _text(root: MappingNode | None, field: str) -> str:
     node = root.get(field) if root is not None else None
     # kpt reads every scalar as text, and null as a field that is left out.
-    return key_text(node) if isinstance(node, Scalar) and node.canonical != ("null",) else ""
+    return key_text(node) if isinstance(node, Scalar) and not is_null(node) else ""
 
 
 _Order: TypeAlias = tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]
@@ -237,7 +238,7 @@ def add_function(
             # By default the merge comes before all functions that change its result.
             last = mutators.items[-1] if comes_last and mutators.items else None
             kptfile.editor.insert(mutators, function, last, NO_COMMENTS)
-        elif mutators is None or mutators.canonical == ("null",):
+        elif mutators is None or is_null(mutators):
             kptfile.set("pipeline.mutators", [{"image": image, "configPath": path}])
         else:
             raise KeyError("pipeline.mutators is no list")

@@ -13,7 +13,7 @@ import re
 
 from krm_merge.startup import frozen, pattern
 from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, key_text
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode, TextError, is_null, key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
@@ -202,7 +202,7 @@ def _cut_by_marks(data: bytes) -> Cut:
             result.fields[name] = b""
             if isinstance(entry.value, SequenceNode):
                 _items_by_marks(text, entry.value, place.start, following.start if following else len(text), result)
-            elif isinstance(entry.value, Scalar) and entry.value.canonical == ("null",):
+            elif is_null(entry.value):
                 result.items = []
             else:
                 raise TextError("items is not a list")

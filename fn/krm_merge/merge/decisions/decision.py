@@ -18,6 +18,7 @@ from krm_merge.text import (
     Node,
     Object,
     SequenceNode,
+    is_null,
     resolved,
     to_value,
 )
@@ -99,11 +100,6 @@ def is_emptied(node: Node | None, original: Node | None) -> bool:
             for key, entry in node.fields.items()
         )
     return isinstance(original, MappingNode | SequenceNode) and (node is None or is_null(node))
-
-
-def is_null(node: Node | None) -> bool:
-    """Whether a value is there, and null."""
-    return node is not None and node.canonical == ("null",)
 
 
 Side: TypeAlias = Literal["upstream", "local", "both"]

@@ -10,7 +10,7 @@ from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, for
 from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome, Side
 from krm_merge.safe_text import REDACTED, abridge
 from krm_merge.schema import Redaction, Secrecy
-from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, key_text, resolved, to_value
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, is_null, key_text, resolved, to_value
 
 MOST_SHOWN = 5
 """Fields and elements that are named; the others are counted."""
@@ -260,7 +260,7 @@ def as_text(node: Node, redacted: bool = False) -> str:
     if redacted:
         return REDACTED
     if isinstance(node, Scalar):
-        return "null" if node.canonical == ("null",) else node.text
+        return "null" if is_null(node) else node.text
     assert isinstance(node, MappingNode | SequenceNode)
     return _json_encoder()(to_value(node))
 

@@ -20,6 +20,7 @@ from krm_merge.text import (
     SequenceNode,
     best_pairs,
     canonical_text,
+    is_null,
     key_text,
     resolved,
     text_likeness,
@@ -550,8 +551,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
 def _key(item: Node, kind: KeyedList) -> Canonical:
     def value_of(name: str) -> Canonical | None:
         value = item.get(name) if isinstance(item, MappingNode) else None
-        # To Kubernetes, null is a field that is left out.
-        return None if value is None or value.canonical == ("null",) else value.canonical
+        return None if value is None or is_null(value) else value.canonical
 
     return element_key(kind.keys, value_of, dict(kind.defaults))
 

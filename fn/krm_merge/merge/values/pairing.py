@@ -17,6 +17,7 @@ from krm_merge.text import (
     Node,
     Scalar,
     best_pairs,
+    is_null,
     longest_rising,
 )
 
@@ -351,7 +352,7 @@ def _keys(items: Sequence[Node], name: str) -> list[Canonical | None]:
 def _scalar(item: Node, name: str) -> Canonical | None:
     value = item.get(name) if isinstance(item, MappingNode) else None
     # Null identifies nothing: to Kubernetes it is a field that is left out.
-    if not isinstance(value, Scalar) or value.canonical == ("null",):
+    if not isinstance(value, Scalar) or is_null(value):
         return None
     scalar = value.canonical
     return without_version(scalar) if name in _WITH_VERSION and type(scalar) is str else scalar

@@ -18,7 +18,6 @@ from krm_merge.merge.decisions.decision import (
     Sides,
     Verdict,
     is_emptied,
-    is_null,
     same,
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
@@ -37,6 +36,7 @@ from krm_merge.text import (
     Scalar,
     SequenceNode,
     canonical_text,
+    is_null,
     is_template,
     resolved,
     value_of,

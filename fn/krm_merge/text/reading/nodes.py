@@ -361,6 +361,11 @@ def to_value(node: Node | None) -> Value:
     return {key_text(entry.key): to_value(entry.value) for entry in node.fields.values()}
 
 
+def is_null(node: Node | None) -> bool:
+    """Whether a value is there, and null: to Kubernetes a field that is left out."""
+    return node is not None and node.canonical == ("null",)
+
+
 def same(first: Value, second: Value) -> bool:
     """Whether two values are equal, types included: 1, 1.0 and true differ. The order of keys does not matter."""
     if first is second:
