@@ -31,6 +31,7 @@ def documents(texts: Texts) -> list[str]:
 
 
 @example(1256, "LF", "LF", "LF")  # an item settled by lines, its dash alone on a line
+@example(3256393, "LF", "LF", "LF")  # resources of one name, of which upstream made one like another (law D)
 @given(st.integers(0, 2**48), ANY_ENDS, ANY_ENDS, ANY_ENDS)
 def test_any_line_ends_merge_as_lf(seed: int, of_list: str, of_original: str, of_upstream: str) -> None:
     rng = random.Random(seed)

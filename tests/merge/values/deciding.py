@@ -38,6 +38,7 @@ SHORT = {
     "both replaced all elements": "both replaced all",
     "filled by both from nothing": "both filled",
     "a list without keys inside 8 others": "8 deep",
+    "removed by one side: ": "gone: ",
     "; their key can be named under listKeys": "; key",
 }
 """What messages say in many words, in a few."""

@@ -123,7 +123,7 @@ o {l: [{name: b, v: 2, w: 1}]}
 u {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
 l {l: []}
 = {l: [{name: b, v: 2, w: 1}, {name: b, id: 1, v: 2}]}
-L3 l both!: indistinct (new: upstream's [1]): both changed; upstream's value is kept; key
+L3 l both!: indistinct (new: upstream's [1]; gone: upstream's [0]): both changed; upstream's value is kept; key
 
 two elements of one id that upstream put in the place of one that local removed
 o {l: [{name: b, id: 2, v: 1}]}

@@ -398,7 +398,7 @@ L3 named[name=db] both!: upstream and local added one thing, as db and as mainDb
 nested
 o {l: [[[[[[[[[a, b]]]]]]]]]}
 u {l: [[[[[[[[[u, b]]]]]]]]]}
-l {l: [[[[[[[[[a, l]]]]]]]]]}
+l {l: [[[[[[[[[b, l]]]]]]]]]}
 = {l: [[[[[[[[[u, b]]]]]]]]]}
 L3 l[0][0][0][0][0][0][0][0] both!: 8 deep (new: upstream's [0]; local's [1]): both changed; upstream's value is kept
 

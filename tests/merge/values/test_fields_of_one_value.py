@@ -237,6 +237,22 @@ LIKE, UNLIKE = "{x: 1, y: 2, z: 3}", "{v: 8, w: 9}"
             f"{{a: {LIKE}}}", f"{{b: {LIKE}}}", "{a: {x: 1, y: 2}}", {"a"}, "one side renamed a to b", id="made smaller"
         ),
         pytest.param(
+            f"{{a: {LIKE}}}",
+            f"{{b: {LIKE}}}",
+            f"{{a: {{x: 1, y: 2}}, b: {LIKE}}}",
+            {"a"},
+            "one side renamed a to b",
+            id="made smaller beside the new name",
+        ),
+        pytest.param(
+            f"{{a: {LIKE}}}",
+            f"{{b: {LIKE}}}",
+            "{a: {x: 1, y: 2}, b: {x: 1}}",
+            set(),
+            "",
+            id="made smaller beside something else of the new name",
+        ),
+        pytest.param(
             f"{{a: {LIKE}}}", f"{{b: {LIKE}}}", "{a: {x: 1, y: 2, z: 4}}", set(), "", id="changed, not made smaller"
         ),
         pytest.param(f"{{a: {LIKE}}}", f"{{b: {UNLIKE}}}", "{a: {x: 1, y: 2}}", set(), "", id="another added"),
@@ -322,8 +338,14 @@ def test_too_many_fields_are_not_compared_for_renames(monkeypatch: pytest.Monkey
         pytest.param("{a: {x: 1}}", "{b: {y: 1}}", "{b: {z: 1}}", ["a"], id="like neither"),
         pytest.param("{a: 1}", "{b: 1}", "{b: 1}", ["a"], id="a scalar"),
         pytest.param("{a: {x: 1}}", "{b: {x: 1}}", "{c: {x: 1}}", ["a"], id="two names"),
-        pytest.param("{a: {x: 1}}", "{b: {x: 1}, c: 1}", "{b: {x: 1}, c: 1}", ["a"], id="two new ones"),
-        pytest.param("{a: {x: 1}, d: 1}", "{b: {x: 1}}", "{b: {x: 1}}", ["a", "d"], id="two gone"),
+        pytest.param("{a: {x: 1}}", "{b: {x: 1}, c: 1}", "{b: {x: 1}, c: 1}", ["b"], id="and another new one"),
+        pytest.param("{a: {x: 1}, d: 1}", "{b: {x: 1}}", "{b: {x: 1}}", ["b", "d"], id="and another gone"),
+        pytest.param(
+            "{a: {x: 1, y: 1}}", "{b: {x: 1}, c: {x: 1, y: 1}}", "{b: {x: 1}}", ["a"], id="upstream has a better match"
+        ),
+        pytest.param(
+            "{a: {x: 1}, d: {x: 1, y: 1}}", "{b: {x: 1, y: 1}}", "{b: {x: 1}}", ["a", "b"], id="the best match"
+        ),
         pytest.param("{a: {x: 1}}", "{a: {x: 1}, b: {x: 1}}", "{b: {x: 1}}", ["a"], id="left by upstream"),
         pytest.param("{a: {x: 1}}", "{b: {x: 1}}", "{a: {x: 1}, b: {x: 1}}", ["a"], id="left by local"),
         pytest.param("{a: {x: 1}}", "{b: {x: 1}, u: 1}", "{b: {x: 1}, l: 1}", ["b"], id="and others of each"),

@@ -81,6 +81,7 @@ def conflicting(merged: Merged, sides: tuple[str, str, str]) -> set[str]:
 @pytest.mark.parametrize("kind", LISTS)
 @given(SEEDS, st.sampled_from(["upstream", "local"]))
 @example(975, "upstream")  # each removed one of two elements: nothing is left
+@example(41262, "upstream")  # each removed two of four, upstream raised one: nothing would be left
 @example(1001626, "local")  # local removed what upstream raised, upstream the other one
 def test_what_one_side_did_is_there_or_a_conflict(kind: str, seed: int, winner: Winner) -> None:
     sides = three_sides(seed)

@@ -264,6 +264,9 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     after = facts(path, merged.files.get(path, ""))
     if not is_yaml(path) or after is None or _rename_note(read):
         return
+    if any("cannot be merged by lines" in warning.message for warning in merged.warnings(path)):
+        # R4: the whole file is one conflict.
+        return
     four = [*read, after]
     everywhere = set.intersection(*(set(side.identities) for side in four))
     paths = {place for side in four for place in side.leaves if place[0] in everywhere}

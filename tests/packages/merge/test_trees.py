@@ -170,6 +170,16 @@ def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None
     assert texts == {"values.yaml": local["values.yaml"].replace("old:", "new:")}
 
 
+def test_a_mapping_that_both_renamed_is_the_same_beside_another_that_upstream_added() -> None:
+    """R1: what local removed of it does not come back, in the next merge neither (law D)."""
+    original = {"values.yaml": "old:\n  image: x\n  port: 1\nname: web\n"}
+    upstream = {"values.yaml": "new:\n  image: x\n  port: 1\nname: web\nother:\n  image: y\n"}
+    local = {"values.yaml": "new:\n  image: x\nname: web\n"}
+    merged = {"values.yaml": local["values.yaml"] + "other:\n  image: y\n"}
+    assert merge_texts(original, upstream, local)[0] == merged
+    assert merge_texts(original, upstream, merged)[0] == merged
+
+
 def test_what_is_left_of_a_removed_mapping_is_reported() -> None:
     original = {"values.yaml": "a: 1\nold:\n  image: x\n  port: 1\n"}
     local = {"values.yaml": original["values.yaml"].replace("image: x\n", "image: x\n  pull: Always\n")}

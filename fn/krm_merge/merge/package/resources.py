@@ -316,40 +316,44 @@ def _align(sides: list[list[Member]], places: Callable[[], Sequence[Mapping[str,
 
 def _aligned_in_file(original: list[Member], upstream: list[Member], local: list[Member]) -> Iterator[Triple]:
     """The original's members with those of each side, then what both sides added, then what one side added."""
-    theirs, ours = _pairs(original, upstream), _pairs(original, local)
+    theirs = _pairs(original, upstream, {})
+    ours = _pairs(original, local, theirs)
     for at, member in enumerate(original):
         yield member, theirs.pop(at, None), ours.pop(at, None)
     added, local_rest = list(theirs.values()), list(ours.values())
-    both = _pairs(added, local_rest)
+    both = _pairs(added, local_rest, {})
     for at, member in enumerate(added):
         yield None, member, both.pop(at, None)
     for member in both.values():
         yield None, None, member
 
 
-def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Member]:
+def _pairs(first: Sequence[Member], second: Sequence[Member], upstream: Mapping[int, Member]) -> dict[int, Member]:
     """Members of one identity and file by the number of the one they are: equal ones, then alike, then in order.
 
-    Those that are none of the first have a number behind theirs.
+    Those that are none of the first have a number behind theirs. After a merge local may have one as `upstream` has it,
+    by the same numbers (law D).
     """
     pairs: dict[int, Member] = {}
-    free = list(enumerate(first))
+    free = dict(enumerate(first))
     rest: list[Member] = []
     for member in second:
-        equal = next((pair for pair in free if pair[1].root.canonical == member.root.canonical), None)
+        value = member.root.canonical
+        versions = ((at, version) for members in (free, upstream) for at, version in members.items() if at in free)
+        equal = next((at for at, version in versions if version.root.canonical == value), None)
         if equal is None:
             rest.append(member)
         else:
-            free.remove(equal)
-            pairs[equal[0]] = member
+            del free[equal]
+            pairs[equal] = member
     # One of each is the same resource, however unlike they are: nothing has to be compared.
     if len(free) * len(rest) > 1:
-        alike = best_pairs([[likeness(candidate.root, other.root) for other in rest] for _, candidate in free])
-        pairs |= {free[row][0]: rest[column] for row, column in alike}
-        free = [pair for row, pair in enumerate(free) if row not in dict(alike)]
+        alike = best_pairs([[likeness(candidate.root, other.root) for other in rest] for candidate in free.values()])
+        numbers = [*free]
+        pairs |= {numbers[row]: rest[column] for row, column in alike}
+        free = {at: member for at, member in free.items() if at not in pairs}
         rest = [candidate for column, candidate in enumerate(rest) if column not in {other for _, other in alike}]
-    numbers = [*(at for at, _ in free), *range(len(first), len(first) + len(rest))]
-    return pairs | dict(zip(numbers, rest, strict=False))
+    return pairs | dict(zip([*free, *range(len(first), len(first) + len(rest))], rest, strict=False))
 
 
 def _is_nameless(member: Member) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from typing import Final, TypeAlias, TypeVar
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
+from krm_merge.merge.decisions.decision import same
 from krm_merge.schema import KeyedList, element_key
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
@@ -18,7 +19,6 @@ from krm_merge.text import (
     Node,
     Scalar,
     SequenceNode,
-    best_pairs,
     canonical_text,
     is_null,
     key_text,
@@ -110,9 +110,8 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
         if before not in (theirs, ours) and theirs != ours:
             return None
         merged += theirs if ours == before else ours
-    is_one = (
-        all(_is_copy(parts[0][0], repository, has_digest="@" in merged) for repository, _ in parts[1:])
-        and " " not in merged
+    is_one = " " not in merged and all(
+        _is_copy(parts[0][0], repository, has_digest="@" in merged) for repository, _ in parts[1:]
     )
     return merged if is_one or merged in (upstream, local) else None
 
@@ -123,9 +122,9 @@ def contested_fields(fields: Sequence[Entries], *, are_names: bool) -> tuple[Col
     Fields whose keys `are_names` of somebody's choice may be renamed; others are where their value is all the same.
     """
     if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
-        contested, why = _contested_of_image([_scalars_of_image(side) for side in fields])
-        if contested:
-            return contested, why
+        contested = _contested_of_image(fields)
+        if contested[0]:
+            return contested
     original, upstream, local = fields
     for name, side, other in (("upstream", upstream, local), ("local", local, upstream)) if are_names else ():
         if (renamed := _reused_name(side, original, other)) is not None:
@@ -160,8 +159,8 @@ def _contested_by_two_names(original: Entries, upstream: Entries, local: Entries
     theirs, ours = (
         {
             name: node
-            for name in _added_alone(side, original, other)
-            if not isinstance(node := resolved(side[name].value), Scalar)
+            for name in side
+            if name not in original and name not in other and not isinstance(node := _node(side, name), Scalar)
         }
         for side, other in ((upstream, local), (local, upstream))
     )
@@ -196,13 +195,16 @@ def _words_of(name: Canonical) -> frozenset[str]:
     return frozenset(word.lower().removesuffix("s") for word in _WORD.findall(canonical_text(name)))
 
 
-def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[Canonical], str]:
+def _contested_of_image(fields: Sequence[Entries]) -> tuple[set[Canonical], str]:
     """V10: the fields of an image that are one value, and why they are.
 
     They are where one side changed its repository and the other its version, unless the repository is only that of a
-    copy in another registry; and where both changed the version, the one its tag and the other its digest. `sides` are
-    the texts of the fields that hold scalars, of original, upstream and local.
+    copy in another registry; and where both changed the version, the one its tag and the other its digest.
     """
+    sides = [
+        {name: node.text for name in FIELDS_OF_IMAGES if name in side and isinstance(node := _node(side, name), Scalar)}
+        for side in fields
+    ]
     repositories = [_repository(side) for side in sides]
     versions = [[side.get(name, "") for name in _VERSION_FIELDS] for side in sides]
     if _mixes(*versions):
@@ -216,12 +218,6 @@ def _contested_of_image(sides: Sequence[Mapping[Canonical, str]]) -> tuple[set[C
     return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}, "one side changed the image, the other its version"
 
 
-def _scalars_of_image(side: Entries) -> dict[Canonical, str]:
-    """The fields of an image that are scalars."""
-    values = {name: resolved(side[name].value) for name in FIELDS_OF_IMAGES if name in side}
-    return {name: value.text for name, value in values.items() if isinstance(value, Scalar)}
-
-
 def _mixes(original: list[str], upstream: list[str], local: list[str]) -> bool:
     """Whether a version merged by its fields would be that of neither side."""
     fields = list(zip(original, upstream, local, strict=True))
@@ -230,7 +226,7 @@ def _mixes(original: list[str], upstream: list[str], local: list[str]) -> bool:
     return are_apart and merged not in (upstream, local)
 
 
-def _repository(side: Mapping[Canonical, str]) -> str:
+def _repository(side: Mapping[str, str]) -> str:
     name = next((side[field] for field in _REPOSITORY_FIELDS[1:] if side.get(field)), "")
     return f"{side['registry']}/{name}" if name and side.get("registry") else name
 
@@ -272,45 +268,53 @@ def likeness(first: Node, second: Node) -> float:
 
 
 def renamed_by_both(original: Entries, upstream: Entries, local: Entries) -> Entries:
-    """R1: the original's fields, one that both sides renamed alike under its new name."""
-    new = [key for key in local if key in upstream and key not in original]
-    gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
-    if len(gone) != 1:
+    """R1: the original's fields, those that both sides renamed alike under their new names.
+
+    Upstream says which they are, as the next merge finds in local what upstream added, and not what it removed (law D).
+    """
+    names = [key for key in local if key in upstream and key not in original]
+    gone = [key for key in original if key not in upstream and key not in local] if names else []
+    if not gone:
         return original
-    before, *after = (
-        resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
-    )
-    if isinstance(before, Scalar) or not any(likeness(before, node) for node in after):
-        return original
-    return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
+    new_names: dict[Canonical, Canonical] = {}
+    for side, least in ((upstream, 0), (local, THRESHOLD)):
+        alike = {old: new for old, new, score in _renames(original, side) if score >= least}
+        new_names = {old: new for old, new in alike.items() if new not in new_names.values()} | new_names
+    both = {old: new for old, new in new_names.items() if old in gone and new in names}
+    return {both.get(key, key): entry for key, entry in original.items()}
 
 
-def _added_alone(side: Entries, original: Entries, other: Entries) -> list[Canonical]:
-    """The fields that only this side added, in its order."""
-    return [key for key in side if key not in original and key not in other]
+def _renames(original: Entries, side: Entries) -> Iterator[tuple[Canonical, Canonical, float]]:
+    """The old and the new names of fields with more than a scalar that are each other's best match, and how alike."""
+    gone = [key for key in original if key not in side and not isinstance(_node(original, key), Scalar)]
+    new = [key for key in side if key not in original]
+    if not 0 < len(gone) * len(new) <= MOST_COMPARED:
+        return
+    before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
+    scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
+    best = [max(column) for column in zip(*scores, strict=True)]
+    for old, row in zip(gone, scores, strict=True):
+        at = row.index(max(row))
+        if row[at] and row[at] == best[at]:
+            yield old, new[at], row[at]
+
+
+def _node(side: Entries, key: Canonical) -> Node:
+    return resolved(side[key].value)
 
 
 def _new_names(original: Entries, side: Entries, other: Entries, are_names: bool) -> dict[Canonical, Canonical]:
     """The new names of the fields with more than a scalar that a side renamed, and the other side changed, too."""
-    gone = [
-        key
-        for key, entry in original.items()
-        if key not in side
-        and not isinstance(node := resolved(entry.value), Scalar)
-        and (key not in other or resolved(other[key].value).canonical != node.canonical)
-    ]
-    if not gone:
+    if all(key in side or (key in other and same(_node(original, key), _node(other, key))) for key in original):
         # So it is in most mappings: their new fields need not be looked for.
         return {}
-    new = _added_alone(side, original, other)
-    if len(gone) * len(new) > MOST_COMPARED:
-        return {}
-    before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
-    scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
     return {
-        gone[at]: new[to]
-        for at, to in best_pairs(scores)
-        if are_names or before[at].node.canonical == after[to].node.canonical
+        old: new
+        for old, new, score in _renames(original, side)
+        if (score >= THRESHOLD if are_names else same(_node(original, old), _node(side, new)))
+        # After a merge that kept the old name, both sides have the new one (law D).
+        and (new not in other or (old in other and same(_node(side, new), _node(other, new))))
+        and not (old in other and same(_node(original, old), _node(other, old)))
     }
 
 
@@ -319,16 +323,16 @@ def _reused_name(side: Entries, original: Entries, other: Entries) -> tuple[Cano
 
     None where the other side left the field as it was: its changes would belong to the field of the new name.
     """
-    new = _added_alone(side, original, other)
+    new = [key for key in side if key not in original and key not in other]
     for key in original if new else ():
         if key not in side or key not in other:
             continue
-        before, now, changed = (resolved(fields[key].value) for fields in (original, side, other))
+        before, now, changed = (_node(fields, key) for fields in (original, side, other))
         if not isinstance(before, MappingNode) or before.canonical in (now.canonical, changed.canonical):
             continue
         # Law D: what only the other side added is left after a merge of a removal, and nothing else.
         if likeness(before, now) < THRESHOLD and not set(leaves_of(now)) <= set(leaves_of(changed)):
-            alike = [name for name in new if likeness(before, resolved(side[name].value)) >= THRESHOLD]
+            alike = [name for name in new if likeness(before, _node(side, name)) >= THRESHOLD]
             if len(alike) == 1:
                 return key, alike[0]
     return None

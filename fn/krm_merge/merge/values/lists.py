@@ -461,14 +461,17 @@ def _stabilize(
 
 
 def _list_conflict(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], why: str) -> Verdict:
-    """L3: a conflict of the list as a whole; it names what is new on both sides, and how to tell elements apart."""
-    known = {item.canonical for item in items[0]}
-    elements = []
-    for side, nodes in zip(("upstream", "local"), items[1:], strict=True):
-        places = [f"[{at}]" for at, node in enumerate(nodes) if node.canonical not in known]
-        more = [f"{len(places) - MOST_NAMED} more"] if len(places) > MOST_NAMED else []
-        elements += [f"{side}'s {', '.join(places[:MOST_NAMED] + more)}"] if places else []
-    verdict = merge.conflict(path, sides, "L3", why + (f" (new: {'; '.join(elements)})" if elements else ""))
+    """L3: a conflict of the list as a whole; it names what the sides differ in, and how to tell elements apart."""
+    before, theirs, ours = ({item.canonical for item in nodes} for nodes in items)
+    differences = []
+    for what, values in (("new", (theirs | ours) - before), ("removed by one side", before & (theirs ^ ours))):
+        elements = []
+        for side, nodes in zip(("upstream", "local"), items[1:], strict=True):
+            places = [f"[{at}]" for at, node in enumerate(nodes) if node.canonical in values]
+            more = [f"{len(places) - MOST_NAMED} more"] if len(places) > MOST_NAMED else []
+            elements += [f"{side}'s {', '.join(places[:MOST_NAMED] + more)}"] if places else []
+        differences += [f"{what}: {'; '.join(elements)}"] if elements else []
+    verdict = merge.conflict(path, sides, "L3", why + (f" ({'; '.join(differences)})" if differences else ""))
     # Of a file that holds no resource, nothing says what identifies an element.
     if merge.file or not all(isinstance(node, MappingNode) for nodes in items for node in nodes):
         return verdict
