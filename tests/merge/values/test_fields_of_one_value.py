@@ -346,6 +346,7 @@ def test_too_many_fields_are_not_compared_for_renames(monkeypatch: pytest.Monkey
         pytest.param(
             "{a: {x: 1}, d: {x: 1, y: 1}}", "{b: {x: 1, y: 1}}", "{b: {x: 1}}", ["a", "b"], id="the best match"
         ),
+        pytest.param("{a: {x: 1}, d: {x: 1}}", "{b: {x: 1}}", "{b: {x: 1}}", ["b", "d"], id="two equal ones"),
         pytest.param("{a: {x: 1}}", "{a: {x: 1}, b: {x: 1}}", "{b: {x: 1}}", ["a"], id="left by upstream"),
         pytest.param("{a: {x: 1}}", "{b: {x: 1}}", "{a: {x: 1}, b: {x: 1}}", ["a"], id="left by local"),
         pytest.param("{a: {x: 1}}", "{b: {x: 1}, u: 1}", "{b: {x: 1}, l: 1}", ["b"], id="and others of each"),

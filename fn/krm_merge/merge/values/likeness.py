@@ -292,11 +292,11 @@ def _renames(original: Entries, side: Entries) -> Iterator[tuple[Canonical, Cano
         return
     before, after = ([Traits(fields[key].value) for key in keys] for fields, keys in ((original, gone), (side, new)))
     scores = [[traits.likeness(traits_now) for traits_now in after] for traits in before]
-    best = [max(column) for column in zip(*scores, strict=True)]
-    for old, row in zip(gone, scores, strict=True):
-        at = row.index(max(row))
-        if row[at] and row[at] == best[at]:
-            yield old, new[at], row[at]
+    best = [column.index(max(column)) for column in zip(*scores, strict=True)]
+    for at, row in enumerate(scores):
+        to = row.index(max(row))
+        if row[to] and best[to] == at:
+            yield gone[at], new[to], row[to]
 
 
 def _node(side: Entries, key: Canonical) -> Node:
