@@ -64,6 +64,13 @@ def present(original: str, upstream: str, local: str) -> str:
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  # o\n  v:\n",
             "c:\n- kind: b\n  # n\n  # o\n  v:\n  - 1\n- kind: a\n  # n\n  v:\n",
         ),
+        # It is also in local's copy of the field.
+        (
+            "c:\n  d:\n    v: 1 # o\n    w: 1\n",
+            "c:\n  d:\n    v: 1\n    w: 1\n",
+            "b:\n  d:\n    v: 1 # o\n    w: 1\n    x: 1\n    y: 1\nc:\n  d:\n    v: 1 # o\n    w: 1\n",
+            "b:\n  d:\n    v: 1 # o\n    w: 1\n    x: 1\n    y: 1\nc:\n  d:\n    v: 1\n    w: 1\n",
+        ),
         # What local only renamed is no copy.
         (
             "c:\n- name: a\n  v: # o\n    w: 1\n  x: 1\n",

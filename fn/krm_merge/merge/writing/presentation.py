@@ -373,24 +373,22 @@ class Presentation:
         return None if is_lost or (copies and not self._holds_comments(text, copies)) else text
 
     def _copies(self, comments: Container[str]) -> list[tuple[str, Canonical]]:
-        """Those of these comments that local has in an element of a list that the original lacks, with the element."""
+        """Those of these comments that local has in an element or a field that the original lacks, with its value."""
         # Read here, since hardly any merge asks: where merging again is tried, it is not the tree of `versions`.
         local = self._root(self._local)
         if local is None:
             return []
         return [
-            (comment, element.canonical)
+            (comment, value.canonical)
             for comment, path in placed_comments(local)
-            if comment in comments and (element := _new_element(path, local, self._versions.original)) is not None
+            if comment in comments and (value := _new_value(path, local, self._versions.original)) is not None
         ]
 
     def _holds_comments(self, text: str, comments: Iterable[tuple[str, Canonical]]) -> bool:
-        """Whether a text has comments in the same elements."""
+        """Whether a text has comments in the same elements and fields."""
         root = self._root(text)
         return root is not None and {*comments} <= {
-            (comment, element.canonical)
-            for comment, path in placed_comments(root)
-            for element in _elements_on(path, root)
+            (comment, value.canonical) for comment, path in placed_comments(root) for value in _values_on(path, root)
         }
 
     def root_of(self, text: str) -> MappingNode | None:
@@ -453,13 +451,15 @@ class Presentation:
         return before != theirs or ours != merged
 
 
-def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> Node | None:
-    """The element on a path that the same list of the original does not have."""
+def _new_value(path: FieldPath, root: MappingNode, original: MappingNode) -> Node | None:
+    """The element or field on a path that the same list or mapping of the original does not have."""
     node: Node | None = root
     before: Node | None = original
     for at, step in enumerate(path, 1):
         if isinstance(node, MappingNode):
-            node = node.get(str(step))
+            names, node = node.fields.keys(), node.get(str(step))
+            if isinstance(before, MappingNode) and before.get(str(step)) is None and before.fields.keys() <= names:
+                return None if at == len(path) else node
             before = before.get(str(step)) if isinstance(before, MappingNode) else None
         elif isinstance(node, SequenceNode) and isinstance(step, int):
             if not isinstance(before, SequenceNode):
@@ -477,14 +477,15 @@ def _new_element(path: FieldPath, root: MappingNode, original: MappingNode) -> N
     return None
 
 
-def _elements_on(path: FieldPath, root: MappingNode) -> Iterator[Node]:
-    """The elements of lists that a path leads through."""
+def _values_on(path: FieldPath, root: MappingNode) -> Iterator[Node]:
+    """The values that a path leads through."""
     node: Node | None = root
     for step in path:
         if isinstance(node, MappingNode):
             node = node.get(str(step))
         elif isinstance(node, SequenceNode) and isinstance(step, int):
             node = resolved(node.items[step])
+        if node is not None:
             yield node
 
 
