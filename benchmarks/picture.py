@@ -21,13 +21,13 @@ TITLE = "Seconds that an update takes, by the resources in the package"
 SECONDS = (0.1, 1, 10, 100)
 COLORS = {"krm-merge": "#6f42c1", "kpt pkg update": "#b35900"}
 STYLE = """\
-text { font: 14px system-ui, sans-serif; fill: #24292f; }
+text { font: 14px system-ui, sans-serif; fill: #24292f; stroke: #ffffff; stroke-width: 4px; paint-order: stroke; }
 .title { font-weight: 600; font-size: 16px; }
 .axis { fill: #57606a; font-size: 12px; }
 .grid { stroke: #d0d7de; }
 .background { fill: #ffffff; }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3; }
+  text { fill: #e6edf3; stroke: #0d1117; }
   .axis { fill: #9198a1; }
   .grid { stroke: #3d444d; }
   .background { fill: #0d1117; }
