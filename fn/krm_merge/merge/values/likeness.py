@@ -121,10 +121,9 @@ def contested_fields(fields: Sequence[Entries], *, are_names: bool) -> tuple[Col
 
     Fields whose keys `are_names` of somebody's choice may be renamed; others are where their value is all the same.
     """
-    if any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields):
-        contested = _contested_of_image(fields)
-        if contested[0]:
-            return contested
+    has_version = any("tag" in side or "newTag" in side or "digest" in side for side in fields)
+    if has_version and all(fields) and (contested := _contested_of_image(fields))[0]:
+        return contested
     original, upstream, local = fields
     for name, side, other in (("upstream", upstream, local), ("local", local, upstream)) if are_names else ():
         if (renamed := _reused_name(side, original, other)) is not None:
@@ -305,16 +304,17 @@ def _node(side: Entries, key: Canonical) -> Node:
 
 def _new_names(original: Entries, side: Entries, other: Entries, are_names: bool) -> dict[Canonical, Canonical]:
     """The new names of the fields with more than a scalar that a side renamed, and the other side changed, too."""
-    if all(key in side or (key in other and same(_node(original, key), _node(other, key))) for key in original):
-        # So it is in most mappings: their new fields need not be looked for.
+    gone = [key for key in original if key not in side]
+    contested = {key for key in gone if key not in other or not same(_node(original, key), _node(other, key))}
+    if not contested:  # So it is in most mappings: their new fields need not be looked for.
         return {}
     return {
         old: new
         for old, new, score in _renames(original, side)
-        if (score >= THRESHOLD if are_names else same(_node(original, old), _node(side, new)))
+        if old in contested
+        and (score >= THRESHOLD if are_names else same(_node(original, old), _node(side, new)))
         # After a merge that kept the old name, both sides have the new one (law D).
         and (new not in other or (old in other and same(_node(side, new), _node(other, new))))
-        and not (old in other and same(_node(original, old), _node(other, old)))
     }
 
 

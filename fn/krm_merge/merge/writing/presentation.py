@@ -457,10 +457,13 @@ def _new_value(path: FieldPath, root: MappingNode, original: MappingNode) -> Nod
     before: Node | None = original
     for at, step in enumerate(path, 1):
         if isinstance(node, MappingNode):
-            names, node = node.fields.keys(), node.get(str(step))
-            if isinstance(before, MappingNode) and before.get(str(step)) is None and before.fields.keys() <= names:
-                return None if at == len(path) else node
-            before = before.get(str(step)) if isinstance(before, MappingNode) else None
+            if not isinstance(before, MappingNode):
+                return None
+            # Where a field of the original is missing, a new one may be it.
+            may_be_renamed = not before.fields.keys() <= node.fields.keys()
+            before, node = before.get(str(step)), node.get(str(step))
+            if before is None:
+                return None if may_be_renamed or at == len(path) else node
         elif isinstance(node, SequenceNode) and isinstance(step, int):
             if not isinstance(before, SequenceNode):
                 return None
