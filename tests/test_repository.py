@@ -151,6 +151,13 @@ def test_dockerfile_needs_no_frontend_from_a_registry() -> None:
     assert "--mount" not in text
 
 
+def test_the_image_is_built_from_no_other_pages_than_the_wheel_holds() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("!docs")] == [f"!{page}" for page in included if "docs/" in page]
+
+
 def test_krmignore_covers_what_is_no_resource() -> None:
     ignored = set((ROOT / ".krmignore").read_text(encoding="utf-8").split())
     assert {".github", "docs", "examples", "integrations", "testdata", "tests"} <= ignored
