@@ -16,7 +16,7 @@ from checkout import ROOT
 SOURCES = Path(krm_merge.__file__).parent
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
 INTERFACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
-LAYERS = ("text", "krm", "schema", "merge", "packages", "policy", "report")
+LAYERS = ("text", "krm", "schema", "merge", "packages", "policy", "usecases", "report")
 """The layers that other layers import by their public interface only."""
 VAGUE = {"one", "ones", "found", "made", "said", "told", "kept", "wanted", "looks", "whatever"} | {
     *("given", "held", "had", "known", "shown", "taken", "own", "asked")

@@ -32,6 +32,7 @@ def documents(text: str) -> list[MappingNode]:
     [
         ("a: 1\n---\nb: 2\n", ["a: 1\n", "b: 2\n"]),
         ("# head\n\na: 1 # one\n---\n# over b\nb: 2\n", ["# head\n\na: 1 # one\n", "# over b\nb: 2\n"]),
+        ("\n# head\n\na: 1\n---\nb: 2\n", ["# head\n\na: 1\n", "b: 2\n"]),
         ("\n\na: 1\n---\n\n# over b\n\nb:\n  c: d\n", ["a: 1\n", "# over b\n\nb:\n  c: d\n"]),
         ("x: y\n---\n{a: 1, b: [2]}\n", ["x: y\n", "a: 1\nb: [2]\n"]),
     ],

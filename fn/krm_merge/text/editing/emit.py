@@ -441,8 +441,8 @@ class FlowWriter:
         if opening is None or not node.children or not now:
             return self._emitter.flow(node, lines)
         spans = [_span(text, child) for child in node.children]
-        stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
-        gaps = [text[a[1] : b[0]] for a, b in pairwise(stops)]
+        starts, ends = zip(*spans, strict=True)
+        gaps = [text[a:b] for a, b in zip((opening + 1, *ends), (*starts, node.end - 1), strict=True)]
         original = {id(child): index for index, child in enumerate(node.children)}
         lines = _lines_of(gaps)
         pieces = [self._child(child, spans, original.get(id(child)), lines) for child in now]
