@@ -261,6 +261,7 @@ def test_discriminators(kind: str, at: str, field: str, members: dict[str, tuple
 def test_bookkeeping_stays_local_and_status_does_not() -> None:
     schema = schema_of("apps/v1/Deployment")
     assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/path"))
+    assert not schema.stays_local(("metadata", "labels", "config.kubernetes.io/path"))
     assert not schema.stays_local(("metadata", "annotations", "note"))
     assert not schema.stays_local(("status",))
 

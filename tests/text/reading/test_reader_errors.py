@@ -198,6 +198,7 @@ def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> 
         read(text)
     monkeypatch.setenv(ALIASED_NODES.variable, "20")
     assert to_value(read(text)) == {"a": [1, 2, 3], "b": [[1, 2, 3]] * 5}
+    assert to_value(read("a: &x 1\nb: [" + ", ".join(["*x"] * 20) + "]\n")) == {"a": 1, "b": [1] * 20}
     monkeypatch.setenv(ALIASED_NODES.variable, "many")
     with pytest.raises(
         KrmMergeError, match="KRM_MERGE_MAX_ALIASED_NODES is 'many' in the environment; give a whole number"
