@@ -136,6 +136,15 @@ def test_a_comment_in_front_of_an_added_document_comes_once() -> None:
     assert again == texts
 
 
+def test_the_comment_of_a_copy_stays_where_upstream_also_adds_a_document() -> None:
+    field = "spec:\n  rules:\n  - path: /a{0}\n    type: Prefix\n"
+    head, noted = "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n", field.format(" # why")
+    copied = noted.replace("spec", "copied") + "    port: 1\n"
+    upstream = {"a.yaml": f"{head}{field.format('')}---\n{config_map('b')}"}
+    texts, _ = merge_texts({"a.yaml": head + noted}, upstream, {"a.yaml": head + copied + noted})
+    assert texts == {"a.yaml": f"{head}{copied}{field.format('')}---\n{config_map('b')}"}
+
+
 def test_a_comment_in_front_of_a_file_that_both_changed_is_reported() -> None:
     original = {"a.yaml": "# see v1/crd\n---\n" + config_map("a")}
     upstream, local = ({"a.yaml": original["a.yaml"].replace("v1/", f"{version}/")} for version in ("v3", "v2"))

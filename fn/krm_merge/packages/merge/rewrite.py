@@ -390,20 +390,25 @@ def _cut(path: str, file: File | None) -> list[bytes]:
     return [file.data.removeprefix(BOM_BYTES)] if is_kptfile(path) else split_documents(file.data, path)
 
 
-def _mean_the_same(text: str, other: str) -> bool:
-    """Whether two files hold the same resources, in one order."""
-    documents = [[data for data in split_documents(side.encode()) if not is_empty(data)] for side in (text, other)]
+def _mean_the_same(text: str, assembled: str) -> bool:
+    """Whether a file holds the resources of another, in one order, and all comments inside of them."""
+    documents = [[data for data in split_documents(side.encode()) if not is_empty(data)] for side in (text, assembled)]
     return len(documents[0]) == len(documents[1]) and all(map(_same_document, *documents))
 
 
-def _same_document(first: bytes, second: bytes) -> bool:
-    if _without_marks(first) == _without_marks(second):
+def _same_document(data: bytes, assembled: bytes) -> bool:
+    if _without_marks(data) == _without_marks(assembled):
         return True
     try:
-        roots = [read(data.decode()) for data in (first, second)]
+        texts = data.decode(), assembled.decode()
+        roots = [read(text) for text in texts]
     except (UnicodeDecodeError, TextError):
         return False
-    return roots[0] is not None and roots[1] is not None and roots[0].canonical == roots[1].canonical
+    if roots[0] is None or roots[1] is None or roots[0].canonical != roots[1].canonical:
+        return False
+    # Those above a document may go with it, or be about the file; those inside of it are merged already (V8).
+    inside = without_separator(assembled).removeprefix(_head_of(assembled)).decode()
+    return "#" not in inside or Counter(comments_in(inside)) <= Counter(comments_in(texts[0]))
 
 
 def _with_newline(document: bytes) -> bytes:
