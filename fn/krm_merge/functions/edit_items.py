@@ -157,11 +157,16 @@ class Shapes:
         return shape
 
 
+_NAMES = ("group", "version", "kind", "name", "namespace")
+TARGET_FIELDS: Final = (*_NAMES, "labelSelector", "annotationSelector")
+"""The fields of a target in a functionConfig."""
+
+
 def read_target(fields: Mapping[str, str | None]) -> Target:
     """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
     patterns: dict[str, Pattern | None] = {}
-    for name in ("group", "version", "kind", "name", "namespace"):
-        text = fields[name]
+    for name in _NAMES:
+        text = fields.get(name)
         try:
             # P8: as in kustomize, an empty field matches everything.
             patterns[name] = pattern_of(text) if text else None
@@ -169,7 +174,7 @@ def read_target(fields: Mapping[str, str | None]) -> Target:
             raise ValueError(f"target.{name} is {text!r}, {error}") from None
     labels, annotations = (
         None if text is None else Selector.parse(text)
-        for text in (fields["labelSelector"], fields["annotationSelector"])
+        for text in (fields.get("labelSelector"), fields.get("annotationSelector"))
     )
     return Target(**patterns, labels=labels, annotations=annotations)
 

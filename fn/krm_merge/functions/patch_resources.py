@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from posixpath import basename, normpath
+from typing import Any, TypedDict
 
-from krm_merge.functions import API_VERSION
+from krm_merge.functions import API_VERSION, CONFIG_MAP
 from krm_merge.functions.edit_items import (
     CHANGED,
     LOCAL_CONFIG,
     REMOVED,
     SAME,
+    TARGET_FIELDS,
     Definitions,
     ItemFate,
     Renamed,
@@ -72,7 +74,6 @@ from krm_merge.startup import group_by_key
 from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
-_TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
 THE_NAME = "the object that it names"
 
 
@@ -102,102 +103,76 @@ class Jobs:
     sources: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry of the field `patches`."""
+class _Entry(TypedDict, total=False):
+    """An entry of the field `patches`, as the models describe it."""
 
     patch: str | None
     path: str | None
     type: PatchType | None
     target: dict[str, str | None] | None
-    allows_name: bool
-    allows_kind: bool
+    options: dict[str, bool]
 
 
 def read_jobs(resource_list: ResourceList) -> Jobs:
     """Reads the functionConfig and reports all its errors to the results."""
     config = resource_list.function_config
     assert config is not None
-    jobs = Jobs()
-    entries = _plain(to_value(config), jobs)
-    if entries is None:
-        entries = _validate(resource_list, config, jobs)
+    values: Any = to_value(config)
+    list_keys: tuple[ListKeys, ...] = ()
+    if not _is_plain(values):
+        values, list_keys = _validate(resource_list, values)
+    jobs = Jobs([], Modes(values.get("listOrder", "document"), values.get("mergeKeys", "multi")), list_keys)
+    entries: list[_Entry] = values.get("patches", [])
     for at, entry in enumerate(entries):
         jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
     return jobs
 
 
-def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
-    """The entries if a quick check finds them valid: importing pydantic takes longer than many patches."""
-    order, keys = values.get("listOrder", "document"), values.get("mergeKeys", "multi")
+def _is_plain(values: Object) -> bool:
+    """Whether a quick check finds the fields valid: importing pydantic takes longer than many patches."""
     patches = values.get("patches")
-    if (
-        values.keys() - _FIELDS
-        or (values.get("apiVersion"), values.get("kind")) != (API_VERSION, "PatchResources")
-        or not isinstance(values.get("metadata", {}), dict)
-        or not isinstance(patches, list)
-    ):
-        return None
-    entries = [_plain_entry(value) for value in patches]
-    valid_entries = [entry for entry in entries if entry is not None]
-    if not valid_entries or len(valid_entries) < len(entries):
-        return None
-    match order, keys:
-        case ("document" | "kubernetes", "multi" | "single"):
-            jobs.modes = Modes(order, keys)
-            return valid_entries
-    return None
+    return (
+        not values.keys() - _FIELDS
+        and (values.get("apiVersion"), values.get("kind")) == (API_VERSION, "PatchResources")
+        and isinstance(values.get("metadata", {}), dict)
+        and values.get("listOrder", "document") in ("document", "kubernetes")
+        and values.get("mergeKeys", "multi") in ("multi", "single")
+        and isinstance(patches, list)
+        and bool(patches)
+        and all(map(_is_plain_entry, patches))
+    )
 
 
-def _plain_entry(value: Value) -> _Entry | None:
+def _is_plain_entry(value: Value) -> bool:
     if not isinstance(value, dict) or value.keys() - {"patch", "target", "type"}:
-        return None
+        return False
     match value.get("patch"), value.get("type"), value.get("target"):
-        case str(patch), ("strategic" | "merge" | "json" | None) as type_, dict() | None as target:
-            texts = {name: text for name, text in (target or {}).items() if isinstance(text, str) and name in _TARGET}
-            if target is None:
-                return _Entry(patch, None, type_, None, False, False)
-            if len(texts) == len(target):
-                return _Entry(patch, None, type_, {**dict.fromkeys(_TARGET), **texts}, False, False)
-    return None
+        case str(), "strategic" | "merge" | "json" | None, dict() | None as target:
+            return all(name in TARGET_FIELDS and isinstance(text, str) for name, text in (target or {}).items())
+    return False
 
 
-def _validate(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
-    """The entries as the models read them; reports all problems."""
-    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
+def _validate(resource_list: ResourceList, values: Object) -> tuple[Object, tuple[ListKeys, ...]]:
+    """The fields if the models find them valid, those of a ConfigMap as if they were ours; reports all problems."""
+    from krm_merge.functions.models import PatchConfigMapData, PatchResources
     from krm_merge.krm import validate
     from krm_merge.policy import list_keys_of
 
-    data = config.get("data")
-    if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":
-        short = validate(resource_list, PatchConfigMapData, to_value(data))
-        models = [PatchModel.model_validate({"patch": short.patch})] if short else []
-        if short:
-            jobs.modes = Modes(short.listOrder, short.mergeKeys)
-    else:
-        model = validate(resource_list, PatchResources, to_value(config))
-        models = model.patches if model else []
-        if model:
-            jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)
-    return [
-        _Entry(
-            model.patch,
-            model.path,
-            model.type,
-            model.target.model_dump() if model.target is not None else None,
-            model.options.allowNameChange,
-            model.options.allowKindChange,
-        )
-        for model in models
-    ]
+    data = values.get("data")
+    if isinstance(data, dict) and values.get("kind") == CONFIG_MAP:
+        is_valid = validate(resource_list, PatchConfigMapData, data) is not None
+        return {**data, "patches": [{"patch": data["patch"]}]} if is_valid else {}, ()
+    model = validate(resource_list, PatchResources, values)
+    return (values, list_keys_of(model.listKeys)) if model is not None else ({}, ())
 
 
 def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[PatchJob]:
     """The patches of one entry, each with its target. Reports all problems."""
-    results = resource_list.results
+    results, options = resource_list.results, entry.get("options", {})
+    keeps_name, keeps_kind = (not options.get(name) for name in ("allowNameChange", "allowKindChange"))
     try:
         patches = _patches(resource_list, entry, sources)
-        configured = read_target(entry.target) if entry.target is not None else None
+        configured = None if (fields := entry.get("target")) is None else read_target(fields)
         if not patches:
             # P10: a generator of patches may produce none.
             results.info(f"functionConfig: {label} is empty and skipped", path=label, rule="P10")
@@ -211,7 +186,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
             target = configured or target_of(patch)
             if target is not None:
                 chosen_by = THE_NAME if configured is None else "its target"
-                yield PatchJob(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
+                yield PatchJob(name, label, patch, target, chosen_by, keeps_name, keeps_kind)
                 continue
             problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
             results.error(f"functionConfig: {name}: {problem}", path=label)
@@ -220,21 +195,21 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
 
 
 def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[ParsedPatch]:
-    if (entry.patch is None) == (entry.path is None):
+    text, file, type_ = entry.get("patch"), entry.get("path"), entry.get("type")
+    if text is not None and file is None:
+        return read_patches(text, type_)
+    if text is not None or file is None:
         raise PatchError("give either patch or path")
-    if entry.patch is not None:
-        return read_patches(entry.patch, entry.type)
-    assert entry.path is not None
     # In a render, items of subpackages may have the same path: places are relative to the root.
-    path, root = normpath(entry.path), root_package(resource_list)
+    path, root = normpath(file), root_package(resource_list)
     needle = basename(path).encode()
     candidates = (item for item in resource_list.items if may_hold(item, needle))
     sources_in_package = [item for item in candidates if (place_of(item.annotations, root) or item.file) == path]
     if not sources_in_package:
-        raise PatchError(f"path: no item of the package has the file {entry.path}")
+        raise PatchError(f"path: no item of the package has the file {file}")
     sources |= {id(item) for item in sources_in_package}
     # Without the annotations of kpt and of the package.
-    return patches_of([without_bookkeeping(item.value, (LOCAL_CONFIG,)) for item in sources_in_package], entry.type)
+    return patches_of([without_bookkeeping(item.value, (LOCAL_CONFIG,)) for item in sources_in_package], type_)
 
 
 _SHOWN = 5
