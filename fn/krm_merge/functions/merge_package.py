@@ -35,7 +35,7 @@ from krm_merge.merge import (
     report,
 )
 from krm_merge.schema import Redaction
-from krm_merge.startup import frozen, group_by_key, pattern, replace
+from krm_merge.startup import group_by_key, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.policy import PackagePolicy
@@ -109,14 +109,6 @@ def _key(member: Member, rows: dict[int, int]) -> Hashable:
 _SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
 
 
-@frozen
-class MergedItem:
-    """The new bytes of an item, None if it is unchanged or cannot be written, and its results."""
-
-    data: bytes | None
-    results: list[Result]
-
-
 def write_outcomes(
     resource_list: ResourceList,
     sides: PackageSides,
@@ -138,10 +130,10 @@ def write_outcomes(
         member = outcome.member
         resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
         if id(outcome) in merged:
-            item = merged[id(outcome)]
-            if item.data is not None:
-                resource.settle(item.data)
-            for result in item.results:
+            data, results = merged[id(outcome)]
+            if data is not None:
+                resource.settle(data)
+            for result in results:
                 resource_list.results.add(result)
             continue
         if outcome.fate == "added" and indexes is not None:
@@ -152,15 +144,20 @@ def write_outcomes(
         report(outcome, resource, resource_list.results, redactions, refused=refused)
 
 
-def _merge_item(sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]) -> MergedItem:
-    """The written item of an outcome; the given one is not changed, as this may run in another process."""
+def _merge_item(
+    sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]
+) -> tuple[bytes | None, list[Result]]:
+    """The new bytes of an item, None if it is unchanged or cannot be written, and its results.
+
+    The item itself is not changed, as this may run in another process.
+    """
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
     carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
     report(outcome, resource, results, redactions, refused=False)
     data = resource.data() if resource.is_changed and not results.errors else None
     resource.forget()
-    return MergedItem(data, list(results))
+    return data, list(results)
 
 
 def _indent_document(column: int, document: str) -> str:

@@ -72,8 +72,26 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     if config is None:
         return MergeSettings()
     holder, is_config_map = fields_of(config)
-    plain = _plain(holder, is_config_map)
-    return plain if plain is not None else _validate(resource_list, holder, is_config_map)
+    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    rules, redactions, list_keys = tuple[Rule, ...](), tuple[Redaction, ...](), tuple[ListKeys, ...]()
+    if not _is_plain(fields, is_config_map):
+        from krm_merge.functions.models import ConfigMapData, MergePackage
+        from krm_merge.krm import validate
+        from krm_merge.policy import list_keys_of, redactions_of, rules_of
+
+        values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
+        model = validate(resource_list, ConfigMapData if is_config_map else MergePackage, values)
+        if model is None:
+            usable = (n for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map))
+            return replace(MergeSettings(), **{name: fields[name] for name in usable})
+        if isinstance(model, MergePackage):
+            rules, redactions = rules_of(model.rules), redactions_of(model.redact)
+            list_keys = list_keys_of(model.listKeys)
+    choices = {name: key_text(fields[name]) if name in fields else texts[0] for name, texts in _CHOICES.items()}
+    policy = Policy(choices["onConflict"], rules, redactions=redactions)  # type: ignore[arg-type]
+    original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
+    smart = choices["functionIdentity"] == "smart"
+    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
 
 
 def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
@@ -84,24 +102,21 @@ def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
     return (data if isinstance(data, MappingNode) else MappingNode.new(True)), True
 
 
-def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
-    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+def _is_plain(fields: Mapping[str, Node], is_config_map: bool) -> bool:
+    """Whether a quick check finds the fields valid."""
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
-        return None
+        return False
     if not is_config_map:
         for name, expected in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
             if name not in fields or fields[name].canonical != expected:
-                return None
-        metadata = fields.get("metadata")
-        if metadata is not None and not isinstance(metadata, MappingNode):
-            return None
-    for name in _PACKAGES:
-        if name in fields and not _is_package(fields[name], lists=not is_config_map):
-            return None
-    for name, choices in _CHOICES.items():
-        if name in fields and fields[name].canonical not in choices:
-            return None
-    return _settings(fields, Policy(on_conflict=_choice(fields, "onConflict")), ())  # type: ignore[arg-type]
+                return False
+        if not isinstance(fields.get("metadata"), MappingNode | None):
+            return False
+    return all(
+        _is_package(node, lists=not is_config_map) if name in _PACKAGES else node.canonical in _CHOICES[name]
+        for name, node in fields.items()
+        if name in _PACKAGES or name in _CHOICES
+    )
 
 
 def _is_package(node: Node, *, lists: bool) -> bool:
@@ -110,37 +125,6 @@ def _is_package(node: Node, *, lists: bool) -> bool:
     return (
         lists and isinstance(node, SequenceNode) and all(isinstance(resolved(item), MappingNode) for item in node.items)
     )
-
-
-def _choice(fields: dict[str, Node], name: str) -> str:
-    return key_text(fields[name]) if name in fields else _CHOICES[name][0]
-
-
-def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> MergeSettings:
-    smart = _choice(fields, "functionIdentity") == "smart"
-    original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
-    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
-
-
-def _validate(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
-    from krm_merge.functions.models import ConfigMapData, MergePackage
-    from krm_merge.krm import validate
-    from krm_merge.policy import list_keys_of, redactions_of, rules_of
-
-    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
-    values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
-    model = validate(resource_list, ConfigMapData if is_config_map else MergePackage, values)
-    if model is None:
-        usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
-        return MergeSettings(usable.get("original"), usable.get("upstream"))
-    rules: tuple[Rule, ...] = ()
-    redactions: tuple[Redaction, ...] = ()
-    list_keys: tuple[ListKeys, ...] = ()
-    if isinstance(model, MergePackage):
-        rules = rules_of(model.rules)
-        redactions = redactions_of(model.redact)
-        list_keys = list_keys_of(model.listKeys)
-    return _settings(fields, Policy(model.onConflict, rules, redactions=redactions), list_keys)
 
 
 def _shallow(name: str, node: Node) -> Value:

@@ -98,7 +98,7 @@ def config_map(chosen: dict[str, str]) -> ResourceList:
 def by_the_models(given_list: ResourceList) -> tuple[MergeSettings, list[str]]:
     """The settings that the models read, and the errors."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config, "_plain", lambda *_: None)
+        patch.setattr(config, "_is_plain", lambda *_: False)
         settings = read_settings(given_list)
     return settings, [result.message for result in given_list.results.errors]
 
