@@ -47,35 +47,22 @@ class Drawing:
         return sorted(set(self.waiting.get(key, ())), key=natural_order)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Cluster:
-    """The Components of one Application: those that edges link, in order, and the others."""
+    """The Components of one Application under its heading: those that edges link, in order, and the others."""
 
-    namespace: str
-    application: str
-    linked: tuple[ComponentKey, ...] = ()
-    independent: tuple[ComponentKey, ...] = ()
-    edges: tuple[Edge, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """Its heading."""
-        name = f"Application {self.application}" if self.application else "no Application"
-        return f"{name} in namespace {self.namespace}" if self.namespace else name
+    title: str
+    linked: list[ComponentKey]
+    independent: list[ComponentKey]
 
 
-def clusters(graph: Graph) -> list[Cluster]:
+def clusters(graph: Graph) -> Iterator[Cluster]:
     """The Applications of a graph, in order."""
-    return [
-        Cluster(
-            namespace,
-            application,
-            tuple(key for key in keys if graph.role(key) != "independent"),
-            tuple(key for key in keys if graph.role(key) == "independent"),
-            tuple(sorted(Edge(key, other) for key in keys for other in graph.dependencies(key) if other in keys)),
-        )
-        for (namespace, application), keys in sorted(graph.applications.items())
-    ]
+    for (namespace, application), keys in sorted(graph.applications.items()):
+        name = f"Application {application}" if application else "no Application"
+        title = f"{name} in namespace {namespace}" if namespace else name
+        linked = [key for key in keys if graph.role(key) != "independent"]
+        yield Cluster(title, linked, [key for key in keys if graph.role(key) == "independent"])
 
 
 def printable(text: str) -> str:
@@ -158,7 +145,7 @@ def mermaid(drawing: Drawing) -> str:
     graph = drawing.graph
     names = _identifiers(graph.components)
     lines = ["flowchart LR"]
-    applications = clusters(graph)
+    applications = list(clusters(graph))
     for number, cluster in enumerate(applications):
         lines += [f'  subgraph a{number}["{_mermaid_text(cluster.title)}"]', "    direction LR"]
         for key in (*cluster.linked, *cluster.independent):
