@@ -13,13 +13,14 @@ from krm_merge.components.digests import ImageIdentity, is_candidate, is_searche
 from krm_merge.components.graph import branch_names, is_possible
 from krm_merge.components.plan.model import (
     NOTHING_LEFT,
+    DigestEdit,
     closed_description,
     is_described,
     link,
     parse_description,
     with_block,
 )
-from krm_merge.components.plan.plan_file import PlannedEdit, RecordedPlan
+from krm_merge.components.plan.plan_file import RecordedPlan
 from krm_merge.components.repository import (
     TRAILER,
     CopyConflictError,
@@ -247,7 +248,7 @@ class _Run:
         contents = self.git.store.contents(entry for pair in changed for entry in pair)
         return ((contents[first.name], contents[second.name]) for first, second in changed)
 
-    def _identity_of(self, edit: PlannedEdit) -> ImageIdentity:
+    def _identity_of(self, edit: DigestEdit) -> ImageIdentity:
         """The digests that may be replaced: those of the plan, and those that the branch replaced already (C14).
 
         The plan no longer has these when the cluster has deleted their builds.
@@ -319,7 +320,7 @@ class _Run:
             commit = self._with_digest(commit, edit)
         return commit
 
-    def _with_digest(self, commit: str, edit: PlannedEdit) -> str:
+    def _with_digest(self, commit: str, edit: DigestEdit) -> str:
         plan, policy = self.plan, self.plan.policy
         files = {
             path: entry
@@ -352,15 +353,16 @@ class _Run:
             self.report("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
         if not changes:
             return commit
-        trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
-        message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
+        name = edit.component.name
+        trailers = f"Component: {name}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
+        message = f"Update {name} to {edit.digest[:19]}\n\n{trailers}"
         return self.git.commit(self.git.store.change_tree(self.git.store.tree(commit), changes), commit, message)
 
-    def _report_single_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
+    def _report_single_architectures(self, path: str, data: bytes, edit: DigestEdit) -> None:
         """Warns of files that name the image of one architecture: they do not run on the others."""
         for reference in references(data, edit.repositories) if edit.manifests else ():
             if reference.digest in edit.manifests:
-                message = f"{path}:{reference.line} names {edit.component} for one architecture; name the index"
+                message = f"{path}:{reference.line} names {edit.component.name} for one architecture; name the index"
                 self.report("warning", "C5", message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
@@ -391,6 +393,6 @@ class _Run:
         return self.pulls.edit(pull, title, with_block(pull.body, description))
 
 
-def _may_be_of(edit: PlannedEdit, data: bytes) -> bool:
+def _may_be_of(edit: DigestEdit, data: bytes) -> bool:
     """Whether the file may reference the image of a Component, including references that are kept as ambiguous."""
     return any(edit.identity.matches(reference) is not False for reference in references(data, edit.repositories))

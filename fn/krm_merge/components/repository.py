@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
 from krm_merge.components.konflux.model import PullRequest, touches
-from krm_merge.components.plan.model import parse_description
-from krm_merge.components.plan.plan_file import Copy
+from krm_merge.components.plan.model import Copy, parse_description
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
 from krm_merge.git.program import GitError

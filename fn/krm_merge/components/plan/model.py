@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from krm_merge.components.digests import ImageIdentity
 from krm_merge.components.graph import BranchNames, Graph, finding
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest, spellings
@@ -82,10 +83,15 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Synthetic:
-    """A commit with the changes of a pull request in the directories of dependants (CR28)."""
+class Copy:
+    """A commit with the changes of a pull request in the directories of dependants (CR28): up to its `head`.
 
-    pull_request: PullRequest
+    `pull_request` is as a forge links it, `target_branch` the branch that it will be merged into.
+    """
+
+    pull_request: str
+    head: str
+    target_branch: str
     paths: tuple[str, ...]
 
 
@@ -107,6 +113,17 @@ class DigestEdit:
     other_digests: tuple[str, ...] = ()
     other_tags: tuple[str, ...] = ()
     tag: str = ""
+
+    @property
+    def image(self) -> str:
+        """The name of the image in messages."""
+        return self.repositories[0] if self.repositories else self.component.name
+
+    @property
+    def identity(self) -> ImageIdentity:
+        """The digests and tags of the image, the new one included, and those of other images of that name."""
+        known = frozenset((*self.replaceable, self.digest))
+        return ImageIdentity(known, frozenset(self.tags), frozenset(self.other_digests), frozenset(self.other_tags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +150,7 @@ class Plan:
     draft: bool
     triggers: tuple[Trigger, ...] = ()
     waiting: tuple[Waiting, ...] = ()
-    synthetic: tuple[Synthetic, ...] = ()
+    synthetic: tuple[Copy, ...] = ()
     digests: tuple[DigestEdit, ...] = ()
     actions: tuple[Action, ...] = ()
     title: str = ""
@@ -229,7 +246,7 @@ def description_of(
     triggers: Sequence[Trigger],
     digests: Sequence[DigestEdit],
     waiting: Sequence[Waiting],
-    synthetic: Sequence[Synthetic],
+    synthetic: Sequence[Copy],
     closed: str = "",
     *,
     expires: bool = False,
@@ -243,8 +260,7 @@ def description_of(
     whom = ", ".join(f"`{dependant.key.name}`" for dependant in target.dependants)
     lines = [BEGIN, f"This updates images in {whom}, for the group `{group}`.", ""]
     for edit in digests:
-        image = edit.repositories[0] if edit.repositories else edit.component.name
-        lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
+        lines.append(f"- `{edit.component.name}` is `{edit.image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
     pulls = ((trigger.pull_request, trigger) for trigger in triggers)
@@ -258,7 +274,7 @@ def description_of(
     lines += [f"{_PUSH}`{trigger.component.name}`" for trigger in triggers if trigger.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
-        lines += [f"- files of {reference(copy.pull_request)} at {copy.pull_request.head or '0'}" for copy in synthetic]
+        lines += [f"- files of {copy.pull_request} at {copy.head}" for copy in synthetic]
     lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests), expires=expires), END]
     return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
 

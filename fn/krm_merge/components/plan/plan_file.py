@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from krm_merge.components.digests import ImageIdentity, TagPolicy
-from krm_merge.components.konflux.model import is_tag
+from krm_merge.components.digests import TagPolicy
+from krm_merge.components.konflux.model import ComponentKey, is_tag
 from krm_merge.components.konflux.reading import Fields, Place
-from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.model import Copy, DigestEdit, parse_description
 from krm_merge.components.plan.records import DigestPolicy
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
@@ -19,33 +19,6 @@ from krm_merge.text import Value
 
 # Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
 _NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Changes of a pull request at some paths, to be copied: its head, and its target branch."""
-
-    pull_request: str
-    head: str
-    target_branch: str
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedEdit:
-    """Digests of a component to be replaced in the files of a directory. `identity` includes the new digest."""
-
-    component: str
-    repositories: tuple[str, ...]
-    identity: ImageIdentity
-    digest: str
-    manifests: frozenset[str] = frozenset()
-    tag: str = ""
-
-    @property
-    def image(self) -> str:
-        """The name of the image in messages."""
-        return self.repositories[0] if self.repositories else self.component
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +42,7 @@ class RecordedPlan:
     description: str
     actions: frozenset[str]
     copies: tuple[Copy, ...]
-    edits: tuple[PlannedEdit, ...]
+    edits: tuple[DigestEdit, ...]
     policy: DigestPolicy = field(default_factory=DigestPolicy)
     dependants: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
@@ -96,7 +69,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
     components = fields.maps("spec", "components")
     if not components:
         fields.wrong("at least one Component is expected", "spec", "components")
-    copies, edits = list[Copy](), list[PlannedEdit]()
+    copies, edits = list[Copy](), list[DigestEdit]()
     for place in fields.maps("spec", "commits"):
         if fields.choice(("synthetic", "digest"), *place, "kind") == "synthetic":
             copies.append(_copy(fields, place))
@@ -139,23 +112,21 @@ def _copy(fields: Fields, at: Place) -> Copy:
     )
 
 
-def _edit(fields: Fields, at: Place) -> PlannedEdit:
+def _edit(fields: Fields, at: Place) -> DigestEdit:
     fields.require(*at, "to")
     new, tag = fields.digest(*at, "to"), fields.text(*at, "tag")
     if tag and not is_tag(tag):
         fields.wrong("the tag of an image is expected", *at, "tag")
-    return PlannedEdit(
-        fields.require(*at, "component"),
-        fields.texts(*at, "repositories") or (),
-        ImageIdentity(
-            _digests(fields, *at, "from") | {new},
-            frozenset(fields.texts(*at, "tags") or ()),
-            _digests(fields, *at, "otherDigests"),
-            frozenset(fields.texts(*at, "otherTags") or ()),
-        ),
-        new,
-        _digests(fields, *at, "manifests"),
-        tag,
+    return DigestEdit(
+        ComponentKey("", fields.require(*at, "component")),
+        repositories=fields.texts(*at, "repositories") or (),
+        replaceable=_digests(fields, *at, "from"),
+        digest=new,
+        tags=fields.texts(*at, "tags") or (),
+        other_digests=_digests(fields, *at, "otherDigests"),
+        other_tags=fields.texts(*at, "otherTags") or (),
+        manifests=_digests(fields, *at, "manifests"),
+        tag=tag,
     )
 
 
@@ -186,8 +157,8 @@ def _branch(fields: Fields, *at: str | int) -> str:
     return written
 
 
-def _digests(fields: Fields, *at: str | int) -> frozenset[str]:
-    return frozenset(fields.digest(*at, n) for n in range(len(fields.texts(*at) or ())))
+def _digests(fields: Fields, *at: str | int) -> tuple[str, ...]:
+    return tuple(fields.digest(*at, n) for n in range(len(fields.texts(*at) or ())))
 
 
 View: TypeAlias = Literal["dependant", "group", "wait"]

@@ -13,19 +13,20 @@ from krm_merge.components.konflux.history import History, is_usable, latest
 from krm_merge.components.konflux.model import ComponentKey, PullRequest, touches
 from krm_merge.components.plan.model import (
     Action,
+    Copy,
     DescribedState,
     DigestEdit,
     Plan,
     PlanChoices,
     Planning,
     PlanTarget,
-    Synthetic,
     Trigger,
     Waiting,
     description_of,
     is_described,
     parse_description,
     pull_name,
+    reference,
 )
 from krm_merge.components.plan.pull_requests import (
     OurPullRequests,
@@ -379,7 +380,7 @@ class _Planner:
                 branches.add(source.source_branch)
         return branch_for(group, target.suffix, branches, self._planning.choices.branches.separators)
 
-    def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
+    def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Copy]:
         """CR28: the open pull requests of the same repository that change the dependants' directories, each once."""
         seen: set[int] = set()
         for trigger in triggers:
@@ -407,7 +408,7 @@ class _Planner:
                 )
             )
             if paths:
-                yield Synthetic(pull_request, paths)
+                yield Copy(reference(pull_request), pull_request.head, pull_request.target_branch, paths)
 
 
 def _precedence(plan: Plan) -> tuple[bool, bool, int, bool, int, str]:

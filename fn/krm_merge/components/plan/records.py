@@ -248,9 +248,9 @@ def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
     commits: list[Value] = [
         _compact(
             kind="synthetic",
-            pullRequest=_reference(copy.pull_request),
-            headSHA=copy.pull_request.head,
-            targetBranch=copy.pull_request.target_branch,
+            pullRequest=copy.pull_request,
+            headSHA=copy.head,
+            targetBranch=copy.target_branch,
             paths=list(copy.paths),
         )
         for copy in plan.synthetic
