@@ -238,7 +238,7 @@ class Tracked:
                 self._without(location)
                 return [operation]
             case InsertedElement():
-                return self._insert(change, now)
+                return self._insert(change)
 
     def _put(self, location: Location, now: Value | Absent, value: Value) -> list[Operation]:
         if location and not self._holds(location):
@@ -253,19 +253,21 @@ class Tracked:
             return isinstance(step, str)
         return isinstance(holder, list) and self._index(location[:-1], holder, step) is not None
 
-    def _insert(self, change: InsertedElement, now: Value | Absent) -> list[Operation]:
-        location = change.location
+    def _insert(self, change: InsertedElement) -> list[Operation]:
+        above, element = change.location[:-1], change.location[-1]
+        now = self.at(above)
         if not isinstance(now, list):
-            raise OperationError(f"there is no list {pointer_text(self.pointer(location))}")
-        elements = tuple(self.elements(location))
-        if change.element in elements:
+            raise OperationError(f"there is no list {pointer_text(self.pointer(above))}")
+        assert isinstance(element, Added)
+        elements = tuple(self.elements(above))
+        if element in elements:
             return []
         at = next((elements.index(follower) for follower in change.followers if follower in elements), len(elements))
-        pointer = (*self.pointer(location), str(at))
-        self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
-        self._elements[location] = (*elements[:at], change.element, *elements[at:])
+        pointer = (*self.pointer(above), str(at))
+        self.value = self._with(self.value, (), above, [*now[:at], change.value, *now[at:]])
+        self._elements[above] = (*elements[:at], element, *elements[at:])
         if change.parent:
-            self._created[location_of(change)] = change
+            self._created[change.location] = change
         return [Operation("add", pointer, value=change.value)]
 
     def _without(self, location: Location) -> None:
@@ -311,13 +313,12 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class InsertedElement:
-    """Inserts an element into the list at a location, before the first of its `followers` that exists.
+    """Inserts an added element at its location into a list, before the first of its `followers` that exists.
 
     A `parent` only holds others, as that of Put.
     """
 
     location: Location
-    element: Added
     value: Value
     followers: tuple[Element, ...]
     parent: bool = False
@@ -357,11 +358,6 @@ class Effect:
     def places(self) -> tuple[Location, ...]:
         """The locations that it wrote, and the parents that it created."""
         return (*self.writes, *self.created_parents)
-
-
-def location_of(change: EffectPart) -> Location:
-    """The location that a change writes."""
-    return (*change.location, change.element) if isinstance(change, InsertedElement) else change.location
 
 
 Reads: TypeAlias = tuple[tuple[Location, Value], ...]
@@ -425,7 +421,7 @@ def _transfer(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
 def _carry_out_changes(tracked: Tracked, operation: Operation, changes: list[EffectPart], reads: Reads = ()) -> Effect:
     for change in changes:
         tracked.apply(change)
-    writes = tuple(location_of(change) for change in changes if isinstance(change, Take) or not change.parent)
+    writes = tuple(change.location for change in changes if isinstance(change, Take) or not change.parent)
     return Effect(operation, tuple(changes), writes, reads)
 
 
@@ -453,9 +449,8 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
             value, path = _wrapped((*rest[at + 1 :], path[-1]), value), (*path[: len(path) - len(rest) + at - 1], "-")
             break
         if isinstance(holder, list) and token == str(len(holder)):
-            element = _new(tracked.elements(location), ("place", token))
-            parents.append(InsertedElement(location, element, inside, (), parent=True))
-            location, holder = (*location, element), inside
+            location, holder = (*location, _new(tracked.elements(location), ("place", token))), inside
+            parents.append(InsertedElement(location, inside, (), parent=True))
         elif isinstance(holder, dict):
             location, holder = (*location, token), inside
             parents.append(Put(location, holder, parent=True))
@@ -476,7 +471,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
     # Adding a duplicate depends on the existing element staying unchanged.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
     reads = () if like is None else (((*location, elements[like]), holder[like]),)
-    return [*parents, InsertedElement(location, _new(elements, key), value, elements[index:])], reads
+    return [*parents, InsertedElement((*location, _new(elements, key)), value, elements[index:])], reads
 
 
 def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:

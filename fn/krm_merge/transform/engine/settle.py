@@ -28,7 +28,6 @@ from krm_merge.transform.engine.locations import (
     TestFailedError,
     Tracked,
     carry_out,
-    location_of,
     overlap,
 )
 from krm_merge.transform.protocol import Operation, OperationError, Patch, PluginOperation, Pointer, agree, equal
@@ -335,7 +334,7 @@ class _Settling:
         if self._keep != "operation":
             return alone.at(location)
         for change in effect.changes:
-            if location_of(change) == location:
+            if change.location == location:
                 return ABSENT if isinstance(change, Take) else change.value
         # A removal of a missing value, or a move to the same location.
         return next((value for at, value in effect.reads if at == location), ABSENT)
@@ -367,7 +366,7 @@ class _Settling:
         unfit_locations: list[Location] = []
         for change in effect.changes:
             if not isinstance(change, Take) and change.parent:
-                location = location_of(change)
+                location = change.location
                 now = self._merged.at(location)
                 if now is None or now is ABSENT:
                     # Do not create a parent again that another plugin removed.
@@ -376,12 +375,12 @@ class _Settling:
                     unfit = type(now) is not type(change.value)
                 unfit_locations += [location] if unfit else []
             elif isinstance(change, InsertedElement) and self._is_moved_from_elsewhere(effect, change):
-                unfit_locations.append(location_of(change))
+                unfit_locations.append(change.location)
         return unfit_locations
 
     def _is_moved_from_elsewhere(self, effect: Effect, change: InsertedElement) -> bool:
         """Whether another plugin moved an equal element here: both would count as one."""
-        first = self._writers.overlapping((location_of(change),)) if effect.operation.kind == "move" else None
+        first = self._writers.overlapping((change.location,)) if effect.operation.kind == "move" else None
         return first is not None and first[0].effect.source not in (None, effect.source)
 
     def _is_same(self, location: Location, outcome: Value | Absent) -> bool:
@@ -401,7 +400,7 @@ class _Settling:
         """Makes the changes of an operation except those that others made already. Returns whether that succeeded."""
         effect, operation, before = claim.effect, claim.provenance, self._merged.copy()
         other = self._agrees(effect, settled)
-        changes = () if other else (change for change in effect.changes if location_of(change) not in settled)
+        changes = () if other else (change for change in effect.changes if change.location not in settled)
         try:
             operations = [done for change in changes for done in self._merged.apply(change)]
         except OperationError:
