@@ -68,6 +68,11 @@ def group_by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     return groups
 
 
+def split_names(text: str) -> list[str]:
+    """The names in a text, separated by commas."""
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
 def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A regular expression that is compiled on first use."""
     return _Pattern(source, flags)  # type: ignore[return-value]

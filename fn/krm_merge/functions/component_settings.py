@@ -16,7 +16,6 @@ from krm_merge.components.konflux.reading import (
     LABELS,
     OWN_GROUP,
     items,
-    split_names,
     text,
 )
 from krm_merge.components.plan.records import resource_head
@@ -37,6 +36,7 @@ from krm_merge.forges.interface import same_repository
 from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, warn_of, write_items
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
+from krm_merge.startup import split_names
 from krm_merge.text import Value
 
 _NUDGES = "build-nudges-ref"

@@ -26,7 +26,7 @@ from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate, value_at
-from krm_merge.startup import group_by_key, replace
+from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, Value, to_value
 
 
@@ -40,10 +40,7 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     short = validate(resource_list, ComponentsConfigMapData, data)
     if short is None:
         return None
-    fields = {
-        **short.model_dump(exclude={"function"}),
-        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
-    }
+    fields = {**short.model_dump(exclude={"function"}), "removed": split_names(short.removed)}
     return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
 
 
@@ -51,12 +48,6 @@ def choices_of(config: PlanComponentUpdates) -> PlanChoices:
     """The choices for plans in the functionConfig."""
     branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
     return PlanChoices(branches, config.suffix, config.onClosed)
-
-
-def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
-    """The policy for digests in the functionConfig."""
-    digest = config.digest
-    return DigestPolicy(digest.match, digest.multiDigestFile, digest.tag, tuple(digest.files), tuple(digest.exclude))
 
 
 def drawing_of(resource_list: ResourceList) -> Drawing | None:
@@ -72,7 +63,7 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
     report_findings(findings, items, results)
     if results.errors:
         return Drawing(graph)
-    return _with_plans(graph, History(items.builds, items.pull_requests, graph.components), choices_of(config))
+    return _with_plans(graph, _history(items, graph), choices_of(config))
 
 
 def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
@@ -111,7 +102,7 @@ def simulate_components(
     plans: Sequence[Plan],
 ) -> list[Result]:
     """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
-    history = History(component_items.builds, component_items.pull_requests, graph.components)
+    history = _history(component_items, graph)
     planning = Planning(graph, history, choices_of(config))
     simulation, findings = simulate(planning, _world(component_items, plans))
     _promote(component_items, simulation, history)
@@ -251,7 +242,8 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     plans = _plan_updates(items, graph, config, results)
     if config.mode == "simulate":
         report_findings(simulate_components(resource_list, items, graph, config, plans), items, results)
-    policy = digest_policy(config)
+    digest = config.digest
+    policy = DigestPolicy(digest.match, digest.multiDigestFile, digest.tag, tuple(digest.files), tuple(digest.exclude))
     write_items(
         resource_list, items.plans, [plan_resource(update_plan, policy) for update_plan in plans], _PLANS_FOLDER
     )

@@ -13,6 +13,7 @@ from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformC
 from krm_merge.krm import ResourceList, Results, Severity, Target, validate
 from krm_merge.merge import ListKeys
 from krm_merge.policy import list_keys_of
+from krm_merge.startup import split_names
 from krm_merge.text import MappingNode, Value, to_value
 from krm_merge.transform.engine.settle import Keep
 from krm_merge.transform.kubernetes import NAME as KUBERNETES
@@ -179,12 +180,14 @@ def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: Pl
     except ValueError as error:
         results.error(f"functionConfig: data.optional-flags: {error}", path="data.optional-flags")
     try:
-        plugins = all_plugins(directory) if model.plugins is None else named_plugins(names_in(model.plugins), directory)
+        plugins = (
+            all_plugins(directory) if model.plugins is None else named_plugins(split_names(model.plugins), directory)
+        )
     except PluginError as error:
         results.error(f"functionConfig: data.plugins: {error}", path="data.plugins")
     if results.errors:
         return None
-    choices = TransformSettings(names_in(model.priorities), names_in(model.skipped), options)
+    choices = TransformSettings(split_names(model.priorities), split_names(model.skipped), options)
     return transformation(
         plugins, choices, results, ("functionConfig: ", "data.plugin-priorities", "data.skip-plugins")
     )
@@ -236,11 +239,6 @@ def options_of_crane(text: str) -> dict[str, str]:
             raise ValueError(f"duplicate optional key {name.lower()}")
         options[name.lower()] = str(value)
     return options
-
-
-def names_in(text: str) -> list[str]:
-    """The names in a list separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _report_unknown_options(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm import FieldPath
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, split_names
 from krm_merge.text import Canonical
 
 ORDERED: Final = "ordered"
@@ -40,7 +40,7 @@ def key_fields(kind: ListKind) -> tuple[str, ...]:
 
 def split_keys(text: str) -> tuple[str, ...]:
     """The key fields in one text, as *Multi-fields Merge Key* writes them: `k1,k2`."""
-    return tuple(name for part in text.split(",") if (name := part.strip()))
+    return tuple(split_names(text))
 
 
 def element_key(

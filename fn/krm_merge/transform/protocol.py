@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.safe_text import quoted
+from krm_merge.startup import split_names
 from krm_merge.text import Object, Value
 
 DEPTH_LIMIT: Final = 126
@@ -54,8 +55,7 @@ _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 def list_option(options: Options, name: str) -> list[str]:
     """The parts of `a,b`."""
-    text = options.get(name, "")
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return split_names(options.get(name, ""))
 
 
 def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:

@@ -30,7 +30,6 @@ from krm_merge.functions.transform_config import (
     Transformation,
     TransformSettings,
     all_plugins,
-    names_in,
     options_of_crane,
     read_transformation,
     transformation,
@@ -59,7 +58,7 @@ from krm_merge.packages import (
     reason,
 )
 from krm_merge.safe_text import quoted
-from krm_merge.startup import replace
+from krm_merge.startup import replace, split_names
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
@@ -397,7 +396,7 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
     """The plugins' metadata, under the names that krm-merge uses for them."""
     plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
-    running = [plugin for plugin in plugins if plugin.name not in names_in(skipped)]
+    running = [plugin for plugin in plugins if plugin.name not in split_names(skipped)]
     return [replace(metadata_of(plugin), name=plugin.name) for plugin in running]
 
 
@@ -432,7 +431,7 @@ def _of_flags(
             f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
         )
     with_options = [WithOptions(p, plugin_options[p.name]) if p.name in plugin_options else p for p in plugins]
-    chosen = TransformSettings(names_in(plugin_priorities), names_in(skip_plugins), flags, **choices)
+    chosen = TransformSettings(split_names(plugin_priorities), split_names(skip_plugins), flags, **choices)
     return transformation(with_options, chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
 
 

@@ -31,6 +31,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import PullRequestState
 from krm_merge.krm import format_path, value_at
 from krm_merge.safe_text import bare_address
+from krm_merge.startup import split_names
 from krm_merge.text import Value
 
 Place: TypeAlias = "tuple[str | int, ...]"
@@ -303,11 +304,6 @@ def misspelt(value: Value) -> Iterator[tuple[str, str]]:
         for name in holder if isinstance(holder, dict) else ():
             if name not in spellings and _letters(name) in like:
                 yield format_path((*place, name)), written
-
-
-def split_names(written: str) -> list[str]:
-    """Splits names at commas."""
-    return [name.strip() for name in written.split(",") if name.strip()]
 
 
 def _letters(name: str) -> str:
