@@ -108,10 +108,10 @@ def edited_by_parts(
 
     The results of the editors are added to those given.
     """
-    edits = edits_of(items_of(files), editor, results, _text)
-    items = iter(edits.items)
+    edits, summaries = edits_of(items_of(files), editor, results, _text)
+    items = iter(edits)
     data = {path: documents.with_edits(islice(items, len(documents.resources))) for path, documents in files.items()}
-    return data, edits.summaries
+    return data, summaries
 
 
 def changes_of(files: Mapping[str, bytes], tree: Tree) -> dict[str, File | None]:

@@ -21,13 +21,12 @@ from krm_merge.krm import (
     TargetNames,
     flaw_of,
     format_path,
-    identity_of,
     in_parallel,
     pattern_of,
     report_rewriting,
     value_at,
 )
-from krm_merge.merge import CRD, ListKeys, Member, Schemas
+from krm_merge.merge import CRD, ListKeys, Schemas
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
 from krm_merge.startup import group_by_key
@@ -67,27 +66,19 @@ class _Part(Generic[Summary]):
     summary: Summary
 
 
-@dataclass(frozen=True, slots=True)
-class Edits(Generic[Summary]):
-    """The fate of each item, with the new bytes of those that changed; and the summaries of the parts, in order."""
-
-    items: list[tuple[ItemFate, bytes]]
-    summaries: list[Summary]
-
-
 def edit_items(resource_list: ResourceList, editor: Callable[[], ItemEditor[Summary]]) -> list[Summary]:
     """Edits all items and reports the results of their editors; returns the summaries of the parts, in order.
 
     `editor` is called for each part, which may be in another process. If an error is reported, no item changes.
     """
     results, items = resource_list.results, resource_list.items
-    edits = edits_of(items, editor, results, _item_bytes)
+    edits, summaries = edits_of(items, editor, results, _item_bytes)
     if not results.errors:
-        for item, (fate, data) in zip(items, edits.items, strict=True):
+        for item, (fate, data) in zip(items, edits, strict=True):
             if fate == CHANGED:
                 item.settle(data)
-        resource_list.items[:] = [item for item, (fate, _) in zip(items, edits.items, strict=True) if fate != REMOVED]
-    return edits.summaries
+        resource_list.items[:] = [item for item, (fate, _) in zip(items, edits, strict=True) if fate != REMOVED]
+    return summaries
 
 
 def edits_of(
@@ -95,15 +86,16 @@ def edits_of(
     editor: Callable[[], ItemEditor[Summary]],
     results: Results,
     write: Callable[[Resource, Results], bytes],
-) -> Edits[Summary]:
-    """The edits of all items, made on all processors; `write` gives the bytes of an item that changed.
+) -> tuple[list[tuple[ItemFate, bytes]], list[Summary]]:
+    """The fate of each item with its new bytes if it changed, which `write` gives; and the summaries of the parts.
 
-    `editor` is called for each part, which may be in another process: edits of the items themselves are lost there.
+    Both are in order. All processors edit: `editor` is called for each part, which may be in another process, where
+    edits of the items themselves are lost.
     """
     parts = in_parallel(lambda part: _edit_part(part, editor(), write), items)
     for result in (result for part in parts for result in part.results):
         results.add(result)
-    return Edits([done for part in parts for done in part.items], [part.summary for part in parts])
+    return [done for part in parts for done in part.items], [part.summary for part in parts]
 
 
 def _edit_part(
@@ -149,7 +141,7 @@ class Shapes:
         key = (item.api_version, item.kind)
         shape = self._known.get(key)
         if shape is None:
-            schema = self._schemas.of(Member("", identity_of(item.root), item.root, ""))
+            schema = self._schemas.of_object(item.root)
             list_keys = [k for k in self._list_keys if (k.api_version, k.kind) == key]
             if list_keys:
                 schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in list_keys))

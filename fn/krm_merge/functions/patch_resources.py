@@ -504,9 +504,9 @@ def patches_between(
     return patches
 
 
-def patch_document(patches: Sequence[Value], name: str = "patches") -> Object:
+def patch_document(patches: Sequence[Value]) -> Object:
     """The functionConfig with these entries, which nobody applies to a cluster."""
-    metadata: Object = {"name": name, "annotations": {LOCAL_CONFIG: "true"}}
+    metadata: Object = {"name": "patches", "annotations": {LOCAL_CONFIG: "true"}}
     return {"apiVersion": API_VERSION, "kind": "PatchResources", "metadata": metadata, "patches": [*patches]}
 
 

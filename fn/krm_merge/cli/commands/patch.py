@@ -35,8 +35,8 @@ from krm_merge.functions.patch_resources import (
     read_jobs,
     report,
 )
-from krm_merge.krm import Resource, Results, Target, Targets, identity_of
-from krm_merge.merge import CRD, Member, Schemas
+from krm_merge.krm import Resource, Results, Target, Targets
+from krm_merge.merge import CRD, Schemas
 from krm_merge.packages import Changes, Directory, File, PackageError, RefusedError, write_file
 from krm_merge.patch import (
     ListOrder,
@@ -307,8 +307,7 @@ def create_command(
     original, modified = objects[old], objects[new]
     if live is not None:
         _check_one_object(live, objects[live], new, modified)
-    root = from_value(modified)
-    schema = SchemaShape(Schemas(lambda: definitions).of(Member("", identity_of(root), root, "")))
+    schema = SchemaShape(Schemas(lambda: definitions).of_object(from_value(modified)))
     try:
         if type_ == "json":
             click.echo(yaml_of([*create_json(original, modified)]), nl=False)
