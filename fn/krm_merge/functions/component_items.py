@@ -57,7 +57,6 @@ from krm_merge.text import (
     Object,
     Scalar,
     SequenceNode,
-    TextError,
     Value,
     block_scalar_header,
     content_end,
@@ -65,7 +64,7 @@ from krm_merge.text import (
     is_block_scalar,
     key_text,
     quoted,
-    read,
+    read_wrapped,
     resolved,
     same,
     source_of,
@@ -228,29 +227,34 @@ def in_style_of(before: Node, text: str) -> Scalar | None:
     Without a previous text, a value with double quotes in it is written in single ones. A block ends
     with a newline where it did before.
     """
-    for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():
-        scalar = _read_scalar(spelling)
+    for lines in _spellings(before, text) if isinstance(before, Scalar) else ():
+        scalar = read_wrapped(lines)
         if scalar is not None and scalar.canonical in (text, f"{text}\n"):
             return scalar
     return None
 
 
-def _spellings(before: Scalar, text: str) -> Iterator[str]:
+def _spellings(before: Scalar, text: str) -> Iterator[list[str]]:
     in_single_quotes = text.replace("'", "''")
     if before.source is None:
         if '"' in text:
-            yield f"'{in_single_quotes}'"
+            yield [f"'{in_single_quotes}'"]
     elif is_block_scalar(before):
         chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
         if before.style == ">":
-            yield _join_lines([f">{chomping}", *_lay_out(text, before)])
-        yield _join_lines([f"|{chomping}", *text.split("\n")])
+            yield [f">{chomping}", *_lay_out(text, before)]
+        yield [f"|{chomping}", *text.split("\n")]
     elif before.style == '"':
-        yield f'"{_join_lines(_lay_out(quoted(text)[1:-1], before))}"'
+        yield _quote(_lay_out(quoted(text)[1:-1], before), '"')
     else:
         if not before.style:
-            yield _join_lines(_lay_out(text, before))
-        yield f"'{_join_lines(_lay_out(in_single_quotes, before))}'"
+            yield _lay_out(text, before)
+        yield _quote(_lay_out(in_single_quotes, before), "'")
+
+
+def _quote(lines: list[str], sign: str) -> list[str]:
+    text = "\n".join(lines)
+    return f"{sign}{text}{sign}".split("\n")
 
 
 def _lay_out(text: str, before: Scalar) -> list[str]:
@@ -275,19 +279,6 @@ def _lines(node: Scalar) -> list[str]:
     else:
         body = source.text[node.start + len(node.style) : node.end - len(node.style)]
     return [line.strip() for line in body.strip().split("\n")]
-
-
-def _join_lines(lines: Sequence[str]) -> str:
-    return "\n  ".join(lines)
-
-
-def _read_scalar(spelling: str) -> Scalar | None:
-    try:
-        root = read(f"text: {spelling}\n")
-    except TextError:
-        return None
-    node = root.get("text") if isinstance(root, MappingNode) else None
-    return node if isinstance(node, Scalar) else None
 
 
 # Merge keys of lists that no schema knows.
