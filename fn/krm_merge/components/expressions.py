@@ -213,15 +213,8 @@ def theirs_of(text: str) -> str:
 TriggerEvent: TypeAlias = Literal["push", "pull_request"]
 
 
-def expression(
-    event: TriggerEvent,
-    branch: str,
-    component: str,
-    context: str,
-    dockerfile: str = "",
-    dockerfile_in_context: bool = True,
-) -> str:
-    """The expression by which Konflux builds a Component.
+def expression(event: TriggerEvent, branch: str, component: str, context: str) -> str:
+    """The expression by which Konflux builds a Component whose Dockerfile is in its directory.
 
     Source: konflux-ci/build-service internal/controller/component_build_controller_pipeline.go,
     generateCelExpressionForPipeline. Names are escaped, so that they match literally.
@@ -231,11 +224,7 @@ def expression(
         return condition
     directory = context if context.endswith("/") else f"{context}/"
     pipeline = f".tekton/{component}-{event.replace('_', '-')}.yaml"
-    changed = f"{_path_changed(_glob_of(directory) + '***')} || {_path_changed(_glob_of(pipeline))} "
-    if dockerfile and "://" not in dockerfile and not dockerfile_in_context:
-        # Pipelines as Code matches no path that starts with a slash.
-        changed += f"|| {_path_changed(_glob_of(dockerfile.removeprefix('/')))} "
-    return f"{condition} && ( {changed})"
+    return f"{condition} && ( {_path_changed(f'{_glob_of(directory)}***')} || {_path_changed(_glob_of(pipeline))} )"
 
 
 def add_guard(expression: str, files: Sequence[str], patterns: Sequence[str] = ()) -> str:

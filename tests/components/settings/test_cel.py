@@ -16,19 +16,17 @@ from krm_merge.components.expressions import (
 
 # --- Writing ---------------------------------------------------------------------------------------------------------
 
-WRITTEN: list[tuple[TriggerEvent, str, str, str, str, bool, str]] = [
-    # event, branch, component, context, Dockerfile, whether that is in the context, expression
-    ("push", "main", "c", "", "", True, 'event == "push" && target_branch == "main"'),
-    ("push", "main", "c", ".", "", True, 'event == "push" && target_branch == "main"'),
-    ("push", "main", "c", "/", "Dockerfile", False, 'event == "push" && target_branch == "main"'),
-    ("pull_request", "dev", "c", "./", "", True, 'event == "pull_request" && target_branch == "dev"'),
+WRITTEN: list[tuple[TriggerEvent, str, str, str, str]] = [
+    # event, branch, component, context, expression
+    ("push", "main", "c", "", 'event == "push" && target_branch == "main"'),
+    ("push", "main", "c", ".", 'event == "push" && target_branch == "main"'),
+    ("push", "main", "c", "/", 'event == "push" && target_branch == "main"'),
+    ("pull_request", "dev", "c", "./", 'event == "pull_request" && target_branch == "dev"'),
     (
         "push",
         "main",
         "clamav-scan-v002",
         "task/clamav-scan/0.2",
-        "",
-        True,
         'event == "push" && target_branch == "main" && ( "task/clamav-scan/0.2/***".pathChanged() || '
         '".tekton/clamav-scan-v002-push.yaml".pathChanged() )',
     ),
@@ -37,8 +35,6 @@ WRITTEN: list[tuple[TriggerEvent, str, str, str, str, bool, str]] = [
         "custom-branch",
         "my-component",
         "./base_context",
-        "",
-        True,
         'event == "pull_request" && target_branch == "custom-branch" && ( "./base_context/***".pathChanged() || '
         '".tekton/my-component-pull-request.yaml".pathChanged() )',
     ),
@@ -47,18 +43,6 @@ WRITTEN: list[tuple[TriggerEvent, str, str, str, str, bool, str]] = [
         "main",
         "c",
         "src/",
-        "/docker/Dockerfile",
-        False,
-        'event == "push" && target_branch == "main" && ( "src/***".pathChanged() || ".tekton/c-push.yaml".pathChanged()'
-        ' || "docker/Dockerfile".pathChanged() )',
-    ),
-    (
-        "push",
-        "main",
-        "c",
-        "src",
-        "Dockerfile",
-        True,
         'event == "push" && target_branch == "main" && ( "src/***".pathChanged() || ".tekton/c-push.yaml".pathChanged()'
         " )",
     ),
@@ -67,8 +51,6 @@ WRITTEN: list[tuple[TriggerEvent, str, str, str, str, bool, str]] = [
         "main",
         "c",
         "src",
-        "https://example.com/Dockerfile",
-        False,
         'event == "push" && target_branch == "main" && ( "src/***".pathChanged() || ".tekton/c-push.yaml".pathChanged()'
         " )",
     ),
@@ -77,19 +59,17 @@ WRITTEN: list[tuple[TriggerEvent, str, str, str, str, bool, str]] = [
         'a"b',
         "c",
         "[id]/x\\y",
-        "",
-        True,
         'event == "push" && target_branch == "a\\"b" && ( "\\\\[id]/x\\\\\\\\y/***".pathChanged() || '
         '".tekton/c-push.yaml".pathChanged() )',
     ),
 ]
 
 
-@pytest.mark.parametrize(("event", "branch", "component", "context", "dockerfile", "inside", "expected"), WRITTEN)
+@pytest.mark.parametrize(("event", "branch", "component", "context", "expected"), WRITTEN)
 def test_expressions_are_those_of_konflux(
-    event: TriggerEvent, branch: str, component: str, context: str, dockerfile: str, inside: bool, expected: str
+    event: TriggerEvent, branch: str, component: str, context: str, expected: str
 ) -> None:
-    assert expression(event, branch, component, context, dockerfile, inside) == expected
+    assert expression(event, branch, component, context) == expected
 
 
 # --- Guards ----------------------------------------------------------------------------------------------------------
