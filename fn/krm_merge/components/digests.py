@@ -311,21 +311,14 @@ class ReplacementPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
-    """A digest that was replaced. `line` counts from 1."""
-
-    line: int
-    repository: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class EditedFile:
-    """The result for a file. `problems` are digests that were kept, and warnings; with an error `data` is unchanged."""
+    """The result for a file: `replaced` are the references before.
+
+    `problems` are digests that were kept, and warnings; with an error `data` is unchanged.
+    """
 
     data: bytes
-    replaced: tuple[Replacement, ...] = ()
+    replaced: tuple[ImageReference, ...] = ()
     problems: tuple[Result, ...] = ()
 
 
@@ -364,11 +357,7 @@ def replace_digests(
     if flaw := _flaw(data, occurrences, edited, references(edited, repositories), after):
         return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
     problems += _elsewhere(edited, occurrences, {*identity.digests, *(ref.digest for ref in replaced)} - {new}, path)
-    return EditedFile(
-        edited,
-        tuple(Replacement(ref.line, ref.repository, ref.digest, new) for ref in replaced),
-        tuple(problems),
-    )
+    return EditedFile(edited, tuple(replaced), tuple(problems))
 
 
 def _problem(severity: Severity, message: str) -> Result:

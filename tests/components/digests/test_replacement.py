@@ -20,7 +20,6 @@ from krm_merge.components.digests import (
     EditedFile,
     ImageIdentity,
     ImageReference,
-    Replacement,
     ReplacementPolicy,
     references,
 )
@@ -191,13 +190,13 @@ def test_files(name: str, ending: str, mark: bytes) -> None:
 def test_replacements_tell_lines_and_names() -> None:
     data = (DATA / "before" / "bundle.clusterserviceversion.yaml").read_bytes()
     edited = replace_digests(data, [APP, RELEASED], {OLD}, NEW)
-    assert edited.replaced == (
-        Replacement(7, APP, OLD, NEW),
-        Replacement(9, APP, OLD, NEW),
-        Replacement(20, APP, OLD, NEW),
-        Replacement(23, RELEASED, OLD, NEW),
-        Replacement(27, APP, OLD, NEW),
-    )
+    assert [(reference.line, reference.repository, reference.digest) for reference in edited.replaced] == [
+        (7, APP, OLD),
+        (9, APP, OLD),
+        (20, APP, OLD),
+        (23, RELEASED, OLD),
+        (27, APP, OLD),
+    ]
 
 
 def test_each_component_has_its_own_digest() -> None:
@@ -219,7 +218,8 @@ class TestKnown:
 
     def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
         edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, ReplacementPolicy(match="any"))
-        assert edited == EditedFile(f"{APP}@{NEW}".encode(), (Replacement(1, APP, FIRST, NEW),))
+        assert (edited.data, edited.problems) == (f"{APP}@{NEW}".encode(), ())
+        assert [(reference.line, reference.digest) for reference in edited.replaced] == [(1, FIRST)]
 
     def test_what_is_new_already_needs_nothing(self) -> None:
         data = f"{APP}@{NEW}\n{APP}:v1@{NEW}".encode()
@@ -352,7 +352,7 @@ class TestFields:
         text = f"image:\n  repository: {APP}\n  tag: v1\n  sha: {quote}{OLD[7:]}{quote} # pinned\n"
         edited = replace_digests(text.encode(), [APP], {OLD}, NEW)
         assert edited.data.decode() == text.replace(OLD[7:], NEW[7:])
-        assert edited.replaced == (Replacement(4, APP, OLD, NEW),)
+        assert [(reference.line, reference.digest) for reference in edited.replaced] == [(4, OLD)]
         left = text.replace("sha:", "digest:").encode()
         assert replace_digests(left, [APP], {OLD}, NEW).data == left
 
@@ -376,7 +376,7 @@ class TestVariables:
         """C5: as in files of environments, Dockerfiles, scripts and Makefiles."""
         edited = replace_digests(text.encode(), [APP], {OLD}, NEW, path="build.env")
         assert edited.data.decode() == text.replace(OLD[7:], NEW[7:])
-        assert [reference.before for reference in edited.replaced] == [OLD]
+        assert [reference.digest for reference in edited.replaced] == [OLD]
         assert edited.problems == ()
 
     @pytest.mark.parametrize(
@@ -528,7 +528,7 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(
     edited = replace_digests(data, BOTH, digests, NEW, policy)
     before, after = references(data, BOTH), references(edited.data, BOTH)
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
-    assert [Replacement(a.line, a.repository, a.digest, NEW) for a, _ in changed] == list(edited.replaced)
+    assert [a for a, _ in changed] == list(edited.replaced)
     assert all(b.digest == NEW for _, b in changed)
     messages = "\n".join(problem.message for problem in edited.problems)
     refused = any(problem.severity == "error" for problem in edited.problems)
