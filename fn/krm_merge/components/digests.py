@@ -17,8 +17,9 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, image_name, is_digest, spellings, tag_of
+from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, is_digest, spellings, tag_of
 from krm_merge.krm import Result, Severity
+from krm_merge.merge import image_repository
 from krm_merge.text import BOM, MappingNode, Node, Scalar, SequenceNode, TextError, key_text, read_all
 
 
@@ -106,7 +107,7 @@ def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]
     `repositories` are names without tag and digest; of two that mean the same the first counts.
     """
     names: dict[str, str] = {}
-    for repository in filter(None, map(image_name, repositories)):
+    for repository in filter(None, map(image_repository, repositories)):
         for spelling in spellings(repository):
             names.setdefault(spelling, repository)
     if not names or not _ANY_HEX.search(data):
@@ -239,7 +240,7 @@ def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> 
         if not _is_of_image(assignment["name"]) or len(beside) != 1:
             continue
         (image,) = (value.decode(errors="replace") for value in beside)
-        repository = names.get(image_name(image))
+        repository = names.get(image_repository(image))
         if repository is not None and "@" not in image:
             start = assignment.end("value") - HEX_LENGTH
             digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"

@@ -18,7 +18,6 @@ from krm_merge.components.konflux.model import (
     ComponentVersion,
     Nudge,
     digest_of,
-    image_name,
 )
 from krm_merge.components.konflux.reading import (
     UnreadableError,
@@ -31,6 +30,7 @@ from krm_merge.forges.interface import same_repository
 from krm_merge.functions.component_items import read_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
+from krm_merge.merge import image_repository
 
 # --- Components ------------------------------------------------------------------------------------------------------
 
@@ -371,9 +371,9 @@ IMAGES = [
 
 
 @pytest.mark.parametrize(("reference", "name", "of"), IMAGES)
-def test_image_name(reference: str, name: str, of: str) -> None:
+def test_image_repository(reference: str, name: str, of: str) -> None:
     """A port is no tag."""
-    assert image_name(reference) == name
+    assert image_repository(reference) == name
     assert digest_of(reference) == of
 
 

@@ -12,22 +12,16 @@ from posixpath import commonpath, normpath
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.forges.interface import ForgePullRequest, same_repository
+from krm_merge.merge import image_repository
 
 DIGEST_PATTERN: Final = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
 TAG_PATTERN: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 _HUB: Final = ("docker.io", "index.docker.io")
 
 
-def image_name(reference: str) -> str:
-    """The name of an image without tag and digest; a port belongs to the name."""
-    name = reference.partition("@")[0]
-    head, colon, tag = name.rpartition(":")
-    return head if colon and "/" not in tag else name
-
-
 def tag_of(reference: str) -> str:
     """The tag of an image reference, '' where it has none."""
-    return reference.partition("@")[0][len(image_name(reference)) + 1 :]
+    return reference.partition("@")[0][len(image_repository(reference)) + 1 :]
 
 
 def is_tag(text: str) -> bool:

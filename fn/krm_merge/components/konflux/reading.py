@@ -21,7 +21,6 @@ from krm_merge.components.konflux.model import (
     Nudge,
     PullRequest,
     digest_of,
-    image_name,
     is_digest,
     is_tag,
     normalise,
@@ -30,6 +29,7 @@ from krm_merge.components.konflux.model import (
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import PullRequestState
 from krm_merge.krm import format_path, value_at
+from krm_merge.merge import image_repository
 from krm_merge.safe_text import bare_address
 from krm_merge.startup import split_names
 from krm_merge.text import Value
@@ -272,7 +272,7 @@ def read_component(value: Value) -> Component:
         _first([bare_address(fields.url(*place, "url")) for place in (git, source)]),
         _revision_branch(fields.branch(*git, "revision")) or _first([version.branch for version in versions[:1]]),
         fields.directory(*git, "context") or _first([version.context for version in versions[:1]]) or ".",
-        image_name(image or promoted),
+        image_repository(image or promoted),
         digest_of(promoted) or digest_of(image),
         promoted_at,
         (),
@@ -394,7 +394,7 @@ def read_build(value: Value) -> Build | None:
         source,
         _branch(target),
         number,
-        image_name(result("IMAGE_URL")),
+        image_repository(result("IMAGE_URL")),
         digest,
         fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
         fields.time("status", "completionTime"),

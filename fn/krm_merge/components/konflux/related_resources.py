@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from krm_merge.components.konflux.model import Component, ComponentKey, digest_of, image_name, tag_of
+from krm_merge.components.konflux.model import Component, ComponentKey, digest_of, tag_of
 from krm_merge.components.konflux.reading import Fields, items
 from krm_merge.krm import value_at
+from krm_merge.merge import image_repository
 from krm_merge.text import Value
 
 MOST_NUDGES: Final = 360
@@ -64,7 +65,7 @@ def read_admission(value: Value) -> Admission:
     """A ReleasePlanAdmission. Raises UnreadableError."""
     fields = Fields(value)
     released = [
-        (fields.text(*component, "name"), image_name(fields.text(*repository, "url")))
+        (fields.text(*component, "name"), image_repository(fields.text(*repository, "url")))
         for component in fields.maps("spec", "data", "mapping", "components")
         for repository in fields.maps(*component, "repositories")
     ]
@@ -125,7 +126,7 @@ def with_promotions(component: Component, promotions: Iterable[Promotion]) -> Co
         elif component.is_declared or not component.digest or promotion.started > component.promoted:
             component = replace(
                 component,
-                image=component.image or image_name(promotion.image),
+                image=component.image or image_repository(promotion.image),
                 digest=digest,
                 promoted=promotion.started,
                 commit=promotion.commit,
