@@ -148,14 +148,8 @@ def check_fields(kind: str, value: Value) -> None:
     """Raises UnreadableError if a field that must be a text is not, in a resource of this kind."""
     fields = Fields(value)
     for path in (*_OF_ALL, *_READ.get(kind, ())):
-        _check(fields, (), path)
+        depth = path.index(_EACH) if _EACH in path else len(path)
+        outer, inner = path[:depth], path[depth + 1 :]
+        for place in [(*item, *inner) for item in fields.maps(*outer)] if inner else [outer]:
+            fields.text(*place)
     fields.check()
-
-
-def _check(fields: Fields, place: tuple[str | int, ...], path: tuple[str, ...]) -> None:
-    if _EACH not in path:
-        fields.text(*place, *path)
-        return
-    depth = path.index(_EACH)
-    for item in fields.maps(*place, *path[:depth]):
-        _check(fields, item, path[depth + 1 :])
