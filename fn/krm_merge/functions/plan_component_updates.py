@@ -63,20 +63,17 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
     report_findings(findings, items, results)
     if results.errors:
         return Drawing(graph)
-    return _with_plans(graph, _history(items, graph), choices_of(config))
-
-
-def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
+    history, choices = _history(items, graph), choices_of(config)
     plans, _ = plan(graph, history, choices)
     waiting = group_by_key(
         (dependant.key, _label(update_plan)) for update_plan in plans for dependant in update_plan.target.dependants
     )
     groups: dict[str, set[ComponentKey]] = {}
-    branches = Planning(graph, history, choices).choices.branches
+    planning = Planning(graph, history, choices)
     for key, component in graph.components.items():
         for pull_request in history.of_repository(component.repository):
             if pull_request.state == "open":
-                groups.setdefault(branches.group(pull_request.source_branch), set()).add(key)
+                groups.setdefault(planning.group(pull_request.source_branch), set()).add(key)
     return Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
 
 

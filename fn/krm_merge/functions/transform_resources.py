@@ -74,7 +74,10 @@ def added_resources(
     existing = _existing(items, {identity.kind for identity in strongest}, whited_out) if strongest else {}
     for identity, (proposal, new) in strongest.items():
         if (item := existing.get(identity)) is not None:
-            _report_existing(proposal, new.ref, item, results)
+            if not equal(without_bookkeeping(item.value), proposal.resource):
+                tags = {"event": "ignored", "plugin": proposal.plugin, "reason": "exists"}
+                what = f"{proposal.plugin} proposes other contents than the package has; the package's are kept"
+                results.info(f"{new.ref}: {what}", resource=new.ref, file=item.file, rule="T7", tags=tags)
             continue
         path = join(dirname(place_of_source(proposal) or ""), basename(default_place(identity)))
         yield proposal, new, path
@@ -112,14 +115,6 @@ def _report_added(
         tags = {"event": "not-idempotent", "plugin": plugin}
         message = f"{ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
         results.warning(message, resource=ref, file=path, rule="T8", tags=tags)
-
-
-def _report_existing(new: Created, ref: ResourceRef, item: Resource, results: Results) -> None:
-    """Reports a resource that the package already has with other contents."""
-    if not equal(without_bookkeeping(item.value), new.resource):
-        tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
-        message = f"{ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
-        results.info(message, resource=ref, file=item.file, rule="T7", tags=tags)
 
 
 def _existing(
