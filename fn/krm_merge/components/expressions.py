@@ -31,16 +31,6 @@ class CelError(KrmMergeError, ValueError):
         super().__init__(f"{problem} at {where}")
 
 
-@dataclass(frozen=True, slots=True)
-class CelToken:
-    """A token of an expression, with its kind and its position."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
 _TOKEN = re.compile(
     r"(?P<space>[ \t\n\f\r]+|//[^\n]*)"
     r"|(?P<string>[bB]?(?:"
@@ -55,16 +45,16 @@ _TOKEN = re.compile(
 )
 
 
-def tokens_of(text: str) -> list[CelToken]:
+def tokens_of(text: str) -> list[re.Match[str]]:
     """The tokens of an expression. Raises CelError."""
-    tokens: list[CelToken] = []
+    tokens: list[re.Match[str]] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise CelError(text, position, f"cannot read {text[position]!r}")
-        if match.lastgroup not in (None, "space"):
-            tokens.append(CelToken(str(match.lastgroup), match[0], position, match.end()))
+        if match.lastgroup != "space":
+            tokens.append(match)
         position = match.end()
     return tokens
 
@@ -73,28 +63,28 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BINARY = frozenset(("&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "*", "/", "%", "?", ":", ".", ",", "in"))
 
 
-def check(text: str) -> list[CelToken]:
+def check(text: str) -> list[re.Match[str]]:
     """The tokens of an expression that conditions can be added to: its brackets match, and no operand is missing.
 
     Raises:
         CelError: A bracket or an operand is missing.
     """
     tokens = tokens_of(text)
-    opened: list[CelToken] = []
+    opened: list[re.Match[str]] = []
     before = ""
     for token in tokens:
         needs_operand = before in _BINARY or before in ("", "(", "[", "{", "!", "-")
-        is_empty = before in ("(", "[", "{") and token.text in _BRACKETS
-        if needs_operand and (token.text in _BINARY or token.text in _BRACKETS) and not is_empty:
-            raise CelError(text, token.start, f"expected a value, found {token.text!r}")
-        if token.text in _BRACKETS:
-            if not opened or opened.pop().text != _BRACKETS[token.text]:
-                raise CelError(text, token.start, f"this bracket closes nothing, {token.text!r}")
-        elif token.text in _BRACKETS.values():
+        is_empty = before in ("(", "[", "{") and token[0] in _BRACKETS
+        if needs_operand and (token[0] in _BINARY or token[0] in _BRACKETS) and not is_empty:
+            raise CelError(text, token.start(), f"expected a value, found {token[0]!r}")
+        if token[0] in _BRACKETS:
+            if not opened or opened.pop()[0] != _BRACKETS[token[0]]:
+                raise CelError(text, token.start(), f"this bracket closes nothing, {token[0]!r}")
+        elif token[0] in _BRACKETS.values():
             opened.append(token)
-        before = token.text
+        before = token[0]
     if opened:
-        raise CelError(text, opened[-1].start, f"the bracket {opened[-1].text!r} is never closed, it opens")
+        raise CelError(text, opened[-1].start(), f"the bracket {opened[-1][0]!r} is never closed, it opens")
     if not tokens or before in _BINARY or before in ("!", "-"):
         raise CelError(text, len(text.rstrip()), "expected a value, found the end")
     return tokens
@@ -194,7 +184,7 @@ def release_condition(theirs: str, names: Iterable[str]) -> str:
     ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
     if not theirs:
         return ours
-    end = "\n" if theirs[check(theirs)[-1].end :].strip() else ""  # a comment ends with its line
+    end = "\n" if theirs[check(theirs)[-1].end() :].strip() else ""  # a comment ends with its line
     return f"({theirs}{end}) && ({ours})"
 
 
@@ -244,7 +234,7 @@ def add_guard(expression: str, files: Sequence[str], patterns: Sequence[str] = (
         return text
     guard = f"( files.all.size() == 0 || files.all.exists(nudged, !({' || '.join(tests)})) )"
     tokens = check(text)
-    end = "\n" if text[tokens[-1].end :].strip() else " "  # a comment ends with its line
+    end = "\n" if text[tokens[-1].end() :].strip() else " "  # a comment ends with its line
     conjunction = _conjuncts(tokens) is not None
     return f"{text}{end}&& {guard}" if conjunction else f"( {text}{end}) && {guard}"
 
@@ -298,18 +288,18 @@ class _Conjunct:
     end: int
 
 
-def _conjuncts(tokens: Sequence[CelToken]) -> list[_Conjunct] | None:
+def _conjuncts(tokens: Sequence[re.Match[str]]) -> list[_Conjunct] | None:
     """The operands of the outermost &&, or the only one; None if an operator outside of them binds weaker."""
     conjuncts: list[_Conjunct] = []
-    depth, operator, start, end = 0, 0, tokens[0].start, 0
+    depth, operator, start, end = 0, 0, tokens[0].start(), 0
     for token in tokens:
-        if depth == 0 and token.text in ("||", "?"):
+        if depth == 0 and token[0] in ("||", "?"):
             return None
-        if depth == 0 and token.text == "&&":
+        if depth == 0 and token[0] == "&&":
             conjuncts.append(_Conjunct(operator, start, end))
-            operator, start = token.start, -1
+            operator, start = token.start(), -1
             continue
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
-        start = token.start if start < 0 else start
-        end = token.end
+        depth += (token[0] in ("(", "[", "{")) - (token[0] in (")", "]", "}"))
+        start = token.start() if start < 0 else start
+        end = token.end()
     return [*conjuncts, _Conjunct(operator, start, end)]
