@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import groupby
 from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Final, Literal, TypeAlias
@@ -20,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, is_digest, spellings, tag_of
 from krm_merge.krm import Result, Severity
 from krm_merge.merge import image_repository
+from krm_merge.startup import group_by_key
 from krm_merge.text import BOM, MappingNode, Node, Scalar, SequenceNode, TextError, key_text, read_all
 
 
@@ -345,8 +345,8 @@ def replace_digests(
     ours = [ref for ref in occurrences if identity.matches(ref)]
     replaced: list[ImageReference] = []
     problems = list(_unclear(occurrences, identity, path))
-    for repository, group in groupby(sorted(ours, key=lambda ref: ref.repository), key=lambda ref: ref.repository):
-        chosen, others = _choose(repository, list(group), identity.digests, new, policy, path)
+    for repository, group in sorted(group_by_key((ref.repository, ref) for ref in ours).items()):
+        chosen, others = _choose(repository, group, identity.digests, new, policy, path)
         replaced += chosen
         problems += others
     if errors := [problem for problem in problems if problem.severity == "error"]:
@@ -367,11 +367,8 @@ def _problem(severity: Severity, message: str) -> Result:
 
 def _unclear(occurrences: Sequence[ImageReference], identity: ImageIdentity, path: str) -> Iterator[Result]:
     """A warning for each digest whose references cannot be attributed to one component."""
-    unclear = dict[str, ImageReference]()
-    for ref in occurrences:
-        if identity.matches(ref) is None:
-            unclear.setdefault(ref.digest, ref)
-    for ref in unclear.values():
+    unclear = group_by_key((ref.digest, ref) for ref in occurrences if identity.matches(ref) is None)
+    for ref, *_ in unclear.values():
         message = (
             f"{ref.digest} of {ref.repository} in {path}:{ref.line} may belong to another Component whose image has "
             f"this name; it is kept. Write a digest or a tag that only one of them has"
@@ -411,13 +408,10 @@ def _choose(
             f"digest.multiDigestFile to replace known digests"
         )
         return [], [_problem("error", message)]
-    unknown = dict[str, ImageReference]()
-    for ref in old:
-        if ref.digest not in known_digests:
-            unknown.setdefault(ref.digest, ref)
+    unknown = group_by_key((ref.digest, ref) for ref in old if ref.digest not in known_digests)
     return replaceable, [
         _problem("warning", f"{ref.digest} of {repository} in {path}:{ref.line} is not known to be of it; {_KEPT}")
-        for ref in unknown.values()
+        for ref, *_ in unknown.values()
     ]
 
 

@@ -36,7 +36,7 @@ from krm_merge.forges.interface import same_repository
 from krm_merge.functions.component_items import ANNOTATIONS, ComponentItems, ValueEdits, warn_of, write_items
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, ResourceRef, Results, value_at
-from krm_merge.startup import split_names
+from krm_merge.startup import group_by_key, split_names
 from krm_merge.text import Value
 
 _NUDGES = "build-nudges-ref"
@@ -92,9 +92,10 @@ def write_nudge_configs(
 
     The mode of an existing edge is kept; `mode` is for new ones.
     """
-    edges: dict[str, list[tuple[str, str]]] = {}
-    for edge in sorted(graph.edges, key=lambda edge: (edge.dependency, edge.dependant)):
-        edges.setdefault(edge.dependency.namespace, []).append((edge.dependency.name, edge.dependant.name))
+    edges = group_by_key(
+        (dependency.namespace, (dependency.name, dependant.name))
+        for dependency, dependant in sorted((edge.dependency, edge.dependant) for edge in graph.edges)
+    )
     existing = {item.namespace: item for item in component_items.others.get("NudgeConfig", ())}
     for namespace, item in existing.items():
         _change_nudge_config(item, edges.pop(namespace, []), mode, component_items.most_nudges, edits)
