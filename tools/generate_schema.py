@@ -18,10 +18,10 @@ The table is text, in blocks with an empty line between them; reading a block ta
     env keys=name patch=merge by=name of=core/v1.EnvVar     a field
 
 A field's line holds the marks that it has: `keys` (x-kubernetes-list-map-keys, with the default of a key), `set`
-(x-kubernetes-list-type), `patch` and `by` (x-kubernetes-patch-strategy and -merge-key), `atomic`
-(x-kubernetes-map-type of the field or else of its type), `map` (its keys are any text), `of` (the type of the field, of
-the list's elements or of the map's values). Lists that are atomic have no mark, like those that the source says nothing
-of. Left out are fields and types that lead to no mark, and the kinds of lists of resources, such as PodList.
+(x-kubernetes-list-type), `patch` and `by` (x-kubernetes-patch-strategy and -merge-key), `map` (its keys are any text),
+`of` (the type of the field, of the list's elements or of the map's values). Lists that are atomic have no mark, like
+those that the source says nothing of. Left out are fields and types that lead to no mark, and the kinds of lists of
+resources, such as PodList.
 """
 
 import argparse
@@ -178,7 +178,7 @@ def reference(schema: Definition) -> str:
 def describe(types: dict[str, Type]) -> None:
     """Fills in the fields and the own lines of all types."""
     for type_ in types.values():
-        type_.fields = {key: describe_field(schema, types) for key, schema in sorted(type_.properties.items())}
+        type_.fields = {key: describe_field(schema) for key, schema in sorted(type_.properties.items())}
     used: set[str] = set()
     for name, type_ in types.items():
         groups, discriminator = unions(name, type_, used)
@@ -194,10 +194,9 @@ def describe(types: dict[str, Type]) -> None:
         retained_keys(type_, types)
 
 
-def describe_field(schema: Definition, types: dict[str, Type]) -> Field:
-    """One field by its own schema and the map type of the type that it holds."""
+def describe_field(schema: Definition) -> Field:
+    """One field by its own schema."""
     marks = []
-    inner = types[reference(schema)].definition if "$ref" in schema else {}
     elements = schema.get("items")
     if elements is not None:
         if schema.get("x-kubernetes-list-type") == "map":
@@ -205,8 +204,6 @@ def describe_field(schema: Definition, types: dict[str, Type]) -> Field:
             marks.append(f"keys={','.join(keys)}")
         elif schema.get("x-kubernetes-list-type") == "set":
             marks.append("set")
-    elif schema.get("x-kubernetes-map-type", inner.get("x-kubernetes-map-type")) == "atomic":
-        marks.append("atomic")
     values = schema.get("additionalProperties")
     holder = elements or (values if isinstance(values, dict) else schema)
     # A field of scalars once had a patch strategy, which means nothing.

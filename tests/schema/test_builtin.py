@@ -120,17 +120,17 @@ LISTS: list[tuple[str, str, ListKind]] = [
 @pytest.mark.parametrize(("kind", "at", "expected"), [pytest.param(*case, id="-".join(case[:2])) for case in LISTS])
 def test_lists(kind: str, at: str, expected: ListKind) -> None:
     schema, full = schema_of(kind), path(at)
-    assert schema.list_kind(full) == expected
-    assert schema.merge_keys(full) == (expected.keys if isinstance(expected, KeyedList) else ())
+    assert schema.at(full).list_kind == expected
+    assert schema.at(full).merge_keys == (expected.keys if isinstance(expected, KeyedList) else ())
     # Paths may leave out the steps into elements.
-    assert schema.list_kind(tuple(step for step in full if isinstance(step, str))) == expected
+    assert schema.at(tuple(step for step in full if isinstance(step, str))).list_kind == expected
 
 
 def test_elements_of_lists_are_no_lists() -> None:
     schema = schema_of("v1/Pod")
-    assert schema.list_kind(("spec", "containers", (("name", "web"),))) == ORDERED
-    assert schema.list_kind(("metadata", "finalizers", 0)) == ORDERED
-    assert schema.list_kind(()) == ORDERED
+    assert schema.at(("spec", "containers", (("name", "web"),))).list_kind == ORDERED
+    assert schema.at(("metadata", "finalizers", 0)).list_kind == ORDERED
+    assert schema.at(()).list_kind == ORDERED
 
 
 @pytest.mark.parametrize(
@@ -152,18 +152,8 @@ def test_elements_of_lists_are_no_lists() -> None:
     ],
 )
 def test_marks_of_strategic_merge_patches(kind: str, at: str, strategy: tuple[str, ...], key: str | None) -> None:
-    assert schema_of(kind).patch_strategy(path(at)) == strategy
-    assert schema_of(kind).patch_merge_key(path(at)) == key
-
-
-def test_maps_that_server_side_apply_replaces() -> None:
-    deployment = schema_of("apps/v1/Deployment")
-    assert deployment.atomic_map(path("spec.selector"))
-    assert deployment.atomic_map(path("spec.template.spec.nodeSelector"))
-    assert not deployment.atomic_map(path("spec.template.metadata.labels"))
-    volume = schema_of("v1/PersistentVolume")
-    assert not volume.atomic_map(path("spec.claimRef"))
-    assert volume.atomic_map(path("spec.csi.nodeStageSecretRef"))
+    assert schema_of(kind).at(path(at)).patch_strategy == strategy
+    assert schema_of(kind).at(path(at)).patch_merge_key == key
 
 
 CONTAINER = "spec.containers[name=web]"
@@ -195,7 +185,7 @@ CONTAINER = "spec.containers[name=web]"
     ],
 )
 def test_alternatives(kind: str, at: str, expected: set[str]) -> None:
-    (group,) = schema_of(kind).alternatives(path(at))
+    (group,) = schema_of(kind).at(path(at)).alternatives
     assert set(group) == expected
 
 
@@ -203,22 +193,22 @@ def test_alternatives(kind: str, at: str, expected: set[str]) -> None:
     ("kind", "at"), [("v1/Pod", "spec.volumes[name=data]"), ("batch/v1/CronJob", f"{CRON_TEMPLATE}.volumes[0]")]
 )
 def test_sources_of_a_volume_are_alternatives(kind: str, at: str) -> None:
-    (group,) = schema_of(kind).alternatives(path(at))
+    (group,) = schema_of(kind).at(path(at)).alternatives
     assert {"configMap", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "secret"} <= set(group)
     assert "name" not in group
     assert len(group) == 30
 
 
 def test_sources_of_a_persistent_volume_are_alternatives() -> None:
-    (group,) = schema_of("v1/PersistentVolume").alternatives(("spec",))
+    (group,) = schema_of("v1/PersistentVolume").at(("spec",)).alternatives
     assert {"csi", "hostPath", "local", "nfs", "iscsi"} <= set(group)
     assert not {"capacity", "claimRef", "nodeAffinity", "volumeMode"} & set(group)
 
 
 @pytest.mark.parametrize("at", ["", "spec", "spec.containers", CONTAINER, "metadata", "metadata.labels", "no.field"])
 def test_most_mappings_have_no_alternatives(at: str) -> None:
-    assert schema_of("v1/Pod").alternatives(path(at)) == ()
-    assert schema_of("v1/Pod").discriminator(path(at)) is None
+    assert schema_of("v1/Pod").at(path(at)).alternatives == ()
+    assert schema_of("v1/Pod").at(path(at)).discriminator is None
 
 
 @pytest.mark.parametrize(
@@ -230,9 +220,9 @@ def test_most_mappings_have_no_alternatives(at: str) -> None:
     ],
 )
 def test_the_type_of_an_update_strategy_tells_its_fields(kind: str, at: str) -> None:
-    discriminator = schema_of(kind).discriminator(path(at))
+    discriminator = schema_of(kind).at(path(at)).discriminator
     assert discriminator == ("type", {"RollingUpdate": ("rollingUpdate",)}, "RollingUpdate")
-    assert schema_of(kind).alternatives(path(at)) == ()
+    assert schema_of(kind).at(path(at)).alternatives == ()
 
 
 @pytest.mark.parametrize(
@@ -255,7 +245,7 @@ def test_the_type_of_an_update_strategy_tells_its_fields(kind: str, at: str) -> 
     ],
 )
 def test_discriminators(kind: str, at: str, field: str, members: dict[str, tuple[str, ...]]) -> None:
-    assert schema_of(kind).discriminator(path(at)) == (field, members, None)
+    assert schema_of(kind).at(path(at)).discriminator == (field, members, None)
 
 
 def test_bookkeeping_stays_local_and_status_does_not() -> None:
@@ -277,39 +267,39 @@ def test_unknown_kinds(group: str, version: str, kind: str) -> None:
 
 def test_kinds_that_nobody_knows_have_metadata() -> None:
     schema = any_object_schema()
-    assert schema.list_kind(("metadata", "finalizers")) == SET
-    assert schema.list_kind(("metadata", "ownerReferences")) == KeyedList(("uid",))
-    assert schema.list_kind(("spec", "containers")) == ORDERED
+    assert schema.at(("metadata", "finalizers")).list_kind == SET
+    assert schema.at(("metadata", "ownerReferences")).list_kind == KeyedList(("uid",))
+    assert schema.at(("spec", "containers")).list_kind == ORDERED
 
 
 def test_a_pod_in_a_custom_resource_has_the_lists_of_a_pod() -> None:
     root = read("spec:\n  pods:\n  - spec:\n      containers: [{name: web}]\n")
     schema = with_pods(any_object_schema(), [root])
     containers: FieldPath = ("spec", "pods", 0, "spec", "containers")
-    assert schema.list_kind(containers) == NAME
-    assert schema.list_kind((*containers, (("name", "web"),))) == ORDERED
-    assert schema.list_kind((*containers, (("name", "web"),), "ports")) == PORTS
-    assert schema.alternatives((*containers, (("name", "web"),), "env", 0)) == (("value", "valueFrom"),)
-    assert schema.list_kind(("spec", "containers")) == ORDERED
+    assert schema.at(containers).list_kind == NAME
+    assert schema.at((*containers, (("name", "web"),))).list_kind == ORDERED
+    assert schema.at((*containers, (("name", "web"),), "ports")).list_kind == PORTS
+    assert schema.at((*containers, (("name", "web"),), "env", 0)).alternatives == (("value", "valueFrom"),)
+    assert schema.at(("spec", "containers")).list_kind == ORDERED
 
 
 def test_a_list_of_objects_has_the_lists_of_an_item_below_it() -> None:
     item = read("apiVersion: v1\nkind: Pod\n")
     assert isinstance(item, MappingNode)
     objects = ObjectListSchema(lambda _: schema_of("v1/Pod"))
-    assert objects.list_kind(("items",)) == OBJECTS
-    assert objects.list_kind(("others",)) == ORDERED
+    assert objects.at(("items",)).list_kind == OBJECTS
+    assert objects.at(("others",)).list_kind == ORDERED
     below = objects.of_item(("items", 0), item)
-    assert below.list_kind(("items", 0, "spec", "containers")) == NAME
-    assert below.list_kind(("items", 1, "spec", "containers")) == ORDERED
-    assert below.list_kind(("items",)) == ORDERED
+    assert below.at(("items", 0, "spec", "containers")).list_kind == NAME
+    assert below.at(("items", 1, "spec", "containers")).list_kind == ORDERED
+    assert below.at(("items",)).list_kind == ORDERED
 
 
 def test_an_unknown_version_is_read_as_the_newest() -> None:
     def metrics(version: str) -> bool:
         schema = builtin_schema("autoscaling", version, "HorizontalPodAutoscaler")
         assert schema is not None
-        return schema.discriminator(("spec", "metrics")) is not None
+        return schema.at(("spec", "metrics")).discriminator is not None
 
     # v1 has no metrics.
     assert [metrics(version) for version in ("v1", "v2", "v2beta2", "v3")] == [False, True, True, True]
@@ -320,7 +310,7 @@ def test_an_unknown_version_is_read_as_the_newest() -> None:
 def test_kinds_that_were_in_extensions(kind: str) -> None:
     schema = builtin_schema("extensions", "v1beta1", kind)
     assert schema is not None
-    assert schema.list_kind(path(f"{TEMPLATE}.containers")) == NAME
+    assert schema.at(path(f"{TEMPLATE}.containers")).list_kind == NAME
     assert builtin_schema("extensions", "v1beta1", "NetworkPolicy") is not None
     assert builtin_schema("extensions", "v1beta1", "Widget") is None
 
@@ -331,7 +321,7 @@ def test_loading_is_measured() -> None:
         "a = time.perf_counter()\n"
         "from krm_merge.schema.builtin import builtin_schema\n"
         "b = time.perf_counter()\n"
-        "builtin_schema('apps', 'v1', 'Deployment').list_kind(('spec', 'template', 'spec', 'containers'))\n"
+        "builtin_schema('apps', 'v1', 'Deployment').at(('spec', 'template', 'spec', 'containers')).list_kind\n"
         "print(f'module {(b - a) * 1e3:.2f} ms, table {(time.perf_counter() - b) * 1e3:.2f} ms')\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
@@ -350,13 +340,13 @@ def test_a_pod_in_a_custom_resource_is_one_in_all_that_a_schema_says() -> None:
         (*pod, "nodeSelector"),
         (*pod, "securityContext", "seccompProfile"),
     ):
-        assert schema.alternatives(at) == deployment.alternatives(at)
-        assert schema.discriminator(at) == deployment.discriminator(at)
-        assert schema.is_map(at) == deployment.is_map(at)
-    assert schema.alternatives((*pod, "volumes", 0))
+        assert schema.at(at).alternatives == deployment.at(at).alternatives
+        assert schema.at(at).discriminator == deployment.at(at).discriminator
+        assert schema.at(at).is_map == deployment.at(at).is_map
+    assert schema.at((*pod, "volumes", 0)).alternatives
     # Patches know nothing of shapes.
-    assert schema.patch_strategy((*pod, "containers")) == ()
-    assert schema.patch_merge_key((*pod, "containers")) is None
+    assert schema.at((*pod, "containers")).patch_strategy == ()
+    assert schema.at((*pod, "containers")).patch_merge_key is None
     assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
     assert not schema.stays_local(pod)
 
@@ -372,7 +362,7 @@ def test_a_pod_in_a_custom_resource_is_one_in_all_that_a_schema_says() -> None:
 )
 def test_what_only_has_the_name_of_containers_is_no_pod(text: str) -> None:
     schema = with_pods(any_object_schema(), [read(text)])
-    assert schema.list_kind(("spec", "containers")) == ORDERED
+    assert schema.at(("spec", "containers")).list_kind == ORDERED
     assert schema is any_object_schema()
 
 
@@ -388,17 +378,17 @@ def test_keys_that_a_user_names_are_those_of_a_list_in_all_that_a_schema_says() 
     strategy: FieldPath = ("spec", "strategy")
     schema = WithListKeys(deployment, ((("spec", "list"), KeyedList(("a", "b"))),), local=(strategy,))
     for at in (("spec", "list"), ("spec", 0, "list")):
-        assert schema.list_kind(at) == KeyedList(("a", "b"))
-        assert schema.merge_keys(at) == ("a", "b")
-        assert schema.patch_strategy(at) == ("merge",)
-        assert schema.patch_merge_key(at) == "a,b"
+        assert schema.at(at).list_kind == KeyedList(("a", "b"))
+        assert schema.at(at).merge_keys == ("a", "b")
+        assert schema.at(at).patch_strategy == ("merge",)
+        assert schema.at(at).patch_merge_key == "a,b"
     containers: FieldPath = ("spec", "template", "spec", "containers")
-    assert schema.list_kind(containers) == NAME
-    assert schema.patch_strategy(containers) == ("merge",)
-    assert schema.patch_merge_key(containers) == "name"
-    assert schema.discriminator(strategy) == deployment.discriminator(strategy)
-    assert schema.alternatives((*containers[:-1], "volumes", 0))
-    assert schema.is_map(("spec", "selector")) == deployment.is_map(("spec", "selector"))
+    assert schema.at(containers).list_kind == NAME
+    assert schema.at(containers).patch_strategy == ("merge",)
+    assert schema.at(containers).patch_merge_key == "name"
+    assert schema.at(strategy).discriminator == deployment.at(strategy).discriminator
+    assert schema.at((*containers[:-1], "volumes", 0)).alternatives
+    assert schema.at(("spec", "selector")).is_map == deployment.at(("spec", "selector")).is_map
     assert schema.stays_local(strategy)
     assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
     assert not schema.stays_local(containers)

@@ -203,12 +203,12 @@ def test_incomplete_definitions_define_nothing(broken: str) -> None:
 )
 def test_lists(gateway: CrdSchema, at: str, expected: ListKind) -> None:
     path = parse_path(at)
-    assert gateway.list_kind(path) == expected
+    assert gateway.at(path).list_kind == expected
     keys = expected.keys if isinstance(expected, KeyedList) else ()
-    assert gateway.merge_keys(path) == keys
-    assert gateway.patch_strategy(path) == (() if expected == ORDERED else ("merge",))
+    assert gateway.at(path).merge_keys == keys
+    assert gateway.at(path).patch_strategy == (() if expected == ORDERED else ("merge",))
     if "merged" not in at:
-        assert gateway.patch_merge_key(path) == (keys[0] if len(keys) == 1 else None)
+        assert gateway.at(path).patch_merge_key == (keys[0] if len(keys) == 1 else None)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_lists(gateway: CrdSchema, at: str, expected: ListKind) -> None:
 def test_the_key_of_patches_is_the_one_that_the_definition_names_else_the_only_key(
     gateway: CrdSchema, at: str, key: str | None
 ) -> None:
-    assert gateway.patch_merge_key(parse_path(at)) == key
+    assert gateway.at(parse_path(at)).patch_merge_key == key
 
 
 @pytest.mark.parametrize(
@@ -241,26 +241,23 @@ def test_the_key_of_patches_is_the_one_that_the_definition_names_else_the_only_k
     ],
 )
 def test_alternatives(gateway: CrdSchema, at: str, expected: tuple[tuple[str, ...], ...]) -> None:
-    assert gateway.alternatives(parse_path(at)) == expected
-    assert gateway.discriminator(parse_path(at)) is None
+    assert gateway.at(parse_path(at)).alternatives == expected
+    assert gateway.at(parse_path(at)).discriminator is None
 
 
-def test_atomic_maps_and_bookkeeping(gateway: CrdSchema) -> None:
-    assert gateway.atomic_map(("spec", "labels"))
-    assert not gateway.atomic_map(("spec", "source"))
-    assert not gateway.atomic_map(("metadata", "labels"))
+def test_bookkeeping_stays_local(gateway: CrdSchema) -> None:
     assert gateway.stays_local(("metadata", "annotations", "config.kubernetes.io/index"))
     assert not gateway.stays_local(("status",))
 
 
 def test_a_definition_without_properties_knows_metadata_only() -> None:
     schema = crd_schemas(roots(CRD))["example.com", "v1alpha1", "Gateway"]
-    assert schema.list_kind(("spec", "listeners")) == ORDERED
-    assert schema.list_kind(("metadata", "finalizers")) == SET
+    assert schema.at(("spec", "listeners")).list_kind == ORDERED
+    assert schema.at(("metadata", "finalizers")).list_kind == SET
 
 
 def test_of_two_definitions_the_later_stands() -> None:
     schemas = crd_schemas(
         roots(CRD + "---\n" + CRD.replace("list-map-keys: [port, protocol]", "list-map-keys: [port]"))
     )
-    assert schemas["example.com", "v1", "Gateway"].merge_keys(("spec", "listeners")) == ("port",)
+    assert schemas["example.com", "v1", "Gateway"].at(("spec", "listeners")).merge_keys == ("port",)

@@ -26,11 +26,11 @@ FUNCTIONS = [(*functions, FUNCTION) for functions in FUNCTION_LISTS]
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_has_one_way_to_run_and_one_configuration(function: FieldPath) -> None:
     schema = KptfileSchema()
-    assert schema.alternatives(function) == FUNCTION_ALTERNATIVES
-    assert schema.list_kind((*function, "selectors")) == schema.list_kind((*function, "exclude")) == WHOLE
-    assert schema.list_kind((*function, "other")) == ORDERED
+    assert schema.at(function).alternatives == FUNCTION_ALTERNATIVES
+    assert schema.at((*function, "selectors")).list_kind == schema.at((*function, "exclude")).list_kind == WHOLE
+    assert schema.at((*function, "other")).list_kind == ORDERED
     for path in (function[:2], (*function, "configMap"), ("info", *function[1:])):
-        assert schema.alternatives(path) == ()
+        assert schema.at(path).alternatives == ()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_function_has_one_way_to_run_and_one_configuration(function: FieldPath
     ],
 )
 def test_lists_of_a_kptfile(path: FieldPath, kind: ListKind) -> None:
-    assert KptfileSchema().list_kind(path) == kind
+    assert KptfileSchema().at(path).list_kind == kind
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,15 @@ def test_fields_that_stay_local(path: FieldPath, in_root: bool, in_subpackage: b
     ],
 )
 def test_lists_of_a_kustomization(path: FieldPath, kind: ListKind) -> None:
-    assert KustomizationSchema().list_kind(path) == kind
-    assert KustomizationSchema().patch_strategy(path) == (() if kind == ORDERED else ("merge",))
+    assert KustomizationSchema().at(path).list_kind == kind
+    assert KustomizationSchema().at(path).patch_strategy == (() if kind == ORDERED else ("merge",))
 
 
 def test_the_users_own_keys_and_local_fields_come_on_top() -> None:
     local: FieldPath = ("spec", "replicas")
     schema = WithListKeys(KptfileSchema(), ((("spec", "list"), KeyedList(("id",))),), local=(local,))
-    assert schema.list_kind(("spec", "list")) == KeyedList(("id",))
-    assert schema.list_kind(("info", "emails")) == SET
+    assert schema.at(("spec", "list")).list_kind == KeyedList(("id",))
+    assert schema.at(("info", "emails")).list_kind == SET
     assert schema.stays_local(local)
     assert schema.stays_local(("upstream",))
     assert not schema.stays_local(("spec",))
@@ -93,7 +93,7 @@ def test_the_users_own_keys_and_local_fields_come_on_top() -> None:
     ("path", "is_map"), [(("info",), True), (("pipeline",), True), (("upstream",), False), (("info", "man"), False)]
 )
 def test_each_field_of_info_and_pipeline_is_of_use_alone(path: FieldPath, is_map: bool) -> None:
-    assert KptfileSchema().is_map(path) is is_map
+    assert KptfileSchema().at(path).is_map is is_map
 
 
 @pytest.mark.parametrize(

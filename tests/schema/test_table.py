@@ -105,7 +105,7 @@ def test_the_table_says_what_the_source_says(release: str) -> None:
             if "items" not in field:
                 continue
             if key := field.get("x-kubernetes-patch-merge-key"):
-                assert schema.patch_merge_key(at) == key, place
+                assert schema.at(at).patch_merge_key == key, place
             if release == NEWEST:
                 check_list(schema, at, field, place)
     assert checked > 5_000
@@ -114,9 +114,9 @@ def test_the_table_says_what_the_source_says(release: str) -> None:
 def check_list(schema: BuiltinSchema, at: FieldPath, field: Definition, place: str) -> None:
     """One list of the newest version, whose marks are those of the table."""
     strategy, key = field.get("x-kubernetes-patch-strategy", ""), field.get("x-kubernetes-patch-merge-key")
-    keys, kind = field.get("x-kubernetes-list-map-keys"), schema.list_kind(at)
-    assert ",".join(schema.patch_strategy(at)) == strategy, place
-    assert schema.patch_merge_key(at) == key, place
+    keys, kind = field.get("x-kubernetes-list-map-keys"), schema.at(at).list_kind
+    assert ",".join(schema.at(at).patch_strategy) == strategy, place
+    assert schema.at(at).patch_merge_key == key, place
     if keys or key:
         assert isinstance(kind, KeyedList), place
         assert kind.keys == tuple(keys or [key]), place
@@ -145,9 +145,9 @@ def test_fields_of_alternatives_and_discriminators_exist() -> None:
         for at, _ in fields(types, name):
             names.setdefault(at[:-1], set()).add(str(at[-1]))
         for at, siblings in names.items():
-            for alternatives in schema.alternatives(at):
+            for alternatives in schema.at(at).alternatives:
                 assert len(siblings & set(alternatives)) > 1, (kind, at)
-            if (discriminator := schema.discriminator(at)) is not None:
+            if (discriminator := schema.at(at).discriminator) is not None:
                 assert {
                     discriminator.field,
                     *(m for members in discriminator.members.values() for m in members),

@@ -226,14 +226,14 @@ class SchemaShape:
 
     def _look_up(self, name: str) -> Field:
         path = (*self._path, name)
-        schema, kind = self._schema, self._schema.list_kind(path)
-        merge_key = schema.patch_merge_key(path) or ""
-        keys, keys_of_patches = schema.merge_keys(path), set(split_keys(merge_key))
+        schema = self._schema.at(path)
+        kind, merge_key = schema.list_kind, schema.patch_merge_key or ""
+        keys, keys_of_patches = schema.merge_keys, set(split_keys(merge_key))
         if merge_key and not keys_of_patches <= set(keys):
             # Server-side apply identifies the elements by other fields than patches do.
             keys = split_keys(merge_key)
         defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}
-        return Field(SchemaShape(schema, path), schema.patch_strategy(path), merge_key, keys, defaults)
+        return Field(SchemaShape(self._schema, path), schema.patch_strategy, merge_key, keys, defaults)
 
 
 class TypeShape:

@@ -19,17 +19,17 @@ from krm_merge.schema.model import (
     ORDERED,
     SET,
     Alternatives,
-    DelegatingSchema,
     Discriminator,
     KeyedList,
     ListKind,
     Schema,
+    ValueSchema,
 )
 from krm_merge.startup import frozen
 from krm_merge.text import MappingNode, Node, SequenceNode, key_text, resolved
 
 
-class ObjectListSchema(DelegatingSchema):
+class ObjectListSchema(Schema):
     """A list of objects. `schema_of` gives the schema of an item; `at` is the place of the item that paths lead into.
 
     What is said of a path inside an item is said by `inside`.
@@ -49,15 +49,22 @@ class ObjectListSchema(DelegatingSchema):
         """The same list below `path`, the place of an item."""
         return ObjectListSchema(self.schema_of, path, self.schema_of(item))
 
-    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
-        """The schema of the item that a path leads into, and of all objects beside that."""
+    def at(self, path: FieldPath) -> ValueSchema:
+        """As the item that the path leads into says, and as all objects beside that; the items are objects."""
+        if self._inside is None and path == ("items",):
+            return ValueSchema(OBJECTS)
+        schema, rest = self._of_place(path)
+        return schema.at(rest)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """As the item that the path leads into says, and as all objects beside that."""
+        schema, rest = self._of_place(path)
+        return schema.stays_local(rest)
+
+    def _of_place(self, path: FieldPath) -> tuple[Schema, FieldPath]:
         if self._inside is not None and path[: len(self._at)] == self._at:
             return self._inside, path[len(self._at) :]
         return any_object_schema(), path
-
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """The items are objects."""
-        return OBJECTS if self._inside is None and path == ("items",) else super().list_kind(path)
 
 
 _CONTAINERS = ("containers", "initContainers")
@@ -97,58 +104,36 @@ class _WithPods(Schema):
     places: frozenset[tuple[str, ...]]
     """Where the specs of pods are: the names of the fields that lead there."""
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """As the schema says; where it says nothing, as in a pod."""
-        kind = self.schema.list_kind(path)
-        schema, rest = self._found(path)
-        return schema.list_kind(rest) if kind == ORDERED else kind
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """The alternatives of both."""
-        schema, rest = self._found(path)
-        return self.schema.alternatives(path) or schema.alternatives(rest)
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """As the schema says, else as in a pod."""
-        schema, rest = self._found(path)
-        return self.schema.discriminator(path) or schema.discriminator(rest)
-
-    def is_map(self, path: FieldPath) -> bool:
-        """As the schema says: no field of a pod is a map of objects."""
-        return self.schema.is_map(path)
+    def at(self, path: FieldPath) -> ValueSchema:
+        """As the schema says, and as in a pod where it says nothing; no field of a pod is a map of objects."""
+        value = self.schema.at(path)
+        names = tuple(step for step in path if isinstance(step, str))
+        depth = next((depth for depth in range(len(names)) if names[:depth] in self.places), None)
+        if depth is None:
+            return value
+        # Steps into the elements of lists may be left out.
+        pod = pod_spec_schema().at((*names[depth:], *([] if isinstance(path[-1], str) else path[-1:])))
+        # Patches know nothing of shapes.
+        return value._replace(
+            list_kind=pod.list_kind if value.list_kind == ORDERED else value.list_kind,
+            alternatives=value.alternatives or pod.alternatives,
+            discriminator=value.discriminator or pod.discriminator,
+        )
 
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says."""
         return self.schema.stays_local(path)
 
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """As the schema says: patches know nothing of shapes."""
-        return self.schema.patch_strategy(path)
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """As the schema says."""
-        return self.schema.patch_merge_key(path)
-
-    def _found(self, path: FieldPath) -> tuple[Schema, FieldPath]:
-        names = tuple(step for step in path if isinstance(step, str))
-        for depth in range(len(names)):
-            if names[:depth] in self.places:
-                # Steps into the elements of lists may be left out.
-                is_element = not isinstance(path[-1], str)
-                return pod_spec_schema(), (*names[depth:], *path[-1:]) if is_element else names[depth:]
-        return self.schema, path
-
 
 class _Field:
     """The table's entry for a field, from the words of its line."""
 
-    __slots__ = ("any_key", "atomic", "kind", "merge_key", "of", "strategy")
+    __slots__ = ("any_key", "kind", "merge_key", "of", "strategy")
 
     def __init__(self, words: list[str]) -> None:
         marks = dict(word.partition("=")[::2] for word in words)
         self.of = marks.get("of")
         self.any_key = "map" in marks
-        self.atomic = "atomic" in marks
         self.strategy = tuple(marks["patch"].split(",")) if "patch" in marks else ()
         self.merge_key = marks.get("by")
         self.kind: ListKind = ORDERED
@@ -195,6 +180,7 @@ _MOVED: Final = {
 # Of what the table does not name: nothing is known.
 _NO_FIELD: Final = _Field([])
 _NO_TYPE: Final = _Type([])
+_NOTHING: Final = ValueSchema()
 
 
 @cache
@@ -227,43 +213,12 @@ class BuiltinSchema(Schema):
         self._root = root
         self.is_open = is_open
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """Keyed by `x-kubernetes-list-map-keys` or else by the strategic merge patch key (L1); sets (L2)."""
-        # The elements of a list of scalars are no lists.
-        return self._field(path).kind if path and isinstance(path[-1], str) else ORDERED
+    def at(self, path: FieldPath) -> ValueSchema:
+        """Lists keyed by `x-kubernetes-list-map-keys` or else by the strategic merge patch key (L1); sets (L2).
 
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """Sources of a volume, handlers of a probe and the like; not those that a discriminator selects (V7)."""
-        return self._type(path).alternatives
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """The field of the mapping at this path that chooses among its siblings, such as a strategy's `type` (V7)."""
-        return self._type(path).discriminator
-
-    def is_map(self, path: FieldPath) -> bool:
-        """Labels, data, limits and the like."""
-        return self._field(path).any_key
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """The words of `x-kubernetes-patch-strategy`: `merge`, `replace`, `retainKeys`."""
-        return self._field(path).strategy
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key field by which kubectl merges the list at this path (`x-kubernetes-patch-merge-key`)."""
-        return self._field(path).merge_key
-
-    def atomic_map(self, path: FieldPath) -> bool:
-        """Whether server-side apply replaces the mapping at this path as a whole (`x-kubernetes-map-type`)."""
-        return self._field(path).atomic
-
-    def _field(self, path: FieldPath) -> _Field:
-        return self._walk(path)[0]
-
-    def _type(self, path: FieldPath) -> _Type:
-        return self._walk(path)[1]
-
-    def _walk(self, path: FieldPath) -> tuple[_Field, _Type]:
-        """The table's entry for a field, and for its value."""
+        Alternatives are sources of a volume, handlers of a probe and the like; a discriminator is such as a strategy's
+        `type` (V7). Maps are labels, data, limits and the like.
+        """
         field, type_ = _NO_FIELD, self._root
         in_map = False
         for step in path:
@@ -275,10 +230,16 @@ class BuiltinSchema(Schema):
                 continue
             subfield = type_.fields.get(step)
             if subfield is None:
-                return _NO_FIELD, _NO_TYPE
+                return _NOTHING
             field, in_map = subfield, subfield.any_key
             type_ = _type(subfield.of) if subfield.of is not None else _NO_TYPE
-        return field, _NO_TYPE if in_map else type_
+        if in_map:
+            type_ = _NO_TYPE
+        # The elements of a list of scalars are no lists.
+        kind = field.kind if path and isinstance(path[-1], str) else ORDERED
+        return ValueSchema(
+            kind, type_.alternatives, type_.discriminator, field.any_key, field.strategy, field.merge_key
+        )
 
 
 @cache

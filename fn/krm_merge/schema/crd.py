@@ -19,6 +19,8 @@ from krm_merge.schema.model import (
     KeyedList,
     ListKind,
     Schema,
+    ValueSchema,
+    list_schema,
     split_keys,
 )
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, resolved
@@ -29,7 +31,6 @@ _GROUP = "apiextensions.k8s.io"
 _LIST_TYPE = "x-kubernetes-list-type"
 _LIST_KEYS = "x-kubernetes-list-map-keys"
 _MERGE_KEY = "x-kubernetes-patch-merge-key"
-_MAP_TYPE = "x-kubernetes-map-type"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
@@ -62,59 +63,22 @@ class CrdSchema(Schema):
         """Takes the mapping `openAPIV3Schema`."""
         self._root = root
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """Keyed by `x-kubernetes-list-map-keys`, else the patch merge key, with the keys' defaults (L1); sets (L2)."""
+    def at(self, path: FieldPath) -> ValueSchema:
+        """Lists keyed by `x-kubernetes-list-map-keys`, else the patch merge key, with their defaults (L1); sets (L2).
+
+        Alternatives are fields that are required one by one in `oneOf`, or of which `maxProperties` allows one (V7).
+        A map is where the definition has `additionalProperties`. Kubernetes drops marks of strategic merge patches from
+        definitions, and kubectl itself knows none of custom resources.
+        """
         schema, rest = self._find(path)
         if isinstance(schema, BuiltinSchema):
-            return schema.list_kind(rest)
-        kind = _text(_at(schema, _LIST_TYPE))
-        keys = _texts(_at(schema, _LIST_KEYS)) if kind == "map" else split_keys(_text(_at(schema, _MERGE_KEY)))
-        if not keys or kind in ("set", "atomic"):
-            return SET if kind == "set" else ORDERED
-        properties = _at(schema, "items", "properties")
-        values = ((key, _at(properties, key, "default")) for key in keys)
-        return KeyedList(keys, tuple((k, v.canonical) for k, v in values if isinstance(v, Scalar)))
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """Fields that are required one by one in `oneOf`, or of which `maxProperties` allows one (V7)."""
-        schema, rest = self._find(path)
-        if isinstance(schema, BuiltinSchema):
-            return schema.alternatives(rest)
-        fields: list[str] = []
-        properties, branches = _at(schema, "properties"), _at(schema, "oneOf")
-        if isinstance(properties, MappingNode) and _text(_at(schema, "maxProperties")) == "1":
-            fields = [_text(entry.key) for entry in properties.fields.values()]
-        elif isinstance(branches, SequenceNode):
-            required = [_texts(_at(branch, "required")) for branch in map(resolved, branches.items)]
-            # Each branch requires a field of its own: two of these fields would satisfy two branches, or none.
-            if all(len(names) == 1 for names in required):
-                fields = [names[0] for names in required]
-        return (tuple(fields),) if len(set(fields)) == len(fields) > 1 else ()
-
-    def is_map(self, path: FieldPath) -> bool:
-        """Where the definition has `additionalProperties`."""
-        schema, rest = self._find(path)
-        if isinstance(schema, BuiltinSchema):
-            return schema.is_map(rest)
-        return isinstance(_at(schema, "additionalProperties"), MappingNode)
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """`merge` for keyed lists and sets: Kubernetes drops marks of strategic merge patches from definitions."""
-        return () if self.list_kind(path) == ORDERED else ("merge",)
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The text of the definition, else the one key of a list; kubectl itself knows none of custom resources."""
-        schema, _ = self._find(path)
-        if not isinstance(schema, BuiltinSchema) and (text := _text(_at(schema, _MERGE_KEY))):
-            return text
-        return super().patch_merge_key(path)
-
-    def atomic_map(self, path: FieldPath) -> bool:
-        """Whether server-side apply replaces the mapping at this path as a whole (`x-kubernetes-map-type`)."""
-        schema, rest = self._find(path)
-        if isinstance(schema, BuiltinSchema):
-            return schema.atomic_map(rest)
-        return _text(_at(schema, _MAP_TYPE)) == "atomic"
+            return schema.at(rest)
+        value = list_schema(_list_kind(schema))
+        return value._replace(
+            alternatives=_alternatives(schema),
+            is_map=isinstance(_at(schema, "additionalProperties"), MappingNode),
+            patch_merge_key=_text(_at(schema, _MERGE_KEY)) or value.patch_merge_key,
+        )
 
     def _find(self, path: FieldPath) -> tuple[Node | BuiltinSchema | None, FieldPath]:
         """The part of the definition that describes the value at a path; of metadata, its schema and the path in it."""
@@ -134,6 +98,29 @@ class CrdSchema(Schema):
             if not isinstance(schema, MappingNode):
                 return None, ()
         return schema, ()
+
+
+def _list_kind(schema: Node | None) -> ListKind:
+    kind = _text(_at(schema, _LIST_TYPE))
+    keys = _texts(_at(schema, _LIST_KEYS)) if kind == "map" else split_keys(_text(_at(schema, _MERGE_KEY)))
+    if not keys or kind in ("set", "atomic"):
+        return SET if kind == "set" else ORDERED
+    properties = _at(schema, "items", "properties")
+    values = ((key, _at(properties, key, "default")) for key in keys)
+    return KeyedList(keys, tuple((k, v.canonical) for k, v in values if isinstance(v, Scalar)))
+
+
+def _alternatives(schema: Node | None) -> Alternatives:
+    fields: list[str] = []
+    properties, branches = _at(schema, "properties"), _at(schema, "oneOf")
+    if isinstance(properties, MappingNode) and _text(_at(schema, "maxProperties")) == "1":
+        fields = [_text(entry.key) for entry in properties.fields.values()]
+    elif isinstance(branches, SequenceNode):
+        required = [_texts(_at(branch, "required")) for branch in map(resolved, branches.items)]
+        # Each branch requires a field of its own: two of these fields would satisfy two branches, or none.
+        if all(len(names) == 1 for names in required):
+            fields = [names[0] for names in required]
+    return (tuple(fields),) if len(set(fields)) == len(fields) > 1 else ()
 
 
 def _at(node: Node | None, *fields: str) -> Node | None:

@@ -33,11 +33,6 @@ ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions", "objects"]
 Alternatives: TypeAlias = tuple[tuple[str, ...], ...]
 
 
-def key_fields(kind: ListKind) -> tuple[str, ...]:
-    """The key fields of the elements of a list, () if they have none."""
-    return kind.keys if isinstance(kind, KeyedList) else ()
-
-
 def split_keys(text: str) -> tuple[str, ...]:
     """The key fields in one text, as *Multi-fields Merge Key* writes them: `k1,k2`."""
     return tuple(split_names(text))
@@ -88,92 +83,51 @@ def is_bookkeeping_path(path: FieldPath) -> bool:
     return len(path) == 3 and path[:2] == ("metadata", "annotations") and is_bookkeeping(str(path[2]))
 
 
+class ValueSchema(NamedTuple):
+    """What a schema says of the value at a path."""
+
+    list_kind: ListKind = ORDERED
+    """How the elements of a list are identified."""
+    alternatives: Alternatives = ()
+    """Groups of fields of a mapping of which only one is allowed (V7)."""
+    discriminator: Discriminator | None = None
+    """The field of a mapping that says which of its siblings are allowed (V7)."""
+    is_map: bool = False
+    """Whether a mapping has keys of its own choice, such as labels, and no fixed fields (V3)."""
+    patch_strategy: tuple[str, ...] = ()
+    """How patches treat a field: `merge`, `replace`, `retainKeys`."""
+    patch_merge_key: str | None = None
+    """The key fields by which kubectl merges a list, with commas between them."""
+
+    @property
+    def merge_keys(self) -> tuple[str, ...]:
+        """All key fields of the elements of a list, () if they have none."""
+        return self.list_kind.keys if isinstance(self.list_kind, KeyedList) else ()
+
+
+def list_schema(kind: ListKind) -> ValueSchema:
+    """The schema of a list that patches treat as its kind says: keyed lists and sets merge, by one key field."""
+    keys = ValueSchema(kind).merge_keys
+    strategy = ("merge",) if kind == SET or keys else ()
+    return ValueSchema(kind, patch_strategy=strategy, patch_merge_key=keys[0] if len(keys) == 1 else None)
+
+
 class Schema:
     """A type's lists and fields. Paths hold field names, and one step for each list element."""
 
     __slots__ = ()
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """How the elements of the list at this path are identified."""
-        raise NotImplementedError
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """Groups of fields of the mapping at this path of which only one is allowed (V7)."""
-        raise NotImplementedError
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """The field of the mapping at this path that says which of its siblings are allowed, by default none (V7)."""
-        return None
-
-    def is_map(self, path: FieldPath) -> bool:
-        """Whether the mapping at this path has keys of its own choice, such as labels, and no fixed fields (V3)."""
+    def at(self, path: FieldPath) -> ValueSchema:
+        """What is known of the value at this path."""
         raise NotImplementedError
 
     def stays_local(self, path: FieldPath) -> bool:
         """Whether the field at this path is never compared or merged: local's is kept (K1, R6)."""
         return is_bookkeeping_path(path)
 
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """All key fields of the list at this path, () if its elements have no keys."""
-        return key_fields(self.list_kind(path))
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """How patches treat the field at this path: `merge`, `replace`, `retainKeys`; keyed lists and sets merge."""
-        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key field by which kubectl merges the list at this path."""
-        keys = self.merge_keys(path)
-        return keys[0] if len(keys) == 1 else None
-
-
-class DelegatingSchema(Schema):
-    """A schema that is another one at each path, but for what a subclass says."""
-
-    __slots__ = ()
-
-    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
-        """The schema for a path, and the path in it."""
-        raise NotImplementedError
-
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.list_kind(rest)
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.alternatives(rest)
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.discriminator(rest)
-
-    def is_map(self, path: FieldPath) -> bool:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.is_map(rest)
-
-    def stays_local(self, path: FieldPath) -> bool:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.stays_local(rest)
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.patch_strategy(rest)
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """As the schema there says."""
-        schema, rest = self.at(path)
-        return schema.patch_merge_key(rest)
-
 
 @frozen
-class WithListKeys(DelegatingSchema):
+class WithListKeys(Schema):
     """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements.
 
     `local` are fields that are local's alone.
@@ -183,27 +137,15 @@ class WithListKeys(DelegatingSchema):
     lists: tuple[tuple[FieldPath, KeyedList], ...]
     local: tuple[FieldPath, ...] = ()
 
-    def at(self, path: FieldPath) -> tuple[Schema, FieldPath]:
-        """The schema."""
-        return self.schema, path
-
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """The user's keys where there are any, else what the schema says."""
-        return self._own(path) or self.schema.list_kind(path)
+    def at(self, path: FieldPath) -> ValueSchema:
+        """What the schema says; lists with the user's keys merge by all of them."""
+        value = self.schema.at(path)
+        fields = tuple(step for step in path if isinstance(step, str))
+        keyed = next((keyed for at, keyed in self.lists if at == fields), None)
+        if keyed is None:
+            return value
+        return value._replace(list_kind=keyed, patch_strategy=("merge",), patch_merge_key=",".join(keyed.keys))
 
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says, and the fields that are local's alone."""
         return path in self.local or self.schema.stays_local(path)
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """Lists with the user's keys merge."""
-        return ("merge",) if self._own(path) is not None else self.schema.patch_strategy(path)
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The user's keys as Kubernetes writes them."""
-        keys = self._own(path)
-        return ",".join(keys.keys) if keys is not None else self.schema.patch_merge_key(path)
-
-    def _own(self, path: FieldPath) -> KeyedList | None:
-        fields = tuple(step for step in path if isinstance(step, str))
-        return next((keyed for at, keyed in self.lists if at == fields), None)

@@ -9,11 +9,12 @@ from krm_merge.schema.model import (
     ORDERED,
     SET,
     WHOLE,
-    Alternatives,
     KeyedList,
     ListKind,
     Schema,
+    ValueSchema,
     is_bookkeeping_path,
+    list_schema,
 )
 from krm_merge.startup import frozen
 
@@ -40,19 +41,17 @@ class KptfileSchema(Schema):
     root: bool = True
     fork: bool = True
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5."""
-        if len(path) == 4 and path[:2] in FUNCTION_LISTS:
-            return WHOLE if path[3] in ("selectors", "exclude") else ORDERED
-        return _KPTFILE_LISTS.get(path, ORDERED)
+    def at(self, path: FieldPath) -> ValueSchema:
+        """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5.
 
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """The ways to run a function, and the ways to configure it (V7)."""
-        return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
-
-    def is_map(self, path: FieldPath) -> bool:
-        """`info` and `pipeline`, too: each of their fields is of use alone."""
-        return path in (("info",), ("pipeline",))
+        Of the ways to run a function only one is allowed, and of the ways to configure it (V7). `info` and `pipeline`
+        are maps, too: each of their fields is of use alone.
+        """
+        if path[:2] in FUNCTION_LISTS and len(path) > 2:
+            is_whole = len(path) == 4 and path[3] in ("selectors", "exclude")
+            alternatives = FUNCTION_ALTERNATIVES if len(path) == 3 else ()
+            return ValueSchema(WHOLE if is_whole else ORDERED, alternatives)
+        return list_schema(_KPTFILE_LISTS.get(path, ORDERED))._replace(is_map=path in (("info",), ("pipeline",)))
 
     def stays_local(self, path: FieldPath) -> bool:
         """K1 and R6."""
@@ -79,16 +78,7 @@ class KustomizationSchema(Schema):
 
     __slots__ = ()
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """Entries known by their name, and paths that are each there once."""
-        if len(path) == 1 and (kind := _KUSTOMIZATION_LISTS.get(str(path[0]))) is not None:
-            return kind
-        return any_object_schema().list_kind(path)
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        """The alternatives that all objects have."""
-        return any_object_schema().alternatives(path)
-
-    def is_map(self, path: FieldPath) -> bool:
-        """The maps that all objects have."""
-        return any_object_schema().is_map(path)
+    def at(self, path: FieldPath) -> ValueSchema:
+        """Entries known by their name, and paths that are each there once; else as all objects."""
+        kind = _KUSTOMIZATION_LISTS.get(str(path[0])) if len(path) == 1 else None
+        return any_object_schema().at(path) if kind is None else list_schema(kind)

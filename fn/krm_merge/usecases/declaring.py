@@ -152,7 +152,8 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
 def _changed_text(member: Member, value: Object) -> str:
     """The text of a resource with another value."""
     resource = Resource.from_tree(member.root)
-    resource.change(member.value, value, Schemas(lambda: ()).of(member).merge_keys)
+    schema = Schemas(lambda: ()).of(member)
+    resource.change(member.value, value, lambda path: schema.at(path).merge_keys)
     return resource.text()
 
 

@@ -207,7 +207,7 @@ class _Fields:
                     inside = [(by, _field(version, name)) for by, version in versions]
                     yield from self.below(resolved(entry.value), inside, (*path, name))
         elif isinstance(node, SequenceNode) and node.items:
-            keys = self._schema.merge_keys(path)
+            keys = self._schema.at(path).merge_keys
             for at, item in enumerate(map(resolved, node.items)):
                 key = _key(item, keys)
                 step: Step = at if key is None else tuple(zip(keys, key, strict=True))

@@ -12,7 +12,7 @@ from krm_merge.merge.decisions.decision import Decision, apply
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.values.tree import TreeMerge
 from krm_merge.schema import Discriminator, KeyedList, Schema
-from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, Alternatives, ListKind
+from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, ListKind, ValueSchema
 from krm_merge.text import Editor, to_value
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
@@ -51,18 +51,14 @@ class NamedSchema(Schema):
     is beside it, `map` is a map.
     """
 
-    def list_kind(self, path: FieldPath) -> ListKind:
-        return LISTS.get(str(path[-1]), ORDERED)
-
-    def alternatives(self, path: FieldPath) -> Alternatives:
-        return (("file", "dir"),) if path[-1:] == ("volume",) else ()
-
-    def discriminator(self, path: FieldPath) -> Discriminator | None:
+    def at(self, path: FieldPath) -> ValueSchema:
         members = {"Rolling": ("rolling",), "Partition": ("partition",)}
-        return Discriminator("type", members, "Rolling") if path[-1:] == ("strategy",) else None
-
-    def is_map(self, path: FieldPath) -> bool:
-        return path[-1:] == ("map",)
+        return ValueSchema(
+            LISTS.get(str(path[-1]), ORDERED) if path else ORDERED,
+            (("file", "dir"),) if path[-1:] == ("volume",) else (),
+            Discriminator("type", members, "Rolling") if path[-1:] == ("strategy",) else None,
+            path[-1:] == ("map",),
+        )
 
     def stays_local(self, path: FieldPath) -> bool:
         return path == ("status",) or super().stays_local(path)

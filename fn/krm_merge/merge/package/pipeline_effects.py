@@ -64,7 +64,7 @@ def _edited(member: Member, value: Object, schema: Schema) -> Member:
     """The resource with another value; what is the same keeps its text."""
     resource = Resource.from_tree(member.root)
     try:
-        resource.change(member.value, value, schema.merge_keys)
+        resource.change(member.value, value, lambda path: schema.at(path).merge_keys)
         return replace(member, root=resource.merged())
     except (TextError, ResourceError):
         # Without the functions' changes, what they wrote counts as local's, and is not lost.
@@ -119,7 +119,7 @@ class _Walk:
         if all(isinstance(value, dict) for value in values):
             merged = self._fields(versions, path)
         elif all(isinstance(value, list) for value in values):
-            keys = self._schema.merge_keys(path)
+            keys = self._schema.at(path).merge_keys
             elements = [by_key for value in versions if (by_key := _by_key(value, keys)) is not None]
             if len(elements) < len(versions):
                 return versions[0]

@@ -67,7 +67,7 @@ MOST_NAMED = 5
 
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
-    kind = merge.schema.list_kind(path)
+    kind = merge.schema.at(path).list_kind
     items = [_items(node) for node in sides.nodes]
     # Empty lists have no elements: whether the list is there is all that can differ.
     if kind == WHOLE or not any(items):
@@ -276,7 +276,7 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         return _added_twice(merge, step, sides)
     holder, object_ = merge.schema, sides.local or sides.upstream
     upstream, local = sides.upstream, sides.local
-    are_functions = holder.list_kind(path) == FUNCTIONS
+    are_functions = holder.at(path).list_kind == FUNCTIONS
     if are_functions and sides.original is None and upstream is not None and local is not None:
         if differ_in_version_only(upstream, local):
             return merge.value(step, sides)

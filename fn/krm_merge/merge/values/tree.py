@@ -248,7 +248,7 @@ class TreeMerge:
 
     def _note_rest(self, path: FieldPath, sides: Sides, base: MappingNode, survivors: Set[Canonical]) -> None:
         """V3: only what the one side added is left of what the other removed; in a map anybody expects that."""
-        if self._holds_local(path) or self.schema.is_map(path) or survivors >= set(base.fields):
+        if self._holds_local(path) or self.schema.at(path).is_map or survivors >= set(base.fields):
             return
         remover, other = ("upstream", "local") if sides.upstream is None else ("local", "upstream")
         rest = ", ".join(canonical_text(key) for key in base.fields if key in survivors)
@@ -256,7 +256,7 @@ class TreeMerge:
 
     def _merges_inside(self, path: FieldPath, sides: Sides) -> bool:
         """V3: whether a mapping that one side lacks merges by its fields; else half a job or schema comes back."""
-        if self._holds_local(path) or self.schema.is_map(path):
+        if self._holds_local(path) or self.schema.at(path).is_map:
             return True
         fields = (entry for node in sides.present for entry in _fields_of(node).values())
         return "openAPIV3Schema" not in path and all(isinstance(resolved(entry.value), Scalar) for entry in fields)
@@ -298,15 +298,16 @@ class TreeMerge:
         self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        schema = self.schema.at(path)
         # V7: what excludes each other is decided as one value before its fields are looked at.
-        for group in self.schema.alternatives(path):
+        for group in schema.alternatives:
             names_of_sides = [tuple(name for name in group if name in side) for side in fields]
             if names_of_sides[1] != names_of_sides[2]:  # The same alternative merges inside (V7).
                 verdicts |= self._one_of(path, fields, names_of_sides)
-        if discriminator := self.schema.discriminator(path):
+        if discriminator := schema.discriminator:
             verdicts |= self._discriminated(path, fields, discriminator)
         # In a resource, fields have names of the schema; files such as values and schemas have their own.
-        are_names = self.file != "" or self.schema.is_map(path) or path[-1:] == ("properties",)
+        are_names = self.file != "" or schema.is_map or path[-1:] == ("properties",)
         contested, why = contested_fields(fields, are_names=are_names)
         settles_early = not self.policy.resolutions.all
         for key in dict.fromkeys([*fields[2], *fields[1]]):  # What neither of them has, both removed.
