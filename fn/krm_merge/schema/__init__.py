@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from krm_merge.schema.references import Reference as Reference
     from krm_merge.schema.references import files_in as files_in
     from krm_merge.schema.references import labels_in as labels_in
+    from krm_merge.schema.references import objects_at as objects_at
     from krm_merge.schema.references import references_in as references_in
     from krm_merge.schema.references import selectors_in as selectors_in
     from krm_merge.schema.references import targets_in as targets_in
@@ -54,7 +55,8 @@ __getattr__, __dir__ = lazy_interface(
         "model": "Discriminator FUNCTIONS KeyedList ListKind OBJECTS ORDERED SET Schema WHOLE "
         "WithListKeys element_key is_bookkeeping split_keys",
         "packages": "FILES FUNCTION_LISTS GROUP KINDS KptfileSchema KustomizationSchema",
-        "references": "FileReference LabelSelector Reference files_in labels_in references_in selectors_in targets_in",
+        "references": "FileReference LabelSelector Reference files_in labels_in objects_at references_in "
+        "selectors_in targets_in",
         "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind",
     },
 )

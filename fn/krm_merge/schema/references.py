@@ -184,19 +184,16 @@ def files_in(value: Object, *, of_kptfile: bool) -> Iterator[FileReference]:
 def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
     """The objects that patches, replacements and variables of a Kustomization, a PatchResources or functions select."""
     for name in ("patches", "patchesJson6902", "replacements"):
-        listed = value.get(name)
-        for at, entry in enumerate(listed if isinstance(listed, list) else ()):
-            if not isinstance(entry, dict):
-                continue
-            for field_name in ("target", "source"):
-                if isinstance(target := entry.get(field_name), dict):
-                    yield (name, at, field_name), target
-            targets = entry.get("targets")
-            for number, written_target in enumerate(targets if isinstance(targets, list) else ()):
-                if isinstance(written_target, dict) and isinstance(select := written_target.get("select"), dict):
-                    yield (name, at, "targets", number, "select"), select
+        for path, entry in objects_at(value, f"{name}.*"):
+            for field in ("target", "source", "targets.*.select"):
+                yield from _holders(entry, field.split("."), path, by_name=False)
     for field in _SELECTED:
-        yield from _holders(value, field.split("."), (), by_name=False)
+        yield from objects_at(value, field)
+
+
+def objects_at(value: Object, field: str) -> Iterator[tuple[FieldPath, Object]]:
+    """The objects that a path with dots leads to, where `*` is each element of a list; elements by their positions."""
+    return _holders(value, field.split("."), (), by_name=False)
 
 
 def selectors_in(value: Object) -> Iterator[LabelSelector]:

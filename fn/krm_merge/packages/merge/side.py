@@ -29,13 +29,12 @@ from krm_merge.merge import (
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.merge.other_files import plain
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.schema import any_object_schema
+from krm_merge.schema import any_object_schema, files_in
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Comments,
     MappingNode,
     TextError,
-    Value,
     is_empty,
     joined,
     read,
@@ -53,15 +52,6 @@ class Unreadable:
     broken: bool
 
 
-@frozen
-class ReadDocument:
-    """What came of reading a document: a resource, nothing, a flaw of what is none, or why it cannot be read."""
-
-    member: Member | None
-    flaw: str = ""
-    problem: str = ""
-
-
 class CommonTree(dict[str, File]):
     """A tree that many merges have in common: each of its resources is cut and read once."""
 
@@ -69,7 +59,7 @@ class CommonTree(dict[str, File]):
         """Takes the files of a tree."""
         super().__init__(tree)
         self.cut: dict[str, list[bytes]] = {}
-        self.read: dict[tuple[str, int], ReadDocument] = {}
+        self.read: dict[tuple[str, int], Member | Unreadable | None] = {}
 
 
 class PackageVersion:
@@ -85,6 +75,7 @@ class PackageVersion:
         self.documents: dict[str, list[bytes]] = {}
         self.unreadable: dict[str, Unreadable] = {}
         self.found: list[Document] = []
+        self._common = tree if isinstance(tree, CommonTree) else CommonTree({})
 
     def file(self, path: str) -> File | None:
         """A file with plain line ends."""
@@ -140,26 +131,20 @@ class PackageVersion:
         return kptfiles + [member for document in documents if (member := document.member()) is not None]
 
     def _cut(self, path: str, file: File) -> list[bytes]:
-        if not isinstance(self.tree, CommonTree):
-            return split_documents(plain(path, file).data, path)
-        if path not in self.tree.cut:
-            self.tree.cut[path] = split_documents(plain(path, file).data, path)
-        return self.tree.cut[path]
+        if path not in self._common.cut:
+            self._common.cut[path] = split_documents(plain(path, file).data, path)
+        return self._common.cut[path]
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:
-        if not isinstance(self.tree, CommonTree):
-            document = _parse(path, index, data)
-        elif (path, index) in self.tree.read:
-            document = self.tree.read[path, index]
-        else:
-            document = self.tree.read[path, index] = _parse(path, index, data)
+        if (path, index) not in self._common.read:
+            self._common.read[path, index] = _parse(path, index, data)
+        document = self._common.read[path, index]
+        if not isinstance(document, Unreadable):
+            return document
         # A merge knows of a file what that merge has read, and nothing that another one has.
-        if document.flaw:
-            self.unreadable.setdefault(path, Unreadable(document.flaw, broken=False))
-        elif document.problem:
-            # JSON that YAML does not read may be fine for others.
-            self.unreadable[path] = Unreadable(document.problem, broken=not is_json(path))
-        return document.member
+        if document.broken or path not in self.unreadable:
+            self.unreadable[path] = document
+        return None
 
 
 def read_graph(tree: Tree) -> PackageGraph:
@@ -167,17 +152,18 @@ def read_graph(tree: Tree) -> PackageGraph:
     return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
 
 
-def _parse(path: str, index: int, data: bytes) -> ReadDocument:
+def _parse(path: str, index: int, data: bytes) -> Member | Unreadable | None:
     try:
         root = read(data.decode("utf-8"))
     except (UnicodeDecodeError, TextError) as error:
-        return ReadDocument(None, problem=str(error) if isinstance(error, TextError) else "not UTF-8")
+        # JSON that YAML does not read may be fine for others.
+        return Unreadable(str(error) if isinstance(error, TextError) else "not UTF-8", broken=not is_json(path))
     if root is None:
-        return ReadDocument(None)
+        return None
     if flaw := flaw_of(root):
-        return ReadDocument(None, flaw=flaw)
+        return Unreadable(flaw, broken=False)
     assert isinstance(root, MappingNode)
-    return ReadDocument(Member(path, identity_of(root), root, path, index))
+    return Member(path, identity_of(root), root, path, index)
 
 
 def path_of(name: str, file: File) -> str:
@@ -198,18 +184,10 @@ def config_paths(kptfile: bytes) -> list[str]:
     if b"configPath" not in kptfile:
         return []
     try:
-        pipeline = to_value(read(kptfile.decode("utf-8")))
+        value = to_value(read(kptfile.decode("utf-8")))
     except (UnicodeDecodeError, TextError):
         return []
-    paths = []
-    for name in ("mutators", "validators"):
-        functions = _field(_field(pipeline, "pipeline"), name)
-        paths += [_field(function, "configPath") for function in functions] if isinstance(functions, list) else []
-    return [path for path in paths if isinstance(path, str)]
-
-
-def _field(value: Value, name: str) -> Value:
-    return value.get(name) if isinstance(value, dict) else None
+    return [named.file for named in files_in(value, of_kptfile=True)] if isinstance(value, dict) else []
 
 
 _DEFAULT_NAMESPACE = "default"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from posixpath import dirname, join, normpath
 from typing import TypeAlias
 
 from krm_merge.krm import KPTFILE, Results
@@ -33,7 +32,7 @@ from krm_merge.packages.merge.other_files import (
     with_line_ends,
 )
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import PackageVersion, config_paths, notes_for, read_graph
+from krm_merge.packages.merge.side import PackageVersion, notes_for, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact
@@ -225,13 +224,10 @@ def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:
     """The Kptfiles with a configPath that leads to no file, and that path."""
-    dangling = set()
-    for path, file in tree.items():
-        if is_kptfile(path):
-            for target in config_paths(file.data):
-                if normpath(join(dirname(path), target)) not in tree:
-                    dangling.add((path, target))
-    return dangling
+    graph = PackageGraph(tree, tuple)
+    # Most Kptfiles configure functions without a file: these need not be read.
+    kptfiles = (path for path, file in tree.items() if is_kptfile(path) and b"configPath" in file.data)
+    return {(path, named.file) for path in kptfiles for named, target in graph.files_of(path) if target not in tree}
 
 
 def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[ResourceOutcome], set[str]]:

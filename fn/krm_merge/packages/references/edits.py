@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm import FieldPath, Resource, Results, format_path, value_at
-from krm_merge.merge import FileDecision
+from krm_merge.merge import FileDecision, Member
 from krm_merge.packages.files.tree import (
     Changed,
     Changes,
@@ -18,8 +18,9 @@ from krm_merge.packages.files.tree import (
     is_json,
     is_kptfile,
 )
-from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming
+from krm_merge.packages.references.graph import PackageGraph, is_naming
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema import objects_at
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Entry,
@@ -61,7 +62,7 @@ class ReferenceEdits:
 
     def rewrite(self, pointer: ElementPointer, new: str) -> None:
         """Gives the operations of a JSON patch another path."""
-        path, old = pointer.document.path, pointer.path
+        path, old = pointer.document.place, pointer.path
         if pointer.file:
             text = self._texts.get(pointer.file) or self._tree[pointer.file].data.decode()
             self._texts[pointer.file] = with_path(text, old, new)
@@ -95,15 +96,15 @@ class ReferenceEdits:
         self.followed.append(FileDecision(path, "I", message, "upstream", "info", before, after, before, after))
 
 
-def put_back(parsed: ParsedDocument, tree: Tree) -> Changes:
+def put_back(member: Member, tree: Tree) -> Changes:
     """The change that adds an object to the file that it had."""
-    document = (parsed.root.source.text if parsed.root.source is not None else "").encode()
-    if parsed.path not in tree:
-        return {parsed.path: File(document)}
+    document, path = member.text.encode(), member.place
+    if path not in tree:
+        return {path: File(document)}
     # Other objects may have come to its file.
-    file = tree[parsed.path]
-    documents = [*split_documents(plain_lines(file.data), parsed.path), document]
-    return {parsed.path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
+    file = tree[path]
+    documents = [*split_documents(plain_lines(file.data), path), document]
+    return {path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
 
 
 def _order(step: object) -> tuple[int, str]:
@@ -172,7 +173,7 @@ class ElementPointer:
     `is_alone` says that no operation of the patch adds or removes an element by its position.
     """
 
-    document: ParsedDocument
+    document: Member
     field: FieldPath
     file: str
     text: str
@@ -196,7 +197,8 @@ def pointers_in(path: str, file: File, graph: PackageGraph) -> Iterator[ElementP
     if not may_point(path, file):
         return
     for document in graph.declaring(path):
-        for field, entry in _entries(document.value):
+        value = document.value
+        for field, entry in (*objects_at(value, "patches.*"), *objects_at(value, "patchesJson6902.*")):
             target = entry.get("target")
             kind, name = (target.get(key) if isinstance(target, dict) else None for key in ("kind", "name"))
             if not isinstance(kind, str) or not isinstance(name, str):
@@ -235,22 +237,12 @@ def _place_of(name: Value, elements: list[Value]) -> int | None:
     return places[0] if len(places) == 1 else None
 
 
-def _entries(value: Object) -> Iterator[tuple[FieldPath, Object]]:
-    for name in ("patches", "patchesJson6902"):
-        listed = value.get(name)
-        yield from (
-            ((name, at), entry)
-            for at, entry in enumerate(listed if isinstance(listed, list) else ())
-            if isinstance(entry, dict)
-        )
-
-
-def _operations(graph: PackageGraph, document: ParsedDocument, entry: Object) -> tuple[str, str]:
+def _operations(graph: PackageGraph, document: Member, entry: Object) -> tuple[str, str]:
     """The file that has the operations of a patch, '' for the declaring document, and their text."""
     if isinstance(text := entry.get("patch"), str):
         return "", text
     path = entry.get("path")
-    file = normpath(join(dirname(document.path), path)) if isinstance(path, str) else ""
+    file = normpath(join(dirname(document.place), path)) if isinstance(path, str) else ""
     return file, graph.tree[file].data.decode(errors="replace") if file in graph.tree else ""
 
 

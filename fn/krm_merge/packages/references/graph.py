@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from posixpath import basename, dirname, join, normpath
 
-from krm_merge.krm import NO_RESOURCE, Identity
-from krm_merge.merge import Document
+from krm_merge.krm import NO_RESOURCE
+from krm_merge.merge import Document, Member
 from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in
-from krm_merge.startup import frozen, pattern
-from krm_merge.text import MappingNode, Object, TextError, plain_lines, read, to_value
+from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in, objects_at
+from krm_merge.startup import pattern
+from krm_merge.text import MappingNode, TextError, plain_lines, read
 
 _WORD = pattern(rb"[\w.-]+")
 # For more words, one pass over the words of the text is faster than a search for each.
@@ -21,23 +21,8 @@ _MOST_SEARCHED = 32
 _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 
 
-@frozen
-class ParsedDocument:
-    """A document of a file. A Kustomization or a Kptfile is known by its path, and has no identity."""
-
-    path: str
-    index: int
-    root: MappingNode
-    value: Object
-    identity: Identity
-
-    def __str__(self) -> str:
-        """What messages call it."""
-        return f"{self.identity.kind} {self.identity.name}".strip() or self.path
-
-
 class PackageGraph:
-    """One version of a package."""
+    """One version of a package. A Kustomization or a Kptfile is known by its place, and has no identity."""
 
     def __init__(
         self,
@@ -51,28 +36,27 @@ class PackageGraph:
         `paths` are the paths that the files have on the side itself, where these are others; `there` is the tree with
         those.
         """
-        self.tree, self.documents, self.paths, self.there = tree, documents, paths or {}, there
+        self.tree, self.documents, self.paths, self.there = tree, documents, paths or {}, there or tree
+        self._naming: dict[str, Member | None] = {}
+        self._labels: dict[tuple[str, frozenset[bytes]], dict[tuple[str, str], list[dict[str, str]]]] = {}
 
-    def find(self, name: str) -> list[ParsedDocument]:
+    def find(self, name: str) -> list[Member]:
         """The objects of this name; patches of objects are none."""
-        return [document for document in self._objects_named(name) if document.path not in self.patches]
+        return [document for document in self._objects_named(name) if document.place not in self.patches]
 
-    def same(self, document: ParsedDocument) -> ParsedDocument | None:
+    def same(self, document: Member) -> Member | None:
         """This document of another version: by its path where it has no name."""
         if document.identity == NO_RESOURCE:
-            return self.naming(document.path)
-        alike = [
-            candidates
-            for candidates in self._objects_named(document.identity.name)
-            if candidates.identity == document.identity
-        ]
-        return next((candidate for candidate in alike if candidate.path == document.path), alike[0] if alike else None)
+            return self.naming(document.place)
+        named = self._objects_named(document.identity.name)
+        alike = [candidate for candidate in named if candidate.identity == document.identity]
+        return next((each for each in alike if each.place == document.place), alike[0] if alike else None)
 
     def holds(self, kind: str, name: str, namespace: str, group: str | None) -> bool:
         """Whether there is such an object, or a generator makes it."""
         return name in self._generated_names.get(kind, ()) or bool(self.objects(kind, name, namespace, group))
 
-    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[ParsedDocument]:
+    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[Member]:
         """The objects that a reference names; no kind, no namespace and no group fit any."""
         return [
             document
@@ -82,15 +66,7 @@ class PackageGraph:
             and group in (None, document.identity.group)
         ]
 
-    def read(self, document: Document) -> ParsedDocument | None:
-        """A resource; None for what is none."""
-        member = document.member()
-        if member is not None and id(member) not in self._read:
-            of_member = member.place, member.index, member.root, member.value, member.identity
-            self._read[id(member)] = ParsedDocument(*of_member)
-        return None if member is None else self._read[id(member)]
-
-    def naming(self, path: str) -> ParsedDocument | None:
+    def naming(self, path: str) -> Member | None:
         """A Kustomization or a Kptfile, None where it cannot be read."""
         if path not in self._naming:
             self._naming[path] = _naming(path, self.tree[path]) if is_naming(path) and path in self.tree else None
@@ -103,12 +79,12 @@ class PackageGraph:
         for named in files_in(kustomization.value, of_kptfile=is_kptfile(path)) if kustomization is not None else ():
             yield named, normpath(join(folder, named.file))
 
-    def declaring(self, path: str) -> list[ParsedDocument]:
+    def declaring(self, path: str) -> list[Member]:
         """The documents of a file, or the Kustomization that it is."""
         if is_naming(path):
             return [kustomization for kustomization in (self.naming(path),) if kustomization is not None]
-        contents = (self.read(document) for document in self.documents() if document.file == path)
-        return [found_document for found_document in contents if found_document is not None]
+        members = (document.member() for document in self.documents() if document.file == path)
+        return [member for member in members if member is not None]
 
     def selects(self, selector: LabelSelector, words: frozenset[bytes]) -> bool:
         """Whether there is an object with these labels, in whose text one of the words is."""
@@ -116,8 +92,8 @@ class PackageGraph:
         if key not in self._labels:
             by_label: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
             for document in self.mentioning(words):
-                parsed = self.read(document)
-                labels = labels_in(parsed.value, selector.of) if parsed is not None else {}
+                member = document.member()
+                labels = labels_in(member.value, selector.of) if member is not None else {}
                 for label in labels.items():
                     by_label[label].append(labels)
             self._labels[key] = by_label
@@ -127,12 +103,11 @@ class PackageGraph:
 
     def below(self, path: str, place: str) -> Changes:
         """The file of the side itself, or the files in the folder, at another place."""
-        tree = self.there or self.tree
-        return {place + file[len(path) :]: tree[file] for file in tree if f"{file}/".startswith(f"{path}/")}
+        return {place + file[len(path) :]: self.there[file] for file in self.there if f"{file}/".startswith(f"{path}/")}
 
     def has_file(self, path: str) -> bool:
         """Whether the side has such a file, or a folder with files."""
-        return path in (self.there or self.tree) or path in self._folders
+        return path in self.there or path in self._folders
 
     def mentioning(self, words: frozenset[bytes]) -> Iterator[Document]:
         """The resources in whose text one of these words is."""
@@ -150,9 +125,9 @@ class PackageGraph:
             if str(named.path[0]).startswith("patches")
         )
 
-    def _objects_named(self, name: str) -> list[ParsedDocument]:
+    def _objects_named(self, name: str) -> list[Member]:
         """The documents of this name."""
-        candidates = (self.read(document) for document in self.by_name.get(name.encode(), ()))
+        candidates = (document.member() for document in self.by_name.get(name.encode(), ()))
         return [
             candidate
             for candidate in (*candidates, *self._unseen.get(name, ()))
@@ -160,12 +135,12 @@ class PackageGraph:
         ]
 
     @cached_property
-    def _unseen(self) -> dict[str, list[ParsedDocument]]:
+    def _unseen(self) -> dict[str, list[Member]]:
         """The documents whose names are only known when they are read."""
-        named: dict[str, list[ParsedDocument]] = defaultdict(list)
+        named: dict[str, list[Member]] = defaultdict(list)
         for document in self.by_name.get(b"", ()):
-            if (parsed := self.read(document)) is not None:
-                named[parsed.identity.name].append(parsed)
+            if (member := document.member()) is not None:
+                named[member.identity.name].append(member)
         return named
 
     @cached_property
@@ -186,27 +161,14 @@ class PackageGraph:
         values = [document.value for path in naming if (document := self.naming(path)) is not None]
         for value in values:
             for kind, generator in _GENERATORS.items():
-                entries = value.get(generator)
-                for entry in entries if isinstance(entries, list) else ():
-                    if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
+                for _, entry in objects_at(value, f"{generator}.*"):
+                    if isinstance(name := entry.get("name"), str):
                         names[kind].add(name)
         return names
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        return frozenset(folder for path in (self.there or self.tree) for folder in (*folders_around(path), "."))
-
-    @cached_property
-    def _naming(self) -> dict[str, ParsedDocument | None]:
-        return {}
-
-    @cached_property
-    def _labels(self) -> dict[tuple[str, frozenset[bytes]], dict[tuple[str, str], list[dict[str, str]]]]:
-        return {}
-
-    @cached_property
-    def _read(self) -> dict[int, ParsedDocument]:
-        return {}
+        return frozenset(folder for path in self.there for folder in (*folders_around(path), "."))
 
 
 def is_naming(path: str) -> bool:
@@ -229,11 +191,14 @@ def words_of(names: Iterable[str]) -> frozenset[bytes]:
     return frozenset(max(words, key=len) for words in words_of_names if words)
 
 
-def _naming(path: str, file: File) -> ParsedDocument | None:
+def call_document(document: Member) -> str:
+    """What messages call a document."""
+    return f"{document.identity.kind} {document.identity.name}".strip() or document.place
+
+
+def _naming(path: str, file: File) -> Member | None:
     try:
         root = None if file.mode == "link" else read(plain_lines(file.data).decode())
     except (UnicodeDecodeError, TextError):
         return None
-    if not isinstance(root, MappingNode) or not isinstance(value := to_value(root), dict):
-        return None
-    return ParsedDocument(path, 0, root, value, NO_RESOURCE)
+    return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None

@@ -27,7 +27,7 @@ from krm_merge.packages.references.edits import (
     put_back,
     with_name,
 )
-from krm_merge.packages.references.graph import PackageGraph, ParsedDocument, is_naming, mentions, words_of
+from krm_merge.packages.references.graph import PackageGraph, call_document, is_naming, mentions, words_of
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
 from krm_merge.startup import fresh, frozen, replace
@@ -65,7 +65,7 @@ class Lost:
 
 def lost_by(name: SideName, versions: MergedVersions, merged: Tree) -> Lost:
     """What this side has not, of what the original has; files that the merged package has are not lost."""
-    original, side = (graph.there or graph.tree for graph in (versions.original, versions.side(name)))
+    original, side = (graph.there for graph in (versions.original, versions.side(name)))
     gone = [path for path in original if path not in side and path not in merged]
     # What the other side calls a lost file is lost with it.
     renamed = versions.moves["local" if name == "upstream" else "upstream"]
@@ -227,7 +227,7 @@ class _Judge:
                 self._targets(parsed, lost.names, loser)
         part = versions.graph({path: file for path, file in changed.items() if not is_naming(path)})
         for document in part.mentioning(words | of_labels):
-            if (parsed := part.read(document)) is not None:
+            if (parsed := document.member()) is not None:
                 self._names(parsed, lost.names, loser)
                 self._targets(parsed, lost.names, loser)
                 self._selectors(parsed, lost.labels, of_labels, loser)
@@ -236,8 +236,8 @@ class _Judge:
 
     def _sides_with(
         self,
-        document: ParsedDocument,
-        has: Callable[[PackageGraph, ParsedDocument], bool],
+        document: Member,
+        has: Callable[[PackageGraph, Member], bool],
         leads: Callable[[PackageGraph], bool],
     ) -> list[SideName]:
         """The sides on which a document has the reference; none where it leads nowhere on one of them."""
@@ -250,21 +250,21 @@ class _Judge:
                 sides.append(name)
         return sides
 
-    def _before_renaming(self, side: PackageGraph, document: ParsedDocument) -> ParsedDocument | None:
+    def _before_renaming(self, side: PackageGraph, document: Member) -> Member | None:
         """This document of a side that calls it as the original does."""
         old = self._old_identities.get(document.identity)
         return None if old is None else side.same(replace(document, identity=old))
 
     def _report(
         self,
-        document: ParsedDocument,
+        document: Member,
         reference: str,
         texts: Mapping[SideName, str],
         loser: SideName,
         mend: Callable[[SideName, Tree], Changes] | None = None,
     ) -> None:
-        text = f"{document}: {reference}" if document.identity != NO_RESOURCE else reference
-        self.breaches.setdefault((document.path, text), Breach(document.path, text, texts, loser, mend))
+        text = f"{call_document(document)}: {reference}" if document.identity != NO_RESOURCE else reference
+        self.breaches.setdefault((document.place, text), Breach(document.place, text, texts, loser, mend))
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -310,7 +310,7 @@ class _Judge:
 
     def _place(self, name: SideName, path: str) -> str | None:
         """Where the merged package has a file or folder of a side."""
-        there = self._versions.side(name).there or self._versions.side(name).tree
+        there = self._versions.side(name).there
         below = next((file for file in ("", *KUSTOMIZATION_FILES) if join(path, file).rstrip("/") in there), None)
         if below is None:
             return None
@@ -324,14 +324,14 @@ class _Judge:
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
-    def _names(self, document: ParsedDocument, names: frozenset[str], loser: SideName) -> None:
+    def _names(self, document: Member, names: frozenset[str], loser: SideName) -> None:
         for reference in references_in(document.value):
             # A Namespace is often made by somebody else.
             if reference.name not in names or reference.kind == "Namespace":
                 continue
             named = reference[1:]
 
-            def has(_: PackageGraph, same: ParsedDocument, named: tuple[object, ...] = named) -> bool:
+            def has(_: PackageGraph, same: Member, named: tuple[object, ...] = named) -> bool:
                 return any(other_reference[1:] == named for other_reference in references_in(same.value))
 
             self._name(
@@ -341,16 +341,16 @@ class _Judge:
                 has,
                 loser,
             )
-        if document.identity.name in names and document.path in self._merged.patches:
+        if document.identity.name in names and document.place in self._merged.patches:
             identity = document.identity
 
-            def is_patch(side: PackageGraph, same: ParsedDocument) -> bool:
-                return same.path in side.patches
+            def is_patch(side: PackageGraph, same: Member) -> bool:
+                return same.place in side.patches
 
             target = (identity.kind, identity.name, identity.namespace, identity.group)
             self._name(document, ("metadata", "name"), target, is_patch, loser)
 
-    def _targets(self, document: ParsedDocument, names: frozenset[str], loser: SideName) -> None:
+    def _targets(self, document: Member, names: frozenset[str], loser: SideName) -> None:
         for at, target in (*targets_in(document.value), *patched_in(document.value)):
             name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
             if (
@@ -359,17 +359,17 @@ class _Judge:
             ):
                 continue
 
-            def has(_: PackageGraph, same: ParsedDocument, target: Object = target) -> bool:
+            def has(_: PackageGraph, same: Member, target: Object = target) -> bool:
                 return any(other == target for _, other in (*targets_in(same.value), *patched_in(same.value)))
 
             self._name(document, (*at, "name"), (kind, name, namespace, None), has, loser)
 
     def _name(
         self,
-        document: ParsedDocument,
+        document: Member,
         at: FieldPath,
         named: tuple[str, str, str, str | None],
-        has: Callable[[PackageGraph, ParsedDocument], bool],
+        has: Callable[[PackageGraph, Member], bool],
         loser: SideName,
     ) -> None:
         if self._merged.holds(*named) or not (
@@ -383,7 +383,7 @@ class _Judge:
         has_namespace = isinstance(written, dict) and "namespace" in written
         if exact and new is not None and isinstance(written, str) and new.namespace in ("", namespace):
             text = with_name(written, new.name)
-            self.edits.follow(document.path, document.index, exact[:-1], text, f"{kind} {name}", new.name)
+            self.edits.follow(document.place, document.index, exact[:-1], text, f"{kind} {name}", new.name)
             return
         if (
             isinstance(written, dict)
@@ -393,10 +393,10 @@ class _Judge:
         ):
             if has_namespace and new.namespace:
                 self.edits.follow(
-                    document.path, document.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
+                    document.place, document.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
                 )
             if new.name != name:
-                self.edits.follow(document.path, document.index, exact, new.name, f"{kind} {name}".strip(), new.name)
+                self.edits.follow(document.place, document.index, exact, new.name, f"{kind} {name}".strip(), new.name)
             return
         what = f"{kind} {name}".strip()
 
@@ -423,13 +423,13 @@ class _Judge:
     # ---- labels ----------------------------------------------------------------------------------------------------
 
     def _selectors(
-        self, document: ParsedDocument, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
+        self, document: Member, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
     ) -> None:
         for selector in selectors_in(document.value) if lost else ():
             if not lost & selector.labels.items() or self._merged.selects(selector, words):
                 continue
 
-            def has(_: PackageGraph, same: ParsedDocument, selector: LabelSelector = selector) -> bool:
+            def has(_: PackageGraph, same: Member, selector: LabelSelector = selector) -> bool:
                 return selector in selectors_in(same.value)
 
             def leads(side: PackageGraph, selector: LabelSelector = selector) -> bool:
@@ -461,8 +461,8 @@ class _Judge:
         names = [
             name
             for name, side in sides.items()
-            if (file := side.tree.get(pointer.document.path)) is not None
-            and any(other.means_the_same(pointer) for other in pointers_in(pointer.document.path, file, side))
+            if (file := side.tree.get(pointer.document.place)) is not None
+            and any(other.means_the_same(pointer) for other in pointers_in(pointer.document.place, file, side))
         ]
         meant = [matches for name in names if (matches := _match(sides[name], pointer)) is not None]
         paths = {moved_path(match.value, now.value, pointer.path) for match in meant}
@@ -472,9 +472,8 @@ class _Judge:
         if new is not None and pointer.is_alone:
             self.edits.rewrite(pointer, new)
         else:
-            self._report(
-                pointer.document, f"the patch of {now} names {pointer.path}", dict.fromkeys(names, pointer.path), loser
-            )
+            what = f"the patch of {call_document(now)} names {pointer.path}"
+            self._report(pointer.document, what, dict.fromkeys(names, pointer.path), loser)
 
 
 def _key_for(named: FileReference, new: str) -> str:
@@ -483,6 +482,6 @@ def _key_for(named: FileReference, new: str) -> str:
     return f"{basename(named.file)}=" if is_new else named.prefix
 
 
-def _match(graph: PackageGraph, pointer: ElementPointer) -> ParsedDocument | None:
+def _match(graph: PackageGraph, pointer: ElementPointer) -> Member | None:
     matches = [match for match in graph.find(pointer.name) if match.identity.kind == pointer.kind]
     return matches[0] if len(matches) == 1 else None
