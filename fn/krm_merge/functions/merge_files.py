@@ -10,19 +10,7 @@ from krm_merge.functions.merge_sides import MERGE_SOURCE, ItemsOfSide, PackageSi
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of_item, plain_place, set_place
 from krm_merge.krm import ID_ANNOTATIONS, Resource, ResourceList, identity_of
 from krm_merge.merge import Document, FileDecision, Member, Policy, ResourceOutcome, follows_upstream_move, report_files
-from krm_merge.packages import (
-    SIDES,
-    File,
-    MergedVersions,
-    Moves,
-    PackageGraph,
-    Relocated,
-    SideName,
-    follow,
-    keep_intact,
-    list_new_files,
-    read_graph,
-)
+from krm_merge.packages import File, follow, keep_references, list_new_files
 from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import frozen, group_by_key
 from krm_merge.text import MappingNode, is_empty, read, split_documents, text_of, without_separator
@@ -111,7 +99,8 @@ class PackageFiles:
         self._move(outcomes)
         merged = self._files_of_items()
         changed = [path for path in {**before.documents, **merged.documents} if not merged.is_same(path, before)]
-        intact = keep_intact(self._versions(outcomes), merged, self._policy, results)
+        documents = [side.others for side in self._sides]
+        intact = keep_references(followed, self._there, documents, outcomes, merged, self._policy, results)
         changes = {path: merged.get(path) for path in changed} | dict(intact.changes)
         for path, file in list_new_files(self._there[1], before, changes, results).items():
             if file is not None and file != merged.get(path):
@@ -130,16 +119,6 @@ class PackageFiles:
         path = path or default_place(item.identity)
         path = relpath(path, folder) if path.startswith(f"{folder}/") else path
         return path, DocumentOfFile(index, item.data(), item.column, item)
-
-    def _versions(self, outcomes: Sequence[ResourceOutcome]) -> MergedVersions:
-        def side(at: int) -> PackageGraph:
-            of_side = (self._sides.original, self._sides.upstream, self._sides.local)[at]
-            there, moves = self._there[at], self._followed.relocated[at]
-            tree = Relocated(there, moves) if moves else there
-            return PackageGraph(tree, lambda: of_side.others, {new: old for old, new in moves.items()}, there)
-
-        renamed: dict[SideName, Moves] = dict(zip(SIDES, self._followed.renamed, strict=True))
-        return MergedVersions(side(0), side(1), side(2), renamed, outcomes, read_graph)
 
     # ---- carrying out ----------------------------------------------------------------------------------------------
 

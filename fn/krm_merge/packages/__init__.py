@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
     from krm_merge.packages.kptfile import upstream_of as upstream_of
-    from krm_merge.packages.merge.moved import Moves as Moves
-    from krm_merge.packages.merge.moved import Relocated as Relocated
     from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
@@ -63,10 +61,10 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.side import PackageVersion as PackageVersion
     from krm_merge.packages.merge.side import config_paths as config_paths
     from krm_merge.packages.merge.side import path_of as path_of
-    from krm_merge.packages.merge.side import read_graph as read_graph
     from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
     from krm_merge.packages.merge.trees import MergedTree as MergedTree
     from krm_merge.packages.merge.trees import differences as differences
+    from krm_merge.packages.merge.trees import keep_references as keep_references
     from krm_merge.packages.merge.trees import merge_trees as merge_trees
     from krm_merge.packages.models import Kptfile as Kptfile
     from krm_merge.packages.models import Vendorfile as Vendorfile
@@ -74,10 +72,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.references.edits import list_new_files as list_new_files
     from krm_merge.packages.references.graph import PackageGraph as PackageGraph
     from krm_merge.packages.references.graph import is_naming as is_naming
-    from krm_merge.packages.references.intact import SIDES as SIDES
-    from krm_merge.packages.references.intact import MergedVersions as MergedVersions
-    from krm_merge.packages.references.intact import SideName as SideName
-    from krm_merge.packages.references.intact import keep_intact as keep_intact
     from krm_merge.packages.update import Repositories as Repositories
     from krm_merge.packages.update import Updated as Updated
     from krm_merge.packages.update import own_packages as own_packages
@@ -96,14 +90,13 @@ __getattr__, __dir__ = lazy_interface(
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
         "remove_function same_major upstream_of",
-        "merge.moved": "Moves Relocated follow",
+        "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
-        "merge.side": "CommonTree PackageVersion config_paths path_of read_graph",
-        "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
+        "merge.side": "CommonTree PackageVersion config_paths path_of",
+        "merge.trees": "ALL_TAKEN MergedTree differences keep_references merge_trees",
         "models": "Kptfile Vendorfile",
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
-        "references.intact": "MergedVersions SIDES SideName keep_intact",
         "update": "Repositories Updated own_packages update_package",
     },
 )

@@ -148,17 +148,6 @@ class Updated:
         }
 
 
-@dataclass(slots=True)
-class Update:
-    """The whole update. Where a result is an error, nothing changes."""
-
-    changes: dict[str, File | None] = field(default_factory=dict)
-    results: Results = field(default_factory=Results)
-    packages: list[Updated] = field(default_factory=list)
-    reached: frozenset[int] = frozenset()
-    decided: list[PackageDecisions] = field(default_factory=list)
-
-
 def update_package(
     local: Tree,
     repositories: Repositories,
@@ -180,30 +169,38 @@ def update_package(
     if root is None:
         file = join(name, KPTFILE)
         raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
-    run = _Run(repositories, merge, name, Update())
+    done = Update(repositories, merge, name)
     # From the outside in: an update may remove the packages inside, or bring others.
     pending = [("", ref, strategy)]
     while pending:
         folder, new_ref, how = pending.pop()
-        before = _at(Changed(local, run.done.changes), folder)
-        changes = run.update(before, folder, new_ref, how)
-        run.done.changes |= {join(folder, path): file for path, file in changes.items()}
-        if run.done.results.errors:
-            return replace(run.done, changes={})
+        tree = Changed(local, done.changes)
+        before = Subtree(tree, folder) if folder else tree
+        changes = done.update(before, folder, new_ref, how)
+        done.changes |= {join(folder, path): file for path, file in changes.items()}
+        if done.results.errors:
+            done.changes.clear()
+            return done
         for inside, upstream in _inside(Changed(before, changes)):
             same = ref is not None and _follows_same(upstream, root)
             pending.append((join(folder, inside), ref if same else None, strategy if same else None))
     # Over all packages together: two of them could each bring a half of a repository (A1).
-    refuse_repositories(name, local, run.done.changes)
-    return run.done
+    refuse_repositories(name, local, done.changes)
+    return done
 
 
-@frozen
-class _Run:
+@dataclass(slots=True)
+class Update:
+    """The whole update of the package `name`. Where a result is an error, nothing changes."""
+
     repositories: Repositories
     merge: PackageMerger
     name: str
-    done: Update
+    changes: dict[str, File | None] = field(default_factory=dict)
+    results: Results = field(default_factory=Results)
+    packages: list[Updated] = field(default_factory=list)
+    reached: frozenset[int] = frozenset()
+    decided: list[PackageDecisions] = field(default_factory=list)
 
     def update(self, local: Tree, folder: str, ref: str | None, strategy: str | None) -> dict[str, File | None]:
         """The changes of one package, which lies in this folder."""
@@ -225,12 +222,12 @@ class _Run:
         before = _original(self.repositories, lock, file)
         if lock is None:
             problem = "has no upstreamLock; merged without an original, so nothing counts as deleted"
-            self.done.results.warning(f"{file} {problem}")
+            self.results.warning(f"{file} {problem}")
         merged = BY_NAME[how](before, theirs, local, self.merge)
         for result in merged.results:
-            self.done.results.add(_in_folder(result, folder))
-        self.done.reached |= merged.reached
-        self.done.decided.append(replace(merged.decided, folder=folder))
+            self.results.add(_in_folder(result, folder))
+        self.reached |= merged.reached
+        self.decided.append(replace(merged.decided, folder=folder))
         if merged.results.errors:
             return {}
         changes = dict(merged.changes)
@@ -239,12 +236,12 @@ class _Run:
         data = KptfileText(own_kptfile.data, file).following(ref, after, strategy)
         if data != local[KPTFILE].data:
             changes[KPTFILE] = File(data, own_kptfile.mode)
-        self.done.packages.append(Updated(folder, lock, after))
+        self.packages.append(Updated(folder, lock, after))
         return changes
 
     def _refuse_cycle(self, folder: str, after: Lock, file: str) -> None:
         """A package that holds itself would never end."""
-        for outer in self.done.packages:
+        for outer in self.packages:
             around = not outer.folder or folder.startswith(f"{outer.folder}/")
             same = (outer.after.repository, normpath(f"/{outer.after.directory}"), outer.after.commit)
             # Only packages around this one: two beside each other may be equal.
@@ -260,10 +257,6 @@ def _original(repositories: Repositories, lock: Lock | None, file: str) -> Tree:
     except PackageError as error:
         remedy = f"upstreamLock in {file} names it: set that to the commit whose package is nearest to what was fetched"
         raise PackageError(f"{error}; {remedy}") from None
-
-
-def _at(tree: Tree, folder: str) -> Tree:
-    return Subtree(tree, folder) if folder else tree
 
 
 def _inside(tree: Tree) -> Iterable[tuple[str, Upstream]]:

@@ -156,17 +156,10 @@ def clash(tree: Tree, changes: Changes) -> str:
     """A path that would be both a file and a folder after the changes, or ''."""
     after = Changed(tree, changes)
     folders = {folder for path in after for folder in folders_around(path)}
+    new = [path for path, file in changes.items() if file is not None]
     # A new file in the place of a folder, or a file where a new one needs a folder.
-    return next((path for path, file in changes.items() if file is not None and path in folders), "") or next(
-        (
-            folder
-            for path, file in changes.items()
-            if file is not None
-            for folder in folders_around(path)
-            if folder in after
-        ),
-        "",
-    )
+    clashes = [path for path in new if path in folders]
+    return next(iter([*clashes, *(folder for path in new for folder in folders_around(path) if folder in after)]), "")
 
 
 def folders_around(path: str) -> Iterator[str]:

@@ -227,10 +227,9 @@ def _moves_of(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves
         by_content = {file: [path for path in paths if path not in targets] for file, paths in by_content.items()}
     # Every pair costs a comparison: among more files only equal ones are moves, as in git.
     if len(gone) * len(new) <= MOST_COMPARED:
-        likeness = _Likeness(before, after)
-        of_versions = [_Likeness(version, after) for version in versions[:-1]] + [likeness]
+        of_versions, now = [_Contents(version) for version in versions], _Contents(after)
         scores = (
-            (max(version.of(old, path) for version in of_versions if old in version), old, path)
+            (max(_likeness(version, old, now, path) for version in of_versions if old in version.tree), old, path)
             for old in gone
             for path in new
         )
@@ -238,7 +237,8 @@ def _moves_of(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves
         # In a folder that moved, a file of the same name is the same, whatever its resource is called now.
         folders = _moved_folders(before, after, moves | alike | _of_one_name(gone, new))
         in_folder = ((old, join(folders[dirname(old)], basename(old))) for old in gone if dirname(old) in folders)
-        same = {old: path for old, path in in_folder if path in new and likeness.of_lines(old, path) >= THRESHOLD}
+        pairs = ((old, path) for old, path in in_folder if path in new)
+        same = {old: path for old, path in pairs if _likeness_of_lines(of_versions[-1], old, now, path) >= THRESHOLD}
         targets = set(same.values())
         moves |= {old: path for old, path in alike.items() if path not in targets} | same
     return moves
@@ -278,54 +278,45 @@ def _path_likeness(old: str, new: str) -> float:
     return (basename(old) == basename(new)) + SequenceMatcher(None, old, new, autojunk=False).ratio()
 
 
-class _Likeness:
-    """How alike files of two trees are; each file is looked at once."""
+class _Contents:
+    """What the files of a tree hold; each file is looked at once."""
 
-    def __init__(self, before: Tree, after: Tree) -> None:
-        self._trees = (before, after)
-        self._lines: tuple[dict[str, Counter[bytes]], dict[str, Counter[bytes]]] = ({}, {})
-        self._held: tuple[dict[str, _Held], dict[str, _Held]] = ({}, {})
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._lines: dict[str, Counter[bytes]] = {}
+        self._held: dict[str, _Held] = {}
 
-    def __contains__(self, old: str) -> bool:
-        """Whether the first tree has such a file."""
-        return old in self._trees[0]
+    def lines(self, path: str) -> Counter[bytes]:
+        """The lines of a file, and how often each is there."""
+        if path not in self._lines:
+            self._lines[path] = Counter(line.strip() for line in self.tree[path].data.splitlines())
+        return self._lines[path]
 
-    def of(self, old: str, new: str) -> float:
-        """From 0 to 1: how alike their lines are; 0 for files of other resources."""
-        score = self.of_lines(old, new)
-        return score if score < THRESHOLD or self._hold_the_same(old, new) else 0.0
+    def held(self, path: str) -> _Held:
+        """The resources in a file."""
+        if path not in self._held:
+            self._held[path] = _describe(self.tree[path].data) if holds_resources(path) else _NOTHING_HELD
+        return self._held[path]
 
-    def of_lines(self, old: str, new: str) -> float:
-        """From 0 to 1: the share of equal lines, by their lengths."""
-        first, second = self._trees[0][old], self._trees[1][new]
-        # Binary files have no lines, and equal ones are paired already.
-        if first.mode == "link" or second.mode == "link" or b"\0" in first.data + second.data:
-            return 0.0
-        # Manifests do not become other files.
-        if holds_resources(old) != holds_resources(new):
-            return 0.0
-        lines = self._lines_of(0, old), self._lines_of(1, new)
-        common = sum(len(line) * count for line, count in (lines[0] & lines[1]).items())
-        return 2 * common / max(1, sum(len(line) * count for side in lines for line, count in side.items()))
 
-    def _lines_of(self, side: int, path: str) -> Counter[bytes]:
-        if path not in self._lines[side]:
-            self._lines[side][path] = Counter(line.strip() for line in self._trees[side][path].data.splitlines())
-        return self._lines[side][path]
+def _likeness(before: _Contents, old: str, after: _Contents, new: str) -> float:
+    """From 0 to 1: how alike the lines of two files are; 0 for files of other resources."""
+    score = _likeness_of_lines(before, old, after, new)
+    return score if score < THRESHOLD or _hold_the_same(before.held(old), after.held(new)) else 0.0
 
-    def _hold_the_same(self, old: str, new: str) -> bool:
-        """Whether most of the named resources went along, or resources of the same kinds run the same containers."""
-        before, after = self._held_in(0, old), self._held_in(1, new)
-        common = 2 * len(before.names & after.names)
-        if (common > len(before.names) and common >= len(after.names)) or not (before.names | after.names):
-            return True
-        return bool(before.containers) and before[1:] == after[1:]
 
-    def _held_in(self, side: int, path: str) -> _Held:
-        if path not in self._held[side]:
-            data = self._trees[side][path].data
-            self._held[side][path] = _describe(data) if holds_resources(path) else _Held(frozenset(), [], frozenset())
-        return self._held[side][path]
+def _likeness_of_lines(before: _Contents, old: str, after: _Contents, new: str) -> float:
+    """From 0 to 1: the share of equal lines, by their lengths."""
+    first, second = before.tree[old], after.tree[new]
+    # Binary files have no lines, and equal ones are paired already.
+    if first.mode == "link" or second.mode == "link" or b"\0" in first.data + second.data:
+        return 0.0
+    # Manifests do not become other files.
+    if holds_resources(old) != holds_resources(new):
+        return 0.0
+    lines = before.lines(old), after.lines(new)
+    common = sum(len(line) * count for line, count in (lines[0] & lines[1]).items())
+    return 2 * common / max(1, sum(len(line) * count for side in lines for line, count in side.items()))
 
 
 class _Held(NamedTuple):
@@ -334,6 +325,17 @@ class _Held(NamedTuple):
     names: frozenset[tuple[str, str]]
     kinds: list[str]
     containers: frozenset[str]
+
+
+_NOTHING_HELD: Final = _Held(frozenset(), [], frozenset())
+
+
+def _hold_the_same(before: _Held, after: _Held) -> bool:
+    """Whether most of the named resources went along, or resources of the same kinds run the same containers."""
+    common = 2 * len(before.names & after.names)
+    if (common > len(before.names) and common >= len(after.names)) or not (before.names | after.names):
+        return True
+    return bool(before.containers) and before[1:] == after[1:]
 
 
 def _describe(data: bytes) -> _Held:

@@ -9,6 +9,7 @@ from krm_merge.krm import KPTFILE, Results
 from krm_merge.merge import (
     NOTHING_DECIDED,
     Decision,
+    Document,
     FileDecision,
     Folders,
     Member,
@@ -22,7 +23,7 @@ from krm_merge.merge import (
     with_attribution,
 )
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
-from krm_merge.packages.merge.moved import Followed, Moves, follow
+from krm_merge.packages.merge.moved import Followed, follow
 from krm_merge.packages.merge.other_files import (
     FileVersions,
     MergedFile,
@@ -35,7 +36,7 @@ from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, notes_for, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, SideName, keep_intact
+from krm_merge.packages.references.intact import SIDES, Breach, Intact, MergedVersions, keep_intact
 from krm_merge.schema import KptfileSchema, any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text import is_empty
@@ -126,8 +127,8 @@ def merge_trees(
     if changes and not results.errors:
         # Before references are judged: it may bring what they name.
         changes = dict(changes if mend is None else mend(notes.local, changes, results))
-        versions = _merged_versions((*there, notes.local), sides, followed, outcomes)
-        intact = keep_intact(versions, Changed(notes.local, changes), merge.policy, results)
+        documents, now = [side.found for side in sides], Changed(notes.local, changes)
+        intact = keep_references(followed, (*there, notes.local), documents, outcomes, now, merge.policy, results)
         # After them: references that follow may be in the same Kustomizations.
         changes = dict(list_new_files(upstream, notes.local, changes | dict(intact.changes), results))
         changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
@@ -195,22 +196,28 @@ def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> No
             results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
 
 
-def _merged_versions(
-    there: tuple[Tree, Tree, Tree],
-    sides: tuple[PackageVersion, PackageVersion, PackageVersion],
+def keep_references(
     followed: Followed,
+    there: Sequence[Tree],
+    documents: Sequence[Sequence[Document]],
     outcomes: Sequence[ResourceOutcome],
-) -> MergedVersions:
-    """The sides for the judgement of their references; `there` are their files where they have them."""
+    merged: Tree,
+    policy: Policy,
+    results: Results,
+) -> Intact:
+    """Judges the references of a merged package (law I).
 
-    def side(at: int, moves: Moves) -> PackageGraph:
-        return PackageGraph(
-            sides[at].tree, lambda: sides[at].found, {new: old for old, new in moves.items()}, there[at]
-        )
+    Of original, upstream and local, `there` are the files where that side has them, `documents` its resources.
+    """
 
-    _, theirs, ours = followed.relocated
-    renamed: dict[SideName, Moves] = {"upstream": followed.renamed[0], "local": followed.renamed[1]}
-    return MergedVersions(side(0, {}), side(1, theirs), side(2, ours), renamed, outcomes, read_graph)
+    def side(at: int) -> PackageGraph:
+        tree = (followed.original, followed.upstream, followed.local)[at]
+        origins = {new: old for old, new in followed.relocated[at].items()}
+        return PackageGraph(tree, lambda: documents[at], origins, there[at])
+
+    renamed = dict(zip(SIDES, followed.renamed, strict=True))
+    versions = MergedVersions(side(0), side(1), side(2), renamed, outcomes, read_graph)
+    return keep_intact(versions, merged, policy, results)
 
 
 def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], results: Results) -> None:

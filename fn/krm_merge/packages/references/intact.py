@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import methodcaller
 from posixpath import basename, dirname, join, relpath
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path, value_at
 from krm_merge.merge import FileDecision, Member, Policy, ResourceOutcome, file_content
@@ -29,7 +30,7 @@ from krm_merge.packages.references.edits import (
 )
 from krm_merge.packages.references.graph import PackageGraph, call_document, is_naming, mentions, words_of
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema import FileReference, LabelSelector, labels_in, references_in, selectors_in, targets_in
+from krm_merge.schema import FileReference, labels_in, references_in, selectors_in, targets_in
 from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text import Object, to_value
 
@@ -235,16 +236,14 @@ class _Judge:
             self._pointers(changed, lost.changed, loser)
 
     def _sides_with(
-        self,
-        document: Member,
-        has: Callable[[PackageGraph, Member], bool],
-        leads: Callable[[PackageGraph], bool],
+        self, document: Member, reference: object, references: _References, leads: Callable[[PackageGraph], bool]
     ) -> list[SideName]:
         """The sides on which a document has the reference; none where it leads nowhere on one of them."""
         sides: list[SideName] = []
         for name in SIDES:
             side = self._versions.side(name)
-            if (same := side.same(document) or self._before_renaming(side, document)) is not None and has(side, same):
+            same = side.same(document) or self._before_renaming(side, document)
+            if same is not None and reference in references(side, same):
                 if not leads(side):
                     return []
                 sides.append(name)
@@ -329,52 +328,33 @@ class _Judge:
             # A Namespace is often made by somebody else.
             if reference.name not in names or reference.kind == "Namespace":
                 continue
-            named = reference[1:]
-
-            def has(_: PackageGraph, same: Member, named: tuple[object, ...] = named) -> bool:
-                return any(other_reference[1:] == named for other_reference in references_in(same.value))
-
-            self._name(
-                document,
-                reference.path,
-                (reference.kind, reference.name, reference.namespace, reference.group),
-                has,
-                loser,
-            )
+            named = (reference.kind, reference.name, reference.namespace, reference.group)
+            self._name(document, reference.path, named, reference[1:], _references_in, loser)
         if document.identity.name in names and document.place in self._merged.patches:
             identity = document.identity
-
-            def is_patch(side: PackageGraph, same: Member) -> bool:
-                return same.place in side.patches
-
-            target = (identity.kind, identity.name, identity.namespace, identity.group)
-            self._name(document, ("metadata", "name"), target, is_patch, loser)
+            named = (identity.kind, identity.name, identity.namespace, identity.group)
+            self._name(document, ("metadata", "name"), named, True, _is_patch, loser)
 
     def _targets(self, document: Member, names: frozenset[str], loser: SideName) -> None:
-        for at, target in (*targets_in(document.value), *patched_in(document.value)):
+        for at, target in _targets_in(document):
             name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
-            if (
-                not (isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str))
-                or name not in names
-            ):
-                continue
-
-            def has(_: PackageGraph, same: Member, target: Object = target) -> bool:
-                return any(other == target for _, other in (*targets_in(same.value), *patched_in(same.value)))
-
-            self._name(document, (*at, "name"), (kind, name, namespace, None), has, loser)
+            if isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str) and name in names:
+                named = (kind, name, namespace, None)
+                self._name(document, (*at, "name"), named, target, _selected_in, loser)
 
     def _name(
         self,
         document: Member,
         at: FieldPath,
         named: tuple[str, str, str, str | None],
-        has: Callable[[PackageGraph, Member], bool],
+        reference: object,
+        references: _References,
         loser: SideName,
     ) -> None:
-        if self._merged.holds(*named) or not (
-            sides := self._sides_with(document, has, lambda side: side.holds(*named))
-        ):
+        if self._merged.holds(*named):
+            return
+        sides = self._sides_with(document, reference, references, lambda side: side.holds(*named))
+        if not sides:
             return
         kind, name, namespace, _ = named
         new = self._new_identity(*named)
@@ -428,14 +408,8 @@ class _Judge:
         for selector in selectors_in(document.value) if lost else ():
             if not lost & selector.labels.items() or self._merged.selects(selector, words):
                 continue
-
-            def has(_: PackageGraph, same: Member, selector: LabelSelector = selector) -> bool:
-                return selector in selectors_in(same.value)
-
-            def leads(side: PackageGraph, selector: LabelSelector = selector) -> bool:
-                return side.selects(selector, words)
-
-            if sides := self._sides_with(document, has, leads):
+            leads = methodcaller("selects", selector, words)
+            if sides := self._sides_with(document, selector, lambda _, same: selectors_in(same.value), leads):
                 text = ", ".join(f"{name}={label}" for name, label in selector.labels.items())
                 self._report(
                     document, f"{format_path(selector.path)} selects {text}", dict.fromkeys(sides, text), loser
@@ -474,6 +448,27 @@ class _Judge:
         else:
             what = f"the patch of {call_document(now)} names {pointer.path}"
             self._report(pointer.document, what, dict.fromkeys(names, pointer.path), loser)
+
+
+_References: TypeAlias = Callable[[PackageGraph, Member], Iterable[object]]
+"""What a document of a side names, in one of the ways in which it may."""
+
+
+def _references_in(_: PackageGraph, document: Member) -> Iterable[object]:
+    return (reference[1:] for reference in references_in(document.value))
+
+
+def _selected_in(_: PackageGraph, document: Member) -> Iterable[object]:
+    return (target for _, target in _targets_in(document))
+
+
+def _is_patch(side: PackageGraph, document: Member) -> Iterable[object]:
+    return (document.place in side.patches,)
+
+
+def _targets_in(document: Member) -> list[tuple[FieldPath, Object]]:
+    value = document.value
+    return [*targets_in(value), *patched_in(value)]
 
 
 def _key_for(named: FileReference, new: str) -> str:
