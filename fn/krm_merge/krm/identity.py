@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from krm_merge.safe_text import quoted
 from krm_merge.startup import frozen, pattern
-from krm_merge.text import MappingNode, Node, Scalar, Value, is_null, key_text
+from krm_merge.text import MappingNode, Node, Scalar, Value, field_at, is_null, key_text
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -148,31 +148,26 @@ NO_RESOURCE = Identity("", "", "", "")
 
 def identity_of(root: MappingNode) -> Identity:
     """The identity of an object."""
-    metadata = root.get("metadata")
-    name, namespace = (
-        ("", "") if not isinstance(metadata, MappingNode) else (_text(metadata, "name"), _text(metadata, "namespace"))
-    )
-    return Identity(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
+    group, kind = _text(root, "apiVersion").rpartition("/")[0], _text(root, "kind")
+    return Identity(group, kind, _text(root, "metadata", "namespace"), _text(root, "metadata", "name"))
 
 
 def generate_name_of(root: MappingNode) -> str:
     """The prefix from which the cluster makes the name of an object, or ''."""
-    metadata = root.get("metadata")
-    return _text(metadata, "generateName") if isinstance(metadata, MappingNode) else ""
+    return _text(root, "metadata", "generateName")
 
 
 def flaw_of(root: Node) -> str:
     """Why an object is not a Kubernetes resource, or ''."""
-    if not isinstance(root, MappingNode) or not _text(root, "kind") or not _text(root, "apiVersion"):
+    if not _text(root, "kind") or not _text(root, "apiVersion"):
         return "is not a Kubernetes object: apiVersion and kind are expected"
-    metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
-    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
+    for path in (("metadata",), ("metadata", "annotations")):
+        node = field_at(root, *path)
         if node is not None and not isinstance(node, MappingNode) and not is_null(node):
-            return f"has no mapping in {name}"
+            return f"has no mapping in {'.'.join(path)}"
     return ""
 
 
-def _text(root: MappingNode, name: str) -> str:
-    node = root.get(name)
+def _text(root: Node, *path: str) -> str:
+    node = field_at(root, *path)
     return key_text(node) if isinstance(node, Scalar) else ""

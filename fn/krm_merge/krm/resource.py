@@ -145,22 +145,22 @@ class Resource:
             match = re.search(_KIND_LINE % (self.column, self.column), self.slice.data, re.MULTILINE)
             if match:
                 return match.group(1).decode()
-        return self._text_field("kind")
+        return self._text_at("kind")
 
     @property
     def api_version(self) -> str:
         """The apiVersion, or ''."""
-        return self._text_field("apiVersion")
+        return self._text_at("apiVersion")
 
     @property
     def name(self) -> str:
         """metadata.name, or ''."""
-        return self._metadata_field("name")
+        return self._text_at("metadata", "name")
 
     @property
     def namespace(self) -> str:
         """metadata.namespace, or ''."""
-        return self._metadata_field("namespace")
+        return self._text_at("metadata", "namespace")
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -199,12 +199,10 @@ class Resource:
         """The object as plain values, with the changes made so far."""
         return to_value(self.merged() if self.is_changed else self.root)
 
-    def _text_field(self, name: str) -> str:
-        node = self._now(self.root, name)
-        return _scalar_text(node) if node is not None else ""
-
-    def _metadata_field(self, name: str) -> str:
-        node = self._now(self._now(self.root, "metadata"), name)
+    def _text_at(self, *path: str) -> str:
+        node: Node | None = self.root
+        for name in path:
+            node = self._now(node, name)
         return _scalar_text(node) if node is not None else ""
 
     def _now(self, node: Node | None, name: str) -> Node | None:

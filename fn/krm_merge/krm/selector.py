@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.identity import Identity
@@ -20,22 +20,8 @@ from krm_merge.text import Value
 Labels: TypeAlias = Mapping[str, str]
 
 
-class ExpressionMatch(Protocol):
-    """What a regular expression matched."""
-
-    def groups(self) -> tuple[str | None, ...]:
-        """The texts of its groups."""
-
-
-class Expression(Protocol):
-    """A regular expression."""
-
-    def fullmatch(self, text: str, /) -> ExpressionMatch | None:
-        """Something where it matches the text as a whole, None where it does not."""
-
-
-Pattern: TypeAlias = "str | Expression"
-"""A condition on a text: equal to this one, or matched as a whole by the regular expression."""
+Pattern: TypeAlias = "str | re.Pattern[str]"
+"""A condition on a text: equal to this one, or matched as a whole by the regular expression, which may be RE2's."""
 
 _EXACT = re.compile(r"[\w/-]*")
 _REQUIREMENT = re.compile(
@@ -86,7 +72,7 @@ def pattern_of(text: str) -> Pattern:
     options = re2.Options()
     options.log_errors = False
     try:
-        expression: Expression = re2.compile(text, options)
+        expression: re.Pattern[str] = re2.compile(text, options)
     except re2.error as error:
         words = error.args[0]
         problem = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
@@ -206,25 +192,16 @@ class Selector:
 
 
 def _requirement(match: re.Match[str]) -> Callable[[Labels], bool]:
-    if key := match["set"]:
+    key = match["set"] or match["key"] or match["absent"] or match["present"]
+    # None is for a label that is not there.
+    values: set[str | None] = {None}
+    if match["set"]:
         values = {value.strip() for value in match["values"].split(",")}
-        # As in Kubernetes, `notin` and `!=` also hold for what has no such label.
-        return (
-            (lambda labels: labels.get(key) in values)
-            if match["how"] == "in"
-            else (lambda labels: labels.get(key) not in values)
-        )
-    if key := match["key"]:
-        value = match["value"]
-        return (
-            (lambda labels: labels.get(key) != value)
-            if match["sign"] == "!="
-            else (lambda labels: labels.get(key) == value)
-        )
-    if key := match["absent"]:
-        return lambda labels: key not in labels
-    key = match["present"]
-    return lambda labels: key in labels
+    elif match["key"]:
+        values = {match["value"]}
+    # As in Kubernetes, `notin` and `!=` also hold for what has no such label.
+    is_excluded = match["how"] == "notin" or match["sign"] == "!=" or match["present"] is not None
+    return lambda labels: (labels.get(key) in values) != is_excluded
 
 
 def _fits(pattern: Pattern | None, text: str) -> bool:

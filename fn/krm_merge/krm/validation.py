@@ -9,9 +9,10 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.limits import RESOLUTIONS, RULES
-from krm_merge.text import MappingNode, Value, key_text
+from krm_merge.text import Value
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -87,17 +88,8 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
     config = resource_list.function_config
     if config is None:
         return "", None
-    kind = config.get("kind")
-    return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
-
-
-def _file_of(config: MappingNode) -> str | None:
-    metadata = config.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
-    if not isinstance(annotations, MappingNode):
-        return None
-    node = annotations.get("internal.config.kubernetes.io/path") or annotations.get("config.kubernetes.io/path")
-    return key_text(node) if node is not None else None
+    resource = Resource.from_tree(config)
+    return "data." if resource.kind == "ConfigMap" else "", resource.file
 
 
 def _path(location: tuple[int | str, ...]) -> str:

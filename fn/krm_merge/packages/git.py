@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from posixpath import join, normpath
 from typing import NamedTuple
@@ -52,10 +52,12 @@ def _package_errors(about: str = "", remedy: str = "") -> Iterator[None]:
         raise PackageError(f"{problem}; {remedy}" if remedy else problem) from None
 
 
-def _reached(repository: str) -> AbstractContextManager[None]:
-    return _package_errors(
-        f"{repository} cannot be reached", "correct git.repo in the Kptfile if this is not its address"
-    )
+def _list_refs(repository: str, names: Iterable[str]) -> dict[str, str]:
+    """The commits of the refs that names and patterns mean. Raises PackageError."""
+    _check_address(repository)
+    remedy = "correct git.repo in the Kptfile if this is not its address"
+    with _package_errors(f"{repository} cannot be reached", remedy):
+        return list_refs(repository, names)[0]
 
 
 def files_of(store: Store, entries: Iterable[TreeEntry]) -> Tree:
@@ -135,12 +137,10 @@ class GitRepositories:
     def _resolve(self, repository: str, directory: str, ref: str) -> Version:
         if _COMMIT.fullmatch(ref):
             return Version(ref, ref)
-        _check_address(repository)
         folder = _folder(directory)
         names = [f"{folder}/{ref}", ref] if folder else [ref]
         refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
-        with _reached(repository):
-            commits, _ = list_refs(repository, refs)
+        commits = _list_refs(repository, refs)
         for name in refs:
             if name in commits:
                 return Version(_short(name) if ref else ref, commits[name])
@@ -150,9 +150,7 @@ class GitRepositories:
     def names(self, repository: str) -> Names:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""
         if repository not in self._names:
-            _check_address(repository)
-            with _reached(repository):
-                refs, _ = list_refs(repository, ["refs/tags/*", "refs/heads/*"])
+            refs = _list_refs(repository, ["refs/tags/*", "refs/heads/*"])
             tags, branches = (
                 frozenset(_short(name) for name in refs if name.startswith(kind))
                 for kind in ("refs/tags/", "refs/heads/")
@@ -215,11 +213,7 @@ class GitRepositories:
         _check_address(repository)
         with self._open(repository) as store, _package_errors():
             self._fetch(store, repository, commit)
-            (header,) = store.read([f"{commit}^{{commit}}"])
-        assert header is not None
-        lines = header.data.partition(b"\n\n")[0].splitlines()
-        committer = next(line for line in lines if line.startswith(b"committer "))
-        return b" ".join(committer.rsplit(b" ", 2)[1:]).decode()
+            return store.text("show", "--no-patch", "--format=%cd", "--date=raw", commit)
 
     @contextmanager
     def _open(self, repository: str) -> Iterator[Store]:

@@ -21,6 +21,7 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     Value,
+    field_at,
     from_value,
     is_empty,
     is_null,
@@ -68,17 +69,17 @@ class KptfileText:
     @property
     def upstream(self) -> Upstream | None:
         """The package's upstream in git, None where it has none."""
-        git = _mapping(_mapping(self._root, "upstream"), "git")
-        if git is None or not _text(git, "repo"):
-            return None
-        strategy = _text(_mapping(self._root, "upstream"), "updateStrategy")
-        return Upstream(_text(git, "repo"), _text(git, "directory"), _text(git, "ref"), strategy or STRATEGIES[0])
+        repository, directory, ref = (
+            _text(self._root, "upstream", "git", field) for field in ("repo", "directory", "ref")
+        )
+        strategy = _text(self._root, "upstream", "updateStrategy") or STRATEGIES[0]
+        return Upstream(repository, directory, ref, strategy) if repository else None
 
     @property
     def lock(self) -> Lock | None:
         """The commit that the package was last fetched from, None where it never was."""
-        git = _mapping(_mapping(self._root, "upstreamLock"), "git")
-        if git is None:
+        git = field_at(self._root, "upstreamLock", "git")
+        if not isinstance(git, MappingNode):
             return None
         return Lock(*(_text(git, field) for field in ("repo", "directory", "ref", "commit")))
 
@@ -92,7 +93,7 @@ class KptfileText:
             if strategy is not None:
                 resource.set("upstream.updateStrategy", strategy)
             # Field by field where it is there: comments beside the fields stay.
-            if _mapping(_mapping(self._root, "upstreamLock"), "git") is None:
+            if not isinstance(field_at(self._root, "upstreamLock", "git"), MappingNode):
                 resource.set("upstreamLock", locked)
             else:
                 for name, value in fields.items():
@@ -120,13 +121,8 @@ def upstream_of(kptfile: bytes) -> Upstream | None:
         return None
 
 
-def _mapping(root: MappingNode | None, field: str) -> MappingNode | None:
-    node = root.get(field) if root is not None else None
-    return node if isinstance(node, MappingNode) else None
-
-
-def _text(root: MappingNode | None, field: str) -> str:
-    node = root.get(field) if root is not None else None
+def _text(root: MappingNode, *path: str) -> str:
+    node = field_at(root, *path)
     # kpt reads every scalar as text, and null as a field that is left out.
     return key_text(node) if isinstance(node, Scalar) and not is_null(node) else ""
 
@@ -231,8 +227,7 @@ def add_function(
     if _drop_function(kptfile, path):
         kptfile = _kptfile(_kptfile_of(kptfile, package))
     function = from_value({"image": image, "configPath": path})
-    pipeline = kptfile.root.get("pipeline")
-    mutators = pipeline.get("mutators") if isinstance(pipeline, MappingNode) else None
+    mutators = field_at(kptfile.root, "pipeline", "mutators")
     try:
         if isinstance(mutators, SequenceNode):
             # By default the merge comes before all functions that change its result.
@@ -259,7 +254,7 @@ def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
         file = changes[KPTFILE] = changes.get(KPTFILE) or _kptfile_of(kptfile, package)
         shorter = _kptfile(file)
         pipeline = shorter.root.get("pipeline")
-        functions = pipeline.get(field) if isinstance(pipeline, MappingNode) else None
+        functions = field_at(pipeline, field)
         if isinstance(pipeline, MappingNode) and isinstance(functions, SequenceNode) and not functions.items:
             shorter.remove(f"pipeline.{field}" if len(pipeline.entries) > 1 else "pipeline")
             # A comment of the list is somebody's.
@@ -274,12 +269,11 @@ def _drop_function(kptfile: Resource, path: str) -> list[str]:
     """Takes the functions with this functionConfig out of a pipeline; the lists that had one."""
     fields = []
     for _, field in FUNCTION_LISTS:
-        functions = kptfile.root.get("pipeline")
-        functions = functions.get(field) if isinstance(functions, MappingNode) else None
+        functions = field_at(kptfile.root, "pipeline", field)
         if not isinstance(functions, SequenceNode):
             continue
         for node in functions.items:
-            config = node.get("configPath") if isinstance(node, MappingNode) else None
+            config = field_at(node, "configPath")
             if config is not None and config.canonical == path:
                 kptfile.editor.remove(functions, node)
                 fields.append(field)

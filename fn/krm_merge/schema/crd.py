@@ -23,7 +23,7 @@ from krm_merge.schema.model import (
     list_schema,
     split_keys,
 )
-from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, resolved
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, field_at, resolved
 
 GroupVersionKind: TypeAlias = tuple[str, str, str]
 
@@ -44,11 +44,11 @@ def crd_schemas(roots: Iterable[MappingNode]) -> dict[GroupVersionKind, CrdSchem
         if _text(root.get("kind")) != "CustomResourceDefinition" or _text(root.get("apiVersion")) != f"{_GROUP}/v1":
             continue
         spec = root.get("spec")
-        group, kind, versions = _at(spec, "group"), _at(spec, "names", "kind"), _at(spec, "versions")
+        group, kind, versions = field_at(spec, "group"), field_at(spec, "names", "kind"), field_at(spec, "versions")
         if not isinstance(versions, SequenceNode):
             continue
         for version in map(resolved, versions.items):
-            name, schema = _at(version, "name"), _at(version, "schema", "openAPIV3Schema")
+            name, schema = field_at(version, "name"), field_at(version, "schema", "openAPIV3Schema")
             if isinstance(schema, MappingNode) and group is not None and kind is not None and name is not None:
                 schemas[_text(group), _text(name), _text(kind)] = CrdSchema(schema)
     return schemas
@@ -76,58 +76,51 @@ class CrdSchema(Schema):
         value = list_schema(_list_kind(schema))
         return value._replace(
             alternatives=_alternatives(schema),
-            is_map=isinstance(_at(schema, "additionalProperties"), MappingNode),
-            patch_merge_key=_text(_at(schema, _MERGE_KEY)) or value.patch_merge_key,
+            is_map=isinstance(field_at(schema, "additionalProperties"), MappingNode),
+            patch_merge_key=_text(field_at(schema, _MERGE_KEY)) or value.patch_merge_key,
         )
 
     def _find(self, path: FieldPath) -> tuple[Node | BuiltinSchema | None, FieldPath]:
         """The part of the definition that describes the value at a path; of metadata, its schema and the path in it."""
         schema: Node | None = self._root
         for at, step in enumerate(path):
-            items = _at(schema, "items")
+            items = field_at(schema, "items")
             if not isinstance(step, str):
                 schema = items
                 continue
             while items is not None:
                 # A step into an element that the path leaves out.
-                schema, items = items, _at(items, "items")
-            if step == "metadata" and (at == 0 or _text(_at(schema, _EMBEDDED)) == "true"):
+                schema, items = items, field_at(items, "items")
+            if step == "metadata" and (at == 0 or _text(field_at(schema, _EMBEDDED)) == "true"):
                 return any_object_schema(), path[at:]
-            property_schema = _at(schema, "properties", step)
-            schema = property_schema if property_schema is not None else _at(schema, "additionalProperties")
+            property_schema = field_at(schema, "properties", step)
+            schema = property_schema if property_schema is not None else field_at(schema, "additionalProperties")
             if not isinstance(schema, MappingNode):
                 return None, ()
         return schema, ()
 
 
 def _list_kind(schema: Node | None) -> ListKind:
-    kind = _text(_at(schema, _LIST_TYPE))
-    keys = _texts(_at(schema, _LIST_KEYS)) if kind == "map" else split_keys(_text(_at(schema, _MERGE_KEY)))
+    kind = _text(field_at(schema, _LIST_TYPE))
+    keys = _texts(field_at(schema, _LIST_KEYS)) if kind == "map" else split_keys(_text(field_at(schema, _MERGE_KEY)))
     if not keys or kind in ("set", "atomic"):
         return SET if kind == "set" else ORDERED
-    properties = _at(schema, "items", "properties")
-    values = ((key, _at(properties, key, "default")) for key in keys)
+    properties = field_at(schema, "items", "properties")
+    values = ((key, field_at(properties, key, "default")) for key in keys)
     return KeyedList(keys, tuple((k, v.canonical) for k, v in values if isinstance(v, Scalar)))
 
 
 def _alternatives(schema: Node | None) -> Alternatives:
     fields: list[str] = []
-    properties, branches = _at(schema, "properties"), _at(schema, "oneOf")
-    if isinstance(properties, MappingNode) and _text(_at(schema, "maxProperties")) == "1":
+    properties, branches = field_at(schema, "properties"), field_at(schema, "oneOf")
+    if isinstance(properties, MappingNode) and _text(field_at(schema, "maxProperties")) == "1":
         fields = [_text(entry.key) for entry in properties.fields.values()]
     elif isinstance(branches, SequenceNode):
-        required = [_texts(_at(branch, "required")) for branch in map(resolved, branches.items)]
+        required = [_texts(field_at(branch, "required")) for branch in map(resolved, branches.items)]
         # Each branch requires a field of its own: two of these fields would satisfy two branches, or none.
         if all(len(names) == 1 for names in required):
             fields = [names[0] for names in required]
     return (tuple(fields),) if len(set(fields)) == len(fields) > 1 else ()
-
-
-def _at(node: Node | None, *fields: str) -> Node | None:
-    """The node at these fields, None where there is nothing."""
-    for field in fields:
-        node = node.get(field) if isinstance(node, MappingNode) else None
-    return node
 
 
 def _text(node: Node | None) -> str:

@@ -163,8 +163,6 @@ class Secrecy:
         )
         self.is_whole = len(self._scope) < len(fitting) or any(map(is_secret_kind, (i.kind for i in identities)))
         """Whether all of it is hidden but its name, namespace and labels."""
-        self._known: _Known | None = None
-        self._may_hold_secret: bool | None = None
 
     def hides(self, path: FieldPath, values: Iterable[Any]) -> bool:
         """Whether anything at a path is hidden; `values` are what there is, as nodes or plain values, or None."""
@@ -198,42 +196,43 @@ class Secrecy:
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""
-        return [secret.value for secret in self._index().found]
+        return [secret.value for secret in self._known.found]
 
     def place(self, path: FieldPath, values: Iterable[Any]) -> FieldPath:
         """A path to hidden values, with the name of the variable where a position leads to it (M6)."""
         if not any(isinstance(step, int) for step in path):
             return path
-        names = self._index().variables
+        names = self._known.variables
         for value in values:
             if name := names.get(id(value)) or _variable_of(_fields_of(value) or {}, self._scope):
                 return (*path, name)
         return path
 
-    def _index(self) -> _Known:
+    @cached_property
+    def _known(self) -> _Known:
         """All that is hidden, looked for once."""
-        if self._known is None:
-            secrets = [secrets for root in self._roots for secrets in _find_secrets(root, (), self._scope)]
-            self._known = _Known(
-                secrets,
-                frozenset(one.place for one in secrets if one.is_of_secret),
-                frozenset(one.place for one in secrets if one.variable),
-                {id(resolved(one.value)): one.variable for one in secrets if one.variable},
-            )
-        return self._known
+        secrets = [secrets for root in self._roots for secrets in _find_secrets(root, (), self._scope)]
+        return _Known(
+            secrets,
+            frozenset(one.place for one in secrets if one.is_of_secret),
+            frozenset(one.place for one in secrets if one.variable),
+            {id(resolved(one.value)): one.variable for one in secrets if one.variable},
+        )
+
+    @cached_property
+    def _may_hold_secret(self) -> bool:
+        return any(map(_may_hold_secret, self._roots))
 
     def _is_inside(self, path: FieldPath, place: _Place) -> bool:
         """Whether something around the value hides it that neither the path nor the value itself shows.
 
         Positions differ between the sides, so whatever an element of a list hides is hidden in all of them.
         """
-        if self._may_hold_secret is None:
-            self._may_hold_secret = any(map(_may_hold_secret, self._roots))
         if not self._may_hold_secret and ("value" not in path or all(map(_has_name, path))):
             return False
-        index = self._index()
+        known = self._known
         return any(
-            place[:end] in index.of_secrets or (place[:end] in index.of_variables and not _has_name(path[end - 2]))
+            place[:end] in known.of_secrets or (place[:end] in known.of_variables and not _has_name(path[end - 2]))
             for end in range(1, len(place) + 1)
         )
 

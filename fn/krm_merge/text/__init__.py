@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.nodes import canonical_text as canonical_text
     from krm_merge.text.reading.nodes import copied as copied
     from krm_merge.text.reading.nodes import copy as copy
+    from krm_merge.text.reading.nodes import field_at as field_at
     from krm_merge.text.reading.nodes import is_null as is_null
     from krm_merge.text.reading.nodes import is_template as is_template
     from krm_merge.text.reading.nodes import key_text as key_text
@@ -133,8 +134,8 @@ __getattr__, __dir__ = lazy_interface(
         "reading.layout": "CannotEditError Chunk Comments NO_COMMENTS STEP block_scalar_header chunks "
         "comments_of content_end is_block_scalar source_of",
         "reading.nodes": "Alias Child Collection Entry MappingNode Node Object Scalar SequenceNode "
-        "Source TextError Value canonical_text copied copy from_value is_null is_template key_text mapping_canonical "
-        "resolved same to_value value_of",
+        "Source TextError Value canonical_text copied copy field_at from_value is_null is_template key_text "
+        "mapping_canonical resolved same to_value value_of",
         "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check read read_all",
         "reading.scalar_text": "block_text needs_block read_wrapped wrapped_lines",
         "reading.scalars": "Canonical python_value quoted scalar_text type_of",

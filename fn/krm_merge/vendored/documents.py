@@ -166,7 +166,6 @@ def is_list(root: MappingNode) -> bool:
 def list_items(root: MappingNode) -> list[Node]:
     """The items of a List."""
     items = root.get("items")
-    items = None if items is None else resolved(items)
     return items.items if isinstance(items, SequenceNode) else []
 
 

@@ -55,24 +55,24 @@ class Relocated(Mapping[str, File]):
 class Followed:
     """Three versions of a package, in which what is one file has one path.
 
-    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently. `renamed`
-    are the moves that upstream and local made since the original, `relocated` those that are made of each side's files.
+    `decisions` report moves of local's files, and files that both sides moved differently. `renamed` are the moves that
+    upstream and local made since the original, `relocated` those that are made of each side's files.
     """
 
     original: Tree
     upstream: Tree
     local: Tree
-    moves: Moves
     decisions: Callable[[Policy], list[FileDecision]]
     renamed: tuple[Moves, Moves] = ({}, {})
     relocated: tuple[Moves, Moves, Moves] = ({}, {}, {})
 
     def changes(self, local: Tree, changes: Changes) -> dict[str, File | None]:
         """What changes in the package as it was, of changes to its files where they are now."""
-        if not self.moves:
+        moves = self.relocated[2]
+        if not moves:
             return dict(changes)
-        restored: dict[str, File | None] = dict.fromkeys(self.moves)
-        restored |= {new: local[old] for old, new in self.moves.items()}
+        restored: dict[str, File | None] = dict.fromkeys(moves)
+        restored |= {new: local[old] for old, new in moves.items()}
         return {path: file for path, file in (restored | dict(changes)).items() if file != local.get(path)}
 
 
@@ -91,7 +91,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     # What local has where upstream moved it to is that file, whatever else is like it (law D).
     ours |= {old: new for old, new in theirs.items() if new in local and old not in local}
     if not theirs and not ours:
-        return Followed(original, upstream, local, {}, lambda _: [])
+        return Followed(original, upstream, local, lambda _: [])
     sides = (original, upstream, local)
     folders = _moved_folders(original, upstream, theirs), _moved_folders(original, local, ours)
     moves: tuple[Moves, Moves, Moves] = ({}, {}, {})
@@ -131,7 +131,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
         return [*reported, *(_moved_twice(both, now) for both in twice)]
 
     trees = [Relocated(side, side_moves) if side_moves else side for side, side_moves in zip(sides, moves, strict=True)]
-    return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), moves)
+    return Followed(trees[0], trees[1], trees[2], decisions, (theirs, ours), moves)
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------

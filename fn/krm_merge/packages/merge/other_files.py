@@ -421,13 +421,10 @@ def _files_of_choice(
     """The file under a choice; nothing where the choice does not fit this file."""
     if choice == "original" or choice == "value" or choice == "recognise":
         return
-    if upstream is None or local is None or original is None:
-        if choice in ("upstream", "local"):
-            yield upstream if choice == "upstream" else local
-        return
-    if (texts := _texts(original, upstream, local)) is not None:
-        text = choose_text(texts.original, texts.upstream, texts.local, choice)
-        if text is not None:
+    if upstream is not None and local is not None and original is not None:
+        texts = _texts(original, upstream, local)
+        text = None if texts is None else choose_text(texts.original, texts.upstream, texts.local, choice)
+        if texts is not None and text is not None:
             yield File(texts.written(text), merged_mode(original, upstream, local))
             return
     if choice in ("upstream", "local"):

@@ -84,7 +84,7 @@ def merge_trees(
     there = original, upstream
     # Moves come first: all rules below are about what has one path.
     followed = follow(original, upstream, local, merge.policy)
-    if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
+    if any(followed.relocated):
         original, upstream, local = followed.original, followed.upstream, followed.local
         changed = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
     # Line ends are merged last (W5): until then only lines count.

@@ -31,6 +31,7 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     Value,
+    field_at,
     from_value,
     in_lines_of,
     joined,
@@ -324,8 +325,7 @@ def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
         root = read(file.data.decode("utf-8"))
     except (UnicodeDecodeError, TextError):
         return None
-    entries = root.get("resources") if isinstance(root, MappingNode) else None
-    entries = None if entries is None else resolved(entries)
+    entries = field_at(root, "resources")
     return (root, entries) if isinstance(root, MappingNode) and isinstance(entries, SequenceNode) else None
 
 

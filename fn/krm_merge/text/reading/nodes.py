@@ -298,6 +298,13 @@ def resolved(node: Node) -> Node:
     return node.expansion if isinstance(node, Alias) else node
 
 
+def field_at(node: Node | None, *names: str) -> Node | None:
+    """The value of a field of a field, aliases resolved, None where there is nothing."""
+    for name in names:
+        node = node.get(name) if isinstance(node, MappingNode) else None
+    return node
+
+
 def is_template(node: Node) -> bool:
     """Whether a value is a template that reads as YAML by chance: `{{ name }}` is a mapping with a mapping as key."""
     return isinstance(node, MappingNode) and node.flow and any(isinstance(e.key, MappingNode) for e in node.entries)
