@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.identity import Identity
+from krm_merge.krm.identity import Identity, value_at
 from krm_merge.limits import COMPARISONS
 from krm_merge.safe_text import quoted
 from krm_merge.text import Value
@@ -47,10 +47,8 @@ class TargetNames:
     @classmethod
     def of(cls, value: dict[str, Value]) -> TargetNames:
         """The identity of the object with this value."""
-        metadata = value.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
         group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-        name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
+        name, namespace = (str(value_at(value, ("metadata", field)) or "") for field in ("name", "namespace"))
         return cls(group, version, str(value.get("kind", "")), name, namespace)
 
     @property
@@ -113,9 +111,8 @@ class Target:
         identity = identity or TargetNames.of(value)
         if self.labels is None and self.annotations is None:
             return self.matches(identity, {}, {})
-        metadata = value.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
-        return self.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+        labels, annotations = (_texts(value_at(value, ("metadata", field))) for field in ("labels", "annotations"))
+        return self.matches(identity, labels, annotations)
 
 
 class Targets:

@@ -224,8 +224,7 @@ def _labels(value: Value) -> dict[str, str]:
 
 def references_in(value: Object) -> Iterator[Reference]:
     """The fields of an object that name other resources, as far as the table knows them."""
-    metadata = value.get("metadata")
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    namespace = value_at(value, ("metadata", "namespace"))
     namespace_of_value = namespace if isinstance(namespace, str) else ""
     if namespace_of_value:
         yield Reference(("metadata", "namespace"), "", "Namespace", "", namespace_of_value)

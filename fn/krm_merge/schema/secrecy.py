@@ -19,9 +19,8 @@ from krm_merge.text import (
     Scalar,
     SequenceNode,
     Source,
-    TextError,
+    documents_in,
     key_text,
-    read_all,
     resolved,
     to_value,
 )
@@ -250,11 +249,7 @@ def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
     if not redactions and b"value" not in data:
         # What names alone do not show in a text is hidden by the user, or in elements whose fields are in any order.
         return False
-    try:
-        roots = list(read_all(data.decode("utf-8")))
-    except (UnicodeDecodeError, TextError):
-        return False
-    mappings = (root for root in roots if isinstance(root, MappingNode))
+    mappings = (root for root in documents_in(data) or () if isinstance(root, MappingNode))
     return any(Secrecy((root,), redactions).hides((), (root,)) for root in mappings)
 
 

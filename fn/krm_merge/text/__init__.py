@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.reader import IN_MAPPINGS as IN_MAPPINGS
     from krm_merge.text.reading.reader import MAX_DEPTH as MAX_DEPTH
     from krm_merge.text.reading.reader import check as check
+    from krm_merge.text.reading.reader import documents_in as documents_in
+    from krm_merge.text.reading.reader import mapping_in as mapping_in
     from krm_merge.text.reading.reader import read, read_all
     from krm_merge.text.reading.scalar_text import block_text as block_text
     from krm_merge.text.reading.scalar_text import needs_block as needs_block
@@ -136,7 +138,7 @@ __getattr__, __dir__ = lazy_interface(
         "reading.nodes": "Alias Child Collection Entry MappingNode Node Object Scalar SequenceNode "
         "Source TextError Value canonical_text copied copy field_at from_value is_null is_template key_text "
         "mapping_canonical resolved same to_value value_of",
-        "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check read read_all",
+        "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check documents_in mapping_in read read_all",
         "reading.scalar_text": "block_text needs_block read_wrapped wrapped_lines",
         "reading.scalars": "Canonical python_value quoted scalar_text type_of",
         "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "

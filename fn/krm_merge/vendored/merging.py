@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from posixpath import basename, join
 from typing import Final, NamedTuple
 
-from krm_merge.krm import Identity
 from krm_merge.merge import (
     MERGE_COMMENT,
     UPSTREAM_IDENTIFIER,
@@ -32,7 +31,7 @@ from krm_merge.packages import (
     list_files,
     merge_trees,
 )
-from krm_merge.startup import replace
+from krm_merge.startup import group_by_key, replace
 from krm_merge.vendored.documents import (
     FoundResource,
     in_local_namespaces,
@@ -101,10 +100,8 @@ def _refuse_doubles(original: ManifestVersion, upstream: ManifestVersion, local:
     """Refuses one identity in two places; local may have that in what upstream does not know (R7)."""
     known = {resource.member.identity for version in (original, upstream) for resource in version.resources}
     for version in (original, upstream, local):
-        places: dict[Identity, list[FoundResource]] = {}
-        for resource in version.resources:
-            if resource.member.identity.name and resource.member.identity in known:
-                places.setdefault(resource.member.identity, []).append(resource)
+        identities = ((resource.member.identity, resource) for resource in version.resources)
+        places = group_by_key(pair for pair in identities if pair[0].name and pair[0] in known)
         problems = [
             f"{several[0].ref} is in {' and '.join(_place(version, resource) for resource in several)}"
             for several in places.values()

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, TypeAlias
 from krm_merge.krm import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge import FileDecision, Policy, file_content, image_repository, leaves_of
 from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, holds_resources
-from krm_merge.startup import frozen
-from krm_merge.text import MOST_COMPARED, THRESHOLD, MappingNode, TextError, read_all
+from krm_merge.startup import frozen, group_by_key
+from krm_merge.text import MOST_COMPARED, THRESHOLD, MappingNode, documents_in
 
 _EITHER: Final = ("upstream", "local")
 
@@ -246,10 +246,8 @@ def _moves_of(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves
 
 def _of_one_name(gone: Iterable[str], new: Sequence[str]) -> Moves:
     """The only new path with the file name of an old one."""
-    by_name: dict[str, list[str]] = defaultdict(list)
-    for path in new:
-        by_name[basename(path)].append(path)
-    return {old: by_name[basename(old)][0] for old in gone if len(by_name[basename(old)]) == 1}
+    by_name = group_by_key((basename(path), path) for path in new)
+    return {old: by_name[basename(old)][0] for old in gone if len(by_name.get(basename(old), ())) == 1}
 
 
 def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
@@ -339,10 +337,7 @@ def _hold_the_same(before: _Held, after: _Held) -> bool:
 
 
 def _describe(data: bytes) -> _Held:
-    try:
-        roots = [root for root in read_all(data.decode()) if isinstance(root, MappingNode) and not flaw_of(root)]
-    except (UnicodeDecodeError, TextError):
-        roots = []
+    roots = [root for root in documents_in(data) or () if isinstance(root, MappingNode) and not flaw_of(root)]
     identities = [identity_of(root) for root in roots]
     names = frozenset((identity.kind, identity.name) for identity in identities if identity.name)
     kinds = sorted(identity.kind for identity in identities)

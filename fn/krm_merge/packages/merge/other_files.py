@@ -35,7 +35,7 @@ from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_re
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
 from krm_merge.startup import pattern, replace
-from krm_merge.text import BOM, MappingNode, TextError, read, read_all, split_documents, usual_line_end
+from krm_merge.text import BOM, documents_in, mapping_in, split_documents, usual_line_end
 
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
@@ -294,13 +294,8 @@ def _with_separators(original: bytes, upstream: bytes, local: bytes, merged: byt
 
 
 def _member(path: str, file: File | None) -> Member | None:
-    if file is None or file.mode == "link":
-        return None
-    try:
-        root = read(file.data.decode("utf-8"))
-    except (UnicodeDecodeError, TextError):
-        return None
-    return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None
+    root = None if file is None or file.mode == "link" else mapping_in(file.data)
+    return None if root is None else Member(path, NO_RESOURCE, root, path)
 
 
 def merge_other_file(
@@ -355,15 +350,7 @@ def merge_other_file(
 def _loses_yaml(path: str, sides: FileVersions, data: bytes) -> bool:
     """Whether all versions of a file are YAML and what was made of them is not."""
     versions = [side.data for side in sides if side is not None]
-    return is_yaml(path) and not _is_readable(data) and all(map(_is_readable, versions))
-
-
-def _is_readable(data: bytes) -> bool:
-    try:
-        list(read_all(data.decode("utf-8")))
-    except (UnicodeDecodeError, TextError):
-        return False
-    return True
+    return is_yaml(path) and documents_in(data) is None and None not in map(documents_in, versions)
 
 
 def _decide(

@@ -35,6 +35,7 @@ from krm_merge.text import (
     from_value,
     is_empty,
     joined,
+    mapping_in,
     read,
     same,
     split_documents,
@@ -372,11 +373,8 @@ def _without_marks(document: bytes) -> bytes:
 
 def _name_of(document: bytes) -> Identity | None:
     """The identity of a document's resource, None where it cannot be read."""
-    try:
-        root = read(document.decode())
-    except (UnicodeDecodeError, TextError):
-        return None
-    return identity_of(root) if isinstance(root, MappingNode) and root.get("metadata") is not None else None
+    root = mapping_in(document)
+    return identity_of(root) if root is not None and root.get("metadata") is not None else None
 
 
 def _place(member: Member | None) -> Place | None:

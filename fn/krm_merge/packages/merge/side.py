@@ -7,7 +7,7 @@ writes each file anew for it, so that the layout of a fetched file is kpt's, too
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from functools import cache, cached_property, partial
 
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, Resource, flaw_of, identity_of
@@ -35,10 +35,11 @@ from krm_merge.text import (
     Comments,
     MappingNode,
     TextError,
+    documents_in,
     is_empty,
     joined,
+    mapping_in,
     read,
-    read_all,
     split_documents,
     to_value,
 )
@@ -72,6 +73,7 @@ class PackageVersion:
         """Takes the files; `name` is original, upstream or local."""
         self.name = name
         self.tree = tree
+        self.paths: Container[str] = tree
         self.documents: dict[str, list[bytes]] = {}
         self.unreadable: dict[str, Unreadable] = {}
         self.found: list[Document] = []
@@ -89,11 +91,6 @@ class PackageVersion:
         # By its words: most JSON files hold other things, and reading each would take long.
         data = self.tree[path].data
         return b'"apiVersion"' in data and b'"kind"' in data
-
-    @property
-    def paths(self) -> Container[str]:
-        """All files."""
-        return self.tree
 
     def unreadable_kptfiles(self) -> list[str]:
         """The Kptfiles that cannot be read; `kptfiles` looks for them."""
@@ -168,10 +165,7 @@ def _parse(path: str, index: int, data: bytes) -> Member | Unreadable | None:
 
 def path_of(name: str, file: File) -> str:
     """The path in a package of a single file: one that holds resources gets a name that says so."""
-    try:
-        roots = list(read_all(file.data.decode("utf-8")))
-    except (UnicodeDecodeError, TextError):
-        return name
+    roots = documents_in(file.data) or ()
     identities = [identity_of(root) for root in roots if isinstance(root, MappingNode) and not flaw_of(root)]
     if len(identities) == 1 and (identities[0].kind, identities[0].group) == (KPTFILE, KPTFILE_GROUP):
         return KPTFILE
@@ -183,11 +177,8 @@ def config_paths(kptfile: bytes) -> list[str]:
     # Most Kptfiles configure functions without a file: these need not be read.
     if b"configPath" not in kptfile:
         return []
-    try:
-        value = to_value(read(kptfile.decode("utf-8")))
-    except (UnicodeDecodeError, TextError):
-        return []
-    return [named.file for named in files_in(value, of_kptfile=True)] if isinstance(value, dict) else []
+    root = mapping_in(kptfile)
+    return [] if root is None else [named.file for named in files_in(to_value(root), of_kptfile=True)]
 
 
 _DEFAULT_NAMESPACE = "default"
@@ -242,12 +233,6 @@ class Notes:
         return resource.text().encode()
 
 
-def notes_for(original: Tree, local: Tree, paths: Iterable[str], *, are_for_new: bool) -> Notes:
-    """The notes of a merge that changes some of these files."""
-    fetched = frozenset(path for path in paths if _is_only_fetched(path, original.get(path), local.get(path)))
-    return Notes(local, fetched, are_for_new=are_for_new)
-
-
 def note_origin(resource: Resource, note: str) -> None:
     """Writes comment and annotations on a resource that upstream has as it is here.
 
@@ -297,7 +282,7 @@ def with_origin(path: str, file: File, note: str) -> File:
     return File(joined(documents, file.data), file.mode)
 
 
-def _is_only_fetched(path: str, original: File | None, local: File | None) -> bool:
+def is_only_fetched(path: str, original: File | None, local: File | None) -> bool:
     """Whether local's file is the original's but for what kpt wrote when it fetched that (law U)."""
     # The cheapest questions first: only files with the same words are read.
     if original is None or local is None or original.data == local.data or original.mode != local.mode:

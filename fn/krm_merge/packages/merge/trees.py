@@ -33,7 +33,7 @@ from krm_merge.packages.merge.other_files import (
     with_line_ends,
 )
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import PackageVersion, notes_for, read_graph
+from krm_merge.packages.merge.side import Notes, PackageVersion, is_only_fetched, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import SIDES, Breach, Intact, MergedVersions, keep_intact
@@ -77,10 +77,11 @@ def merge_trees(
     if not changed:
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
-    notes = notes_for(original, local, changed, are_for_new=notes_origin)
-    if notes.fetched:
+    fetched = frozenset(path for path in changed if is_only_fetched(path, original.get(path), local.get(path)))
+    notes = Notes(local, fetched, are_for_new=notes_origin)
+    if fetched:
         # Law U: nobody edited these. What kpt wrote in them comes back at the end.
-        local = Changed(local, {path: original[path] for path in notes.fetched})
+        local = Changed(local, {path: original[path] for path in fetched})
     there = original, upstream
     # Moves come first: all rules below are about what has one path.
     followed = follow(original, upstream, local, merge.policy)

@@ -36,6 +36,7 @@ from krm_merge.text import (
     in_lines_of,
     joined,
     key_text,
+    mapping_in,
     plain_lines,
     read,
     resolved,
@@ -321,12 +322,9 @@ def _is_listed(path: str) -> bool:
 
 def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
     """The Kustomization in a file with its list of resources."""
-    try:
-        root = read(file.data.decode("utf-8"))
-    except (UnicodeDecodeError, TextError):
-        return None
+    root = mapping_in(file.data)
     entries = field_at(root, "resources")
-    return (root, entries) if isinstance(root, MappingNode) and isinstance(entries, SequenceNode) else None
+    return (root, entries) if root is not None and isinstance(entries, SequenceNode) else None
 
 
 def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> str | None:

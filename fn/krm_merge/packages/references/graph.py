@@ -12,8 +12,8 @@ from krm_merge.merge import Document, Member
 from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in, objects_at
-from krm_merge.startup import pattern
-from krm_merge.text import MappingNode, TextError, plain_lines, read
+from krm_merge.startup import group_by_key, pattern
+from krm_merge.text import mapping_in, plain_lines
 
 _WORD = pattern(rb"[\w.-]+")
 # For more words, one pass over the words of the text is faster than a search for each.
@@ -90,13 +90,9 @@ class PackageGraph:
         """Whether there is an object with these labels, in whose text one of the words is."""
         key = selector.of, words
         if key not in self._labels:
-            by_label: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
-            for document in self.mentioning(words):
-                member = document.member()
-                labels = labels_in(member.value, selector.of) if member is not None else {}
-                for label in labels.items():
-                    by_label[label].append(labels)
-            self._labels[key] = by_label
+            members = (document.member() for document in self.mentioning(words))
+            of_members = (labels_in(member.value, selector.of) for member in members if member is not None)
+            self._labels[key] = group_by_key((label, labels) for labels in of_members for label in labels.items())
         # The rarest of the labels leaves the fewest objects to compare.
         candidates = min((self._labels[key].get(label, []) for label in selector.labels.items()), key=len)
         return any(selector.labels.items() <= labels.items() for labels in candidates)
@@ -137,20 +133,13 @@ class PackageGraph:
     @cached_property
     def _unseen(self) -> dict[str, list[Member]]:
         """The documents whose names are only known when they are read."""
-        named: dict[str, list[Member]] = defaultdict(list)
-        for document in self.by_name.get(b"", ()):
-            if (member := document.member()) is not None:
-                named[member.identity.name].append(member)
-        return named
+        members = (document.member() for document in self.by_name.get(b"", ()))
+        return group_by_key((member.identity.name, member) for member in members if member is not None)
 
     @cached_property
     def by_name(self) -> dict[bytes, list[Document]]:
         """The documents by each name that they may have, empty where only reading one shows its name."""
-        by_name: dict[bytes, list[Document]] = defaultdict(list)
-        for document in self.documents():
-            for name in document.names() or (b"",):
-                by_name[name].append(document)
-        return by_name
+        return group_by_key((name, document) for document in self.documents() for name in document.names() or (b"",))
 
     @cached_property
     def _generated_names(self) -> dict[str, set[str]]:
@@ -197,8 +186,5 @@ def call_document(document: Member) -> str:
 
 
 def _naming(path: str, file: File) -> Member | None:
-    try:
-        root = None if file.mode == "link" else read(plain_lines(file.data).decode())
-    except (UnicodeDecodeError, TextError):
-        return None
-    return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None
+    root = None if file.mode == "link" else mapping_in(plain_lines(file.data))
+    return None if root is None else Member(path, NO_RESOURCE, root, path)

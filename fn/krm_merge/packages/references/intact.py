@@ -32,7 +32,7 @@ from krm_merge.packages.references.graph import PackageGraph, call_document, is_
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, labels_in, references_in, selectors_in, targets_in
 from krm_merge.startup import fresh, frozen, replace
-from krm_merge.text import Object, to_value
+from krm_merge.text import Object
 
 
 @frozen
@@ -121,9 +121,8 @@ def _lost_labels(outcomes: Iterable[ResourceOutcome], loser: SideName) -> set[tu
 
 
 def _labels(member: Member | None) -> set[tuple[str, str]]:
-    value = to_value(member.root) if member is not None and "labels" in member.text else None
-    of = ("pods", "services") if isinstance(value, dict) else ()
-    return {label for scope in of if isinstance(value, dict) for label in labels_in(value, scope).items()}
+    value = member.value if member is not None and "labels" in member.text else {}
+    return {label for scope in ("pods", "services") for label in labels_in(value, scope).items()}
 
 
 SideName = Literal["upstream", "local"]

@@ -93,6 +93,23 @@ def read_all(text: str, depth: int = 0) -> Iterator[Node]:
             yield root
 
 
+def documents_in(data: bytes) -> list[Node] | None:
+    """The documents of a file; None where one of them cannot be read."""
+    try:
+        return list(read_all(data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return None
+
+
+def mapping_in(data: bytes) -> MappingNode | None:
+    """The mapping that a document is; None where it is something else, or cannot be read."""
+    try:
+        root = read(data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError):
+        return None
+    return root if isinstance(root, MappingNode) else None
+
+
 def _check_documents(text: str) -> None:
     """Counts the documents before libyaml makes something of each. Raises TextError."""
     most = DOCUMENTS.value()
