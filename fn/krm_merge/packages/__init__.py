@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
-    from krm_merge.packages.kptfile import upstream_of as upstream_of
     from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
@@ -89,7 +88,7 @@ __getattr__, __dir__ = lazy_interface(
         "git_cache": "CachedRepository GitCache",
         "kpt": "fetched_by_kpt updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
-        "remove_function same_major upstream_of",
+        "remove_function same_major",
         "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree PackageVersion config_paths path_of",

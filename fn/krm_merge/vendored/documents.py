@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.krm import Resource, ResourceRef, flaw_of, generate_name_of, identity_of
+from krm_merge.krm import Resource, flaw_of, generate_name_of, identity_of
 from krm_merge.merge import Member
 from krm_merge.packages import PackageError, PackageVersion, Tree, is_kptfile
 from krm_merge.startup import replace
@@ -35,13 +35,12 @@ MOST_PROBLEMS = 10
 
 @dataclass(frozen=True, slots=True)
 class FoundResource:
-    """A resource of one version: as a member of it, with the text of its document and where that is.
+    """A resource of one version, and where it is.
 
     `line` is the first line of its document in the file, `item` its position in a List, None for a document.
     """
 
     member: Member
-    text: str
     line: int
     item: int | None = None
 
@@ -50,14 +49,6 @@ class FoundResource:
         """Where it is, as people look for it."""
         position = "" if self.item is None else f" items[{self.item}]"
         return f"{self.member.place}:{self.line}{position}"
-
-    @property
-    def ref(self) -> ResourceRef:
-        """How results name it."""
-        identity, root = self.member.identity, self.member.root
-        api_version = to_value(root.get("apiVersion"))
-        name = identity.name or f"{self.member.generate_name}*"
-        return ResourceRef(str(api_version), identity.kind, name, identity.namespace)
 
 
 def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
@@ -135,18 +126,17 @@ def _syntax_error(document: bytes, line: int) -> str:
 
 def _resources_of(path: str, index: int, line: int, document: bytes) -> Iterator[FoundResource]:
     """The resource of a document, or those in a List. Raises UnicodeDecodeError, TextError, PackageError."""
-    text = document.decode("utf-8")
-    root = read(text)
+    root = read(document.decode("utf-8"))
     if not isinstance(root, MappingNode) or not is_list(root):
-        yield _resource(path, index, line, root, text)
+        yield _resource(path, index, line, root)
         return
     for item, node in enumerate(list_items(root)):
         element = resolved(node)
         alone = _as_document(element) if isinstance(element, MappingNode) else ""
-        yield _resource(path, index, line, read(alone), alone, item)
+        yield _resource(path, index, line, read(alone), item)
 
 
-def _resource(path: str, index: int, line: int, root: Node | None, text: str, item: int | None = None) -> FoundResource:
+def _resource(path: str, index: int, line: int, root: Node | None, item: int | None = None) -> FoundResource:
     position = "the document " if item is None else f"items[{item}] "
     flaw = "is not a Kubernetes object: apiVersion and kind are expected" if root is None else flaw_of(root)
     if flaw:
@@ -155,7 +145,7 @@ def _resource(path: str, index: int, line: int, root: Node | None, text: str, it
     identity = identity_of(root)
     if not identity.name and not generate_name_of(root):
         raise PackageError(f"{position}is a {identity.kind} without metadata.name")
-    return FoundResource(Member(path, identity, root, path, index), text, line, item)
+    return FoundResource(Member(path, identity, root, path, index), line, item)
 
 
 def is_list(root: MappingNode) -> bool:
@@ -224,8 +214,6 @@ def _in_namespace(before: FoundResource, namespace: str) -> FoundResource:
         resource.set("metadata.namespace", namespace)
     else:
         resource.remove("metadata.namespace")
-    text = resource.text()
-    root = read(text)
+    root = read(resource.text())
     assert isinstance(root, MappingNode)
-    member = replace(before.member, identity=identity_of(root), root=root)
-    return replace(before, member=member, text=text)
+    return replace(before, member=replace(before.member, identity=identity_of(root), root=root))

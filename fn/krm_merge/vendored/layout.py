@@ -161,7 +161,7 @@ class Layout:
         if is_json(path):
             return _as_json(to_value(root))
         # JSON among YAML would be valid, and nothing for people.
-        text = _as_yaml(to_value(root)) if root.flow else without_separator(resource.text.encode())
+        text = _as_yaml(to_value(root)) if root.flow else without_separator(resource.member.text.encode())
         return text if text.endswith(b"\n") else text + b"\n"
 
     def _list(self, target: LayoutPlace, items: list[Value]) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from posixpath import basename, join
 from typing import Final, NamedTuple
 
+from krm_merge.krm import Resource
 from krm_merge.merge import (
     MERGE_COMMENT,
     UPSTREAM_IDENTIFIER,
@@ -103,7 +104,8 @@ def _refuse_doubles(original: ManifestVersion, upstream: ManifestVersion, local:
         identities = ((resource.member.identity, resource) for resource in version.resources)
         places = group_by_key(pair for pair in identities if pair[0].name and pair[0] in known)
         problems = [
-            f"{several[0].ref} is in {' and '.join(_place(version, resource) for resource in several)}"
+            f"{Resource.from_tree(several[0].member.root).ref} is in "
+            + " and ".join(_place(version, resource) for resource in several)
             for several in places.values()
             if len(several) > 1
         ]
@@ -164,7 +166,7 @@ def _is_part(name: str, other: str) -> bool:
 
 
 def _is_noted(local: FoundResource) -> bool:
-    return MERGE_COMMENT in local.text or UPSTREAM_IDENTIFIER in local.text
+    return MERGE_COMMENT in local.member.text or UPSTREAM_IDENTIFIER in local.member.text
 
 
 FOR_ONE_FILE: Final = "records one file, and UPSTREAM is a directory; delete the record to merge directories"
