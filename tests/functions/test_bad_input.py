@@ -469,3 +469,13 @@ def test_an_unknown_argument_is_wrong_usage() -> None:
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
     assert b"--no-such-option" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["PatchResources", "TransformResources", "PlanComponentUpdates"])
+def test_the_image_of_one_function_says_that_it_needs_a_function_config(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KRM_MERGE_FUNCTION", kind)
+    outcome = process((HEAD + "items: []\n").encode())
+    message = f"functionConfig is missing; give {kind} one with --fn-config, or with configPath in the pipeline"
+    assert (outcome.exit_code, outcome.message) == (1, message)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["dispatch", "process", "read_pipeline"]
 
 API_VERSION = "fn.kpt.dev/v1alpha1"
+MERGE_PACKAGE = "MergePackage"
 # Modules by kind, each with a function of its name: only the one that runs is imported.
 KINDS = {
-    "MergePackage": "merge_package",
+    MERGE_PACKAGE: "merge_package",
     "PatchResources": "patch_resources",
     "TransformResources": "transform_resources",
     "PlanComponentUpdates": "plan_component_updates",
@@ -44,7 +45,7 @@ def _run(resource_list: ResourceList) -> None:
     if kind == CONFIG_MAP:
         data = config.get("data") if config is not None else None
         named = _text(data, "function") if isinstance(data, MappingNode) else ""
-        kind = named or os.environ.get(FUNCTION_VARIABLE) or "MergePackage"
+        kind = named or os.environ.get(FUNCTION_VARIABLE) or MERGE_PACKAGE
         field = "data.function"
     else:
         field = "kind"
@@ -54,6 +55,11 @@ def _run(resource_list: ResourceList) -> None:
             f"functionConfig: {field} is {quoted(kind) or 'missing'}; "
             f"known are {kinds}, or ConfigMap with data.function",
             path=field,
+        )
+        return
+    if config is None and kind != MERGE_PACKAGE:
+        resource_list.results.error(
+            f"functionConfig is missing; give {kind} one with --fn-config, or with configPath in the pipeline"
         )
         return
     function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}"), KINDS[kind])
