@@ -20,7 +20,7 @@ from time import monotonic, sleep
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
-from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetConflict, TargetOutcome
+from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetOutcome
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
@@ -62,68 +62,6 @@ class Scope:
 def matches(target: str, patterns: Sequence[str]) -> bool:
     """Whether a target is among those that patterns name; without any, all are."""
     return not patterns or any(fnmatchcase(target, pattern) for pattern in patterns)
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerSnapshot:
-    """What the ledger knows, for looks: its entries, the conflicts of each target, and what settings are now."""
-
-    campaign: Campaign
-    settings: str
-    entries: Mapping[str, LedgerEntry]
-    conflicts: Mapping[str, Collection[TargetConflict]]
-
-    def is_settled(self, target: str) -> bool:
-        """Whether the last run ended well, and what it depended on is as it was, but for the target itself."""
-        entry = self.entries[target]
-        if entry.state in ("pending", "failed") or not entry.seen or entry.settings != self.settings:
-            return False
-        return entry.choices == choices_digest(self.campaign, target, self.conflicts.get(target, ()))
-
-
-def look_at_directories(
-    snapshot: LedgerSnapshot, targets: Iterable[CampaignTarget], dirty: Collection[str]
-) -> tuple[list[Job], list[str]]:
-    """The jobs of directories, and the targets that have nothing to do.
-
-    `dirty` are the paths in the working tree with changes that git has not committed.
-    """
-    jobs: list[Job] = []
-    done: list[str] = []
-    # A path with a slash at its end is a folder, which is changed as well.
-    changed = {folder for path in dirty for folder in (*folders_around(path), ".")}
-    for target in targets:
-        entry = snapshot.entries[target.name]
-        if (
-            snapshot.is_settled(target.name)
-            and look_at(Path(snapshot.campaign.working_tree, target.name)) == entry.seen
-        ):
-            done.append(target.name)
-        else:
-            jobs.append(Job(target.name, is_dirty=target.name in changed, ours=entry.digest))
-    return jobs, done
-
-
-def look_at_repositories(snapshot: LedgerSnapshot, targets: Iterable[CampaignTarget]) -> tuple[list[Job], list[str]]:
-    """The same of repositories: each is asked for its commit. One that does not answer is a job, which says why."""
-    repositories = list(targets)
-    jobs = [Job(target.name) for target in repositories if not snapshot.is_settled(target.name)]
-    settled = [target for target in repositories if snapshot.is_settled(target.name)]
-    done: list[str] = []
-    with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
-        for target, commit in zip(settled, threads.map(_commit_of, settled), strict=True):
-            if commit == snapshot.entries[target.name].seen:
-                done.append(target.name)
-            else:
-                jobs.append(Job(target.name))
-    return jobs, done
-
-
-def _commit_of(target: CampaignTarget) -> str:
-    try:
-        return head_of(target.name, target.branch)
-    except GitError:
-        return ""
 
 
 MOST_TRIES = 5
@@ -324,16 +262,16 @@ class Run:
             return
         settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
-        snapshot = LedgerSnapshot(self.campaign, digest, entries, group_by_key(self.ledger.conflicts()))
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]
             yield from (RunEvent(name, None) for name in aside)
             targets = [target for target in targets if target.name not in set(aside)]
-        jobs, done = self._looked_at(snapshot, targets)
+        done = self._find_done(targets, entries, digest)
         if not self.is_dry_run:
-            self.ledger.record_checks([(name, entries[name].seen) for name in done], now())
+            self.ledger.record_checks(done.items(), now())
         yield from (RunEvent(name, None) for name in done)
+        jobs = self._jobs([target for target in targets if target.name not in done], entries)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
         supervisor = Supervisor(
             self.engine,
@@ -345,13 +283,39 @@ class Run:
         )
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
-    def _looked_at(self, snapshot: LedgerSnapshot, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
-        directories = [target for target in targets if not target.is_repository]
-        dirty = uncommitted_files(Path(self.campaign.working_tree)) if directories else []
-        jobs, done = look_at_directories(snapshot, directories, dirty)
-        more, unchanged = look_at_repositories(snapshot, [target for target in targets if target.is_repository])
-        jobs, done = jobs + more, done + unchanged
-        return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
+    def _find_done(
+        self, targets: Iterable[CampaignTarget], entries: Mapping[str, LedgerEntry], settings: str
+    ) -> dict[str, str]:
+        """The targets whose last run ended well, and all that it depended on is as it was, with what each shows."""
+        conflicts = group_by_key(self.ledger.conflicts())
+
+        def is_settled(entry: LedgerEntry) -> bool:
+            if entry.state in ("pending", "failed") or not entry.seen or entry.settings != settings:
+                return False
+            return entry.choices == choices_digest(self.campaign, entry.target, conflicts.get(entry.target, ()))
+
+        settled = [target for target in targets if is_settled(entries[target.name])]
+        with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
+            looks = zip((target.name for target in settled), threads.map(self._look, settled), strict=True)
+            return {name: seen for name, seen in looks if seen == entries[name].seen}
+
+    def _look(self, target: CampaignTarget) -> str:
+        """What a target shows now: of a repository its commit, '' where it does not answer: the job says why."""
+        if not target.is_repository:
+            return look_at(Path(self.campaign.working_tree, target.name))
+        try:
+            return head_of(target.name, target.branch)
+        except GitError:
+            return ""
+
+    def _jobs(self, targets: Collection[CampaignTarget], entries: Mapping[str, LedgerEntry]) -> list[Job]:
+        has_directories = not all(target.is_repository for target in targets)
+        paths = uncommitted_files(Path(self.campaign.working_tree)) if has_directories else []
+        # A path with a slash at its end is a folder, which is changed as well.
+        changed = {folder for path in paths for folder in (*folders_around(path), ".")}
+        return [
+            Job(target.name, target.name in changed, entries[target.name].digest, self.is_dry_run) for target in targets
+        ]
 
     def _count_crash(self, target: str) -> None:
         if not self.is_dry_run:
