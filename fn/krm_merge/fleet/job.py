@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, join
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from krm_merge.errors import KrmMergeError
@@ -23,7 +23,7 @@ from krm_merge.text import Value
 TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
 """What became of the merge of a target."""
 
-STATES: tuple[TargetState, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
+STATES: tuple[TargetState, ...] = get_args(TargetState)
 LEFT_ALONE: frozenset[TargetState] = frozenset(("conflicts", "refused"))
 """Nothing of such a target is written."""
 

@@ -6,34 +6,33 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_by
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.ledger import LedgerEntry, RequestState
 from krm_merge.fleet.publish import WaveState, states_of
 from krm_merge.report import Html, card, code, page, plain, tag
 from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
-SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed", "unknown")
+SHOWN_STATES = (*STATES, *get_args(RequestState))
 """What a target may be, in the order of its life."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Targets of which the same is said: one of them, and how many there are."""
+    """Targets of which the same is said: the first of them, and how many there are."""
 
     first: LedgerEntry
-    text: str
-    targets: tuple[str, ...]
+    count: int
 
     def __str__(self) -> str:
         """As people read it."""
         kind = f" ({self.first.failure})" if self.first.failure else ""
-        more = f" and {len(self.targets) - 1:,} more" if len(self.targets) > 1 else ""
-        return f"{self.first.state}{kind}: {self.first.target}{more}: {self.text}"
+        more = f" and {self.count - 1:,} more" if self.count > 1 else ""
+        return f"{self.first.state}{kind}: {self.first.target}{more}: {self.first.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def messages_of(entries: Iterable[LedgerEntry]) -> list[Message]:
     to_show = (entry for entry in entries if entry.state in ("failed", "refused"))
     groups = group_by_key(((entry.state, grouped_by(entry.message, entry.target)), entry) for entry in to_show)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1])))
-    return [Message(group[0], group[0].message, tuple(entry.target for entry in group)) for _, group in ordered]
+    return [Message(group[0], len(group)) for _, group in ordered]
 
 
 def _wave(wave: WaveState) -> Value:
@@ -128,7 +127,7 @@ def _sections(overview: Overview) -> Iterator[Html]:
         yield tag("p", str(message), class_="notice warning")
     if overview.waves:
         yield tag("h2", "Waves")
-        yield tag("ul", *(tag("li", _wave_text(wave.name, overview)) for wave in overview.waves))
+        yield tag("ul", *(tag("li", _wave_text(wave)) for wave in overview.waves))
     if overview.groups:
         yield tag("h2", "Conflicts ", tag("small", f"{len(overview.groups):,} different"))
         yield from (card(group.record(), None) for group in overview.groups[:_MOST_GROUPS])
@@ -150,17 +149,16 @@ def _line(entry: LedgerEntry) -> Html:
     return tag("li", tag("code", entry.target), number, " ", tag("small", explanation))
 
 
-def _wave_text(name: str, overview: Overview) -> str:
-    wave = next(wave for wave in overview.waves if wave.name == name)
+def _wave_text(wave: WaveState) -> str:
     of = wave.published + wave.to_publish
-    return f"{name}: {len(wave.targets):,} targets, {wave.published:,} of {of:,} published, {wave.merged:,} merged"
+    return f"{wave.name}: {len(wave.targets):,} targets, {wave.published:,} of {of:,} published, {wave.merged:,} merged"
 
 
 def as_markdown(overview: Overview) -> str:
     """The same in short."""
     lines = [f"## {plain(overview.campaign.name)}", "", "| state | targets |", "|---|---:|"]
     lines += [f"| {state} | {count:,} |" for state, count in overview.counts().items()]
-    lines += ["", *(f"- {plain(_wave_text(wave.name, overview))}" for wave in overview.waves)] if overview.waves else []
+    lines += ["", *(f"- {plain(_wave_text(wave))}" for wave in overview.waves)] if overview.waves else []
     lines += ["", *(f"- {plain(str(message), 400)}" for message in overview.messages)] if overview.messages else []
     if overview.groups:
         lines += ["", "| packages | conflict | what happened |", "|---:|---|---|"]
