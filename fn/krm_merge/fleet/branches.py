@@ -72,73 +72,6 @@ class NotPublishedError(KrmMergeError):
     """Why a result cannot be published, in words."""
 
 
-@dataclass(slots=True)
-class Branches:
-    """Pushes the branches of targets that are repositories."""
-
-    campaign: Campaign
-    settings: Settings
-    is_dry_run: bool = False
-    signing: tuple[str, ...] = ()
-    """The settings of git that sign commits, none for no signature."""
-
-    def push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
-        """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
-        if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
-            raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
-        seen = head_of(target.name, self.campaign.publishing.branch)
-        if seen == entry.made:
-            return seen
-        remote = self._remote(target, entry)
-        return self._push(remote, entry.base, entry.made, seen, entry.commit)
-
-    def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
-        """Makes the branch a commit that changes nothing: a place to talk about conflicts.
-
-        Raises NotPublishedError and GitError.
-        """
-        place = place_of(target, self.settings.cache)
-        shutil.rmtree(place, ignore_errors=True)
-        remote = remote_at(target.name, place)
-        base = remote.fetch_ref(ref_of(target.branch), 1)
-        commit = remote.store.commit_files(
-            base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date
-        )
-        seen = head_of(target.name, self.campaign.publishing.branch)
-        return self._push(remote, base, commit, seen, entry.commit)
-
-    def _push(self, remote: Remote, base: str, commit: str, seen: str, pushed: str) -> str:
-        """Pushes a commit, and gives it as it was signed."""
-        is_done = seen == commit
-        if not is_done and seen not in ("", pushed):
-            check_ours(remote, seen, self.campaign.publishing.branch, self.campaign)
-            is_done = is_signed_copy(remote.store, seen, commit)
-        if self.is_dry_run:
-            return seen
-        if not is_done:
-            signed_commit = sign_commits(remote.store, base, commit, self.signing)
-            remote.push(signed_commit, self.campaign.publishing.branch, seen)
-            seen = signed_commit
-        remote.store.remove()
-        return seen
-
-    def _remote(self, target: CampaignTarget, entry: LedgerEntry) -> Remote:
-        """The copy of the repository with the commit; made again where it is gone, which gives the same commit."""
-        place = place_of(target, self.settings.cache)
-        if not place.is_dir():
-            outcome = merge_repository(Merging(self.settings), Job(target.name))
-            if outcome.commit != entry.made:
-                shutil.rmtree(place, ignore_errors=True)
-                raise NotPublishedError("it changed since it was merged; run the campaign again")
-        return remote_at(target.name, place)
-
-
-_DIFFERING = (
-    "what is committed here is not what origin's own branch has; bring them together (git pull, git push), and run the "
-    "campaign again"
-)
-
-
 def check_ours(remote: Remote, head: str, branch: str, campaign: Campaign, *, is_shallow: bool = True) -> None:
     """Refuses to overwrite a commit that somebody else made; fetches it. Raises NotPublishedError."""
     try:
@@ -153,15 +86,85 @@ def check_ours(remote: Remote, head: str, branch: str, campaign: Campaign, *, is
 
 
 @dataclass
-class TreePublisher:
-    """Publishes results in one working tree."""
+class BranchPusher:
+    """Pushes branches of a campaign."""
 
     campaign: Campaign
-    date: str
-    is_direct: bool = False
+    settings: Settings
     is_dry_run: bool = False
     signing: tuple[str, ...] = ()
     """The settings of git that sign commits, none for no signature."""
+
+    def _push(self, remote: Remote, branch: str, base: str, commit: str, *, seen: str, pushed: str) -> str:
+        """Makes a branch, which is at `seen`, a commit on top of `base`; gives it as it was signed.
+
+        `pushed` is what was pushed last. Raises NotPublishedError and GitError.
+        """
+        if seen == commit:
+            return seen
+        if seen not in ("", pushed):
+            check_ours(remote, seen, branch, self.campaign, is_shallow=not self.campaign.working_tree)
+            if is_signed_copy(remote.store, seen, commit):
+                return seen
+        if self.is_dry_run:
+            return seen
+        signed_commit = sign_commits(remote.store, base, commit, self.signing)
+        remote.push(signed_commit, branch, seen)
+        return signed_commit
+
+
+class Branches(BranchPusher):
+    """Pushes the branches of targets that are repositories."""
+
+    def push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
+        """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
+        if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
+            raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
+        seen = head_of(target.name, self.campaign.publishing.branch)
+        if seen == entry.made:
+            return seen
+        place = place_of(target, self.settings.cache)
+        if not place.is_dir():
+            # The copy of the repository is gone; the same merge gives the same commit.
+            outcome = merge_repository(Merging(self.settings), Job(target.name))
+            if outcome.commit != entry.made:
+                shutil.rmtree(place, ignore_errors=True)
+                raise NotPublishedError("it changed since it was merged; run the campaign again")
+        return self._push_copy(remote_at(target.name, place), entry.base, entry.made, seen, entry)
+
+    def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
+        """Makes the branch a commit that changes nothing: a place to talk about conflicts.
+
+        Raises NotPublishedError and GitError.
+        """
+        place = place_of(target, self.settings.cache)
+        shutil.rmtree(place, ignore_errors=True)
+        remote = remote_at(target.name, place)
+        base = remote.fetch_ref(ref_of(target.branch), 1)
+        commit = remote.store.commit_files(
+            base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date
+        )
+        return self._push_copy(remote, base, commit, head_of(target.name, self.campaign.publishing.branch), entry)
+
+    def _push_copy(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> str:
+        """Pushes from a copy of a repository, which is not needed any more then."""
+        head = self._push(remote, self.campaign.publishing.branch, base, commit, seen=seen, pushed=entry.commit)
+        if not self.is_dry_run:
+            remote.store.remove()
+        return head
+
+
+_DIFFERING = (
+    "what is committed here is not what origin's own branch has; bring them together (git pull, git push), and run the "
+    "campaign again"
+)
+
+
+@dataclass
+class TreePublisher(BranchPusher):
+    """Publishes results in one working tree."""
+
+    is_direct: bool = False
 
     @property
     def _tree(self) -> Path:
@@ -212,7 +215,7 @@ class TreePublisher:
                 commits.append(new_commit(self.campaign, target.name, changes))
         if not commits or self.is_dry_run:
             return base, done, problems
-        commit = self._store.commit_files(base, commits, self.campaign.publishing.author, self.date)
+        commit = self._store.commit_files(base, commits, self.campaign.publishing.author, self.settings.date)
         return commit, done, problems
 
     def _differing(self, base: str, targets: Sequence[str]) -> set[str]:
@@ -234,16 +237,7 @@ class TreePublisher:
         if not remote.url:
             raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
         seen = head_of(remote.url, branch)
-        if seen == commit:
-            return seen
-        if seen not in ("", pushed):
-            check_ours(remote, seen, branch, self.campaign, is_shallow=False)
-            if is_signed_copy(remote.store, seen, commit):
-                return seen
-        if not self.is_dry_run:
-            commit = sign_commits(remote.store, base, commit, self.signing)
-            remote.push(commit, branch, seen)
-        return commit
+        return self._push(remote, branch, base, commit, seen=seen, pushed=pushed)
 
     def move_to(self, commit: str, targets: Sequence[str]) -> None:
         """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError."""

@@ -149,13 +149,15 @@ class Publisher:
     _open: int = 0
     _hosts: Hosts = field(default_factory=Hosts)
     _branches: Branches = field(init=False)
+    _tree: TreePublisher = field(init=False)
     _origin: str = field(init=False)
     _branch_of: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepares for branches."""
-        self._branches = Branches(self.campaign, self.settings, self.is_dry_run, self.signing)
-        self._origin = self._tree().origin if self.campaign.working_tree else ""
+        of_publisher = self.campaign, self.settings, self.is_dry_run, self.signing
+        self._branches, self._tree = Branches(*of_publisher), TreePublisher(*of_publisher, self.is_direct)
+        self._origin = self._tree.origin if self.campaign.working_tree else ""
         # With --direct there are no branches.
         self._branch_of = {} if self.is_direct else split_branches(self.campaign)
 
@@ -301,13 +303,9 @@ class Publisher:
         report = self.directory.reports / f"{target.id}.md"
         body = report.read_text(encoding="utf-8") if report.is_file() else ""
         branch = self.campaign.publishing.branch
-        pull = requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
-        return pull.number if pull else 0
+        return requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
 
     # ---- a working tree ------------------------------------------------------------------------------------------
-
-    def _tree(self) -> TreePublisher:
-        return TreePublisher(self.campaign, self.settings.date, self.is_direct, self.is_dry_run, self.signing)
 
     def _of_tree(self, targets: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Commits what is merged, and was neither merged nor closed as a pull request."""
@@ -324,28 +322,28 @@ class Publisher:
         }
         if not by_branch:
             return
-        tree = self._tree()
-        base = tree.base()
+        base = self._tree.base()
         for branch, members in by_branch.items():
             try:
-                yield from self._publish_branch(tree, base, branch, members)
+                yield from self._publish_branch(base, branch, members)
             except KrmMergeError as error:
                 yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in members)
 
     def _publish_branch(
-        self, tree: TreePublisher, base: str, branch: str, targets: list[tuple[CampaignTarget, LedgerEntry]]
+        self, base: str, branch: str, targets: list[tuple[CampaignTarget, LedgerEntry]]
     ) -> Iterator[Published]:
         """Pushes and proposes one branch. Raises KrmMergeError."""
-        commit, done, problems = tree.commit(base, targets)
+        commit, done, problems = self._tree.commit(base, targets)
         for name, problem in problems.items():
             yield Published(name, "problem", message=problem)
         if not done:
             return
         request = 0
         if self.is_direct:
-            tree.move_to(commit, done)
+            self._tree.move_to(commit, done)
         else:
-            commit = tree.push(base, commit, branch, next((entry.commit for _, entry in targets if entry.commit), ""))
+            pushed = next((entry.commit for _, entry in targets if entry.commit), "")
+            commit = self._tree.push(base, commit, branch, pushed)
             request = self._request_of_tree(branch, [entry for target, entry in targets if target.name in set(done)])
         what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
         yield from (Published(name, what, request, commit=commit) for name in done)
@@ -360,8 +358,7 @@ class Publisher:
         conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in targets]
         body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
         onto = default_branch(self._origin)
-        pull = self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
-        return pull.number if pull else 0
+        return self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
 
     def _branch(self, target: str) -> str:
         """The branch that has the result of a target."""

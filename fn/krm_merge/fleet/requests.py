@@ -192,8 +192,8 @@ class PullRequests:
             return request
         return replace(request, checks=self.forge_of(request.address).checks(request.address, request.number))
 
-    def propose(self, proposal: RequestDraft) -> ForgePullRequest | None:
-        """The pull request with what is proposed, None in a dry run that would open it.
+    def propose(self, proposal: RequestDraft) -> int:
+        """The number of the pull request with what is proposed, 0 in a dry run that would open it.
 
         People's title and what they wrote around our part are kept. Raises ForgeError and NotPublishedError.
         """
@@ -207,7 +207,7 @@ class PullRequests:
                 raise NotPublishedError(f"{was}, and {proposal.branch} is pushed now; close it, and publish again")
             pull = existing
         elif self.is_dry_run:
-            return None
+            return 0
         else:
             pull = self._open(forge, proposal)
         before = mark_in(pull.body)
@@ -215,12 +215,12 @@ class PullRequests:
         text = pull.body if proposal.is_draft else pull.body.removeprefix(_NO_DRAFTS)
         text = with_part(text.lstrip(), mark, proposal.body)
         if self.is_dry_run:
-            return pull
+            return pull.number
         if (pull.title, pull.body.strip()) != (title, text.strip()):
             forge.edit(address, pull.number, title, text)
         if pull.draft and not proposal.is_draft:
             forge.set_draft(address, pull.number, draft=False)
-        return pull
+        return pull.number
 
     def _open(self, forge: Forge, proposal: RequestDraft) -> ForgePullRequest:
         """Opens a pull request; where there are no drafts, an ordinary one with a label and a warning."""
