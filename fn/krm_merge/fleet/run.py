@@ -248,8 +248,6 @@ class Run:
     scope: Scope = field(default_factory=Scope)
     is_dry_run: bool = False
     seconds: float = SECONDS_FOR_A_MERGE
-    pauses: Pauses = field(default_factory=Pauses)
-    work: Callable[[Job], TargetOutcome] = run_target
     total: int = 0
 
     def events(self) -> Iterator[RunEvent]:
@@ -273,13 +271,9 @@ class Run:
         yield from (RunEvent(name, None) for name in done)
         jobs = self._jobs([target for target in targets if target.name not in done], entries)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
+        targets_by_name = self.campaign.targets
         supervisor = Supervisor(
-            self.engine,
-            settings,
-            lambda name: self.campaign.targets[name].host,
-            self._count_crash,
-            self.pauses,
-            self.work,
+            self.engine, settings, lambda name: targets_by_name[name].host, crashed=self._count_crash
         )
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
