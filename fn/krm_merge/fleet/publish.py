@@ -28,10 +28,9 @@ from krm_merge.fleet.requests import (
     last_look,
     mark_in,
     packages_of,
-    with_mark,
     with_part,
 )
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, host_of
+from krm_merge.forges.interface import ForgeError, ForgePullRequest, host_of
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
 from krm_merge.posix import temporary_directory
@@ -132,13 +131,17 @@ _PUSHED_AHEAD = 16
 
 @dataclass(slots=True)
 class Publisher:
-    """Publishes results. Without `requests` branches are pushed, and that is all; `obstacle` is why no more was due."""
+    """Publishes results. Unless it is `with_requests`, branches are pushed, and that is all.
+
+    `obstacle` is why no more was due.
+    """
 
     directory: CampaignDirectory
     campaign: Campaign
     ledger: Ledger
     settings: Settings
-    requests: PullRequests | None = None
+    requests: PullRequests
+    with_requests: bool = True
     wave: str | None = None
     is_direct: bool = False
     draft_conflicts: bool = False
@@ -175,7 +178,7 @@ class Publisher:
 
     def _check_waves(self) -> Generator[Published, None, list[str]]:
         """Looks at the waves in question, one after the other; gives the targets that may be published now."""
-        checks = None if self.requests is None else self._checks(self.requests)
+        checks = self._checks() if self.with_requests else None
         is_checked: dict[str, bool] = {}
         while True:
             entries = self.ledger.entries()
@@ -191,30 +194,18 @@ class Publisher:
                 yield from checks.at(map(self._place, to_check))
                 is_checked |= {entry.target: entry.target in checks.seen for entry in to_check}
 
-    def look(self, names: Iterable[str]) -> Iterator[Published]:
-        """Looks what became of the pull requests of targets, whatever the ledger knows of them."""
-        if self.requests is not None:
-            entries = self.ledger.entries()
-            # A request of a working tree is for those of its packages alone that were merged.
-            is_whole = not self.campaign.working_tree
-            to_check = [entry for entry in map(entries.__getitem__, names) if is_whole or is_merged(entry)]
-            yield from self._checks(self.requests).at(map(self._place, to_check))
-
-    def _checks(self, requests: PullRequests) -> RequestChecks:
+    def _checks(self) -> RequestChecks:
         gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
         checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
-        return RequestChecks(requests, self.ledger, self._hosts, checked)
+        return RequestChecks(self.requests, self.ledger, self._hosts, checked)
 
     def _place(self, entry: LedgerEntry) -> tuple[LedgerEntry, str, str, str]:
-        return entry, self._host(entry.target), self._address(entry.target), self._branch(entry.target)
+        return entry, self.campaign.targets[entry.target].host, self._address(entry.target), self._branch(entry.target)
 
     def _is_in_question(self, entry: LedgerEntry) -> bool:
         """Whether a look may change what is to be published: what was merged stays merged."""
         request = entry.request
         return entry.is_to_publish or self._is_draft(entry) or (request is not None and request.state != "merged")
-
-    def _host(self, target: str) -> str:
-        return self.campaign.targets[target].host
 
     def _address(self, target: str) -> str:
         """The address of the repository that has the pull requests of a target."""
@@ -222,14 +213,14 @@ class Publisher:
 
     def estimate(self) -> dict[str, int]:
         """How many changing calls each host gets for the requests that are to be opened, by what the ledger has."""
-        if self.requests is None:
+        if not self.with_requests:
             return {}
         attention = self.campaign.publishing.attention
         calls = 1 + sum(map(bool, (attention.labels, attention.reviewers, attention.assignees)))
         entries = self.ledger.entries()
         names, _ = due(self.campaign, states_of(self.campaign, entries), self.wave)
         branches = {
-            (self._host(name) or host_of(self._origin), self._address(name), self._branch(name))
+            (self.campaign.targets[name].host or host_of(self._origin), self._address(name), self._branch(name))
             for name in names
             if name in entries and entries[name].is_to_publish
         }
@@ -261,13 +252,13 @@ class Publisher:
             commit = pushed.result()
             if self._hosts.is_paused(target.host):
                 return None
-            number = _open_request(entry) if self.requests is None else self._propose(self.requests, target, entry)
+            number = self._propose(target, entry) if self.with_requests else _open_request(entry)
         except (KrmMergeError, OSError) as error:
             message = self._hosts.note_failure(target.host, target.name, error)
             return Published(target.name, "problem", message=message) if message else None
         self._hosts.note_success(target.host)
-        is_open = number or self.requests is not None
-        return Published(target.name, "open" if is_open else "pushed", number, commit=commit)
+        what: What = "open" if number or self.with_requests else "pushed"
+        return Published(target.name, what, number, commit=commit)
 
     def _waiting(
         self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]
@@ -276,9 +267,9 @@ class Publisher:
         for target, entry in targets:
             if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
                 continue
-            if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.requests is not None):
+            if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.with_requests):
                 continue
-            if self.requests is not None and not _open_request(entry):
+            if self.with_requests and not _open_request(entry):
                 if self.max_open is not None and self._open >= self.max_open:
                     self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
                     return
@@ -295,30 +286,29 @@ class Publisher:
             return self._branches.push_empty(target, entry, text)
         return self._branches.push(target, entry)
 
-    def _propose(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
+    def _propose(self, target: CampaignTarget, entry: LedgerEntry) -> int:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
-        mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
+        mark = Mark(entry.version, entry.result, self.requests.title(packages_of(entry)))
         is_draft = self._is_draft(entry) or self.campaign.publishing.is_draft
         report = self.directory.reports / f"{target.id}.md"
         body = report.read_text(encoding="utf-8") if report.is_file() else ""
-        branch = self.campaign.publishing.branch
-        return requests.propose(RequestDraft(target.name, branch, onto, mark, body, _open_request(entry), is_draft))
+        branch, number = self.campaign.publishing.branch, _open_request(entry)
+        return self.requests.propose(RequestDraft(target.name, branch, onto, mark, body, number, is_draft))
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
     def _of_tree(self, targets: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Commits what is merged, and was neither merged nor closed as a pull request."""
-        with_request = self.requests is not None
         by_branch = group_by_key(
             (self._branch(target.name), (target, entry))
             for target, entry in targets
-            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
+            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=self.with_requests))
         )
         by_branch = {
             branch: members
             for branch, members in by_branch.items()
-            if not all(entry.is_published(with_request=with_request) for _, entry in members)
+            if not all(entry.is_published(with_request=self.with_requests) for _, entry in members)
         }
         if not by_branch:
             return
@@ -345,11 +335,11 @@ class Publisher:
             pushed = next((entry.commit for _, entry in targets if entry.commit), "")
             commit = self._tree.push(base, commit, branch, pushed)
             request = self._request_of_tree(branch, [entry for target, entry in targets if target.name in set(done)])
-        what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
+        what: What = "open" if self.with_requests else "pushed"
         yield from (Published(name, what, request, commit=commit) for name in done)
 
     def _request_of_tree(self, branch: str, entries: list[LedgerEntry]) -> int:
-        if self.requests is None:
+        if not self.with_requests:
             return 0
         names = [entry.target for entry in entries]
         mark = Mark(entries[0].version, "", self.requests.title(names))
@@ -385,16 +375,16 @@ _ROLLBACK = "-rollback"
 _MOST_COMMITS = 100
 
 
-@dataclass(slots=True)
-class Withdrawal:
-    """Closes and rolls back the requests of targets. `date` is that of the commits, as git writes it."""
+class Withdrawal(Publisher):
+    """Closes and rolls back the requests of targets."""
 
-    campaign: Campaign
-    ledger: Ledger
-    forge_of: Callable[[str], Forge]
-    date: str
-    is_dry_run: bool = False
-    signing: tuple[str, ...] = ()
+    def look(self, names: Iterable[str]) -> Iterator[Published]:
+        """Looks what became of the pull requests of targets, whatever the ledger knows of them."""
+        entries = self.ledger.entries()
+        # A request of a working tree is for those of its packages alone that were merged.
+        is_whole = not self.campaign.working_tree
+        to_check = [entry for entry in map(entries.__getitem__, names) if is_whole or is_merged(entry)]
+        yield from self._checks().at(map(self._place, to_check))
 
     def close(self, entries: Iterable[LedgerEntry], comment: str = "") -> Iterator[Published]:
         """Closes what is open and removes its branch. A closed request is a no for its version of upstream."""
@@ -428,7 +418,7 @@ class Withdrawal:
             if hosts.is_paused(host):
                 continue
             try:
-                pull = self.forge_of(request.address).pull_request(request.address, request.number)
+                pull = self.requests.forge_of(request.address).pull_request(request.address, request.number)
                 if pull is None:
                     raise ForgeError(f"{request.address} does not show #{request.number}; give the token access to it")
                 number = request.number
@@ -449,7 +439,7 @@ class Withdrawal:
         """Closes a request, and removes its branch if only we committed to it. Raises KrmMergeError."""
         if self.is_dry_run:
             return pull.number
-        forge, address = self.forge_of(request.address), request.address
+        forge, address = self.requests.forge_of(request.address), request.address
         if comment:
             forge.comment(address, pull.number, comment)
         forge.close(address, pull.number)
@@ -464,7 +454,7 @@ class Withdrawal:
 
     def _revert(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> int:
         """Proposes the reverse of a merged request, and marks it as rolled back. Raises KrmMergeError."""
-        forge, address = self.forge_of(request.address), request.address
+        forge, address = self.requests.forge_of(request.address), request.address
         if self.is_dry_run:
             return pull.number
         branch = f"{pull.source_branch}{_ROLLBACK}"
@@ -481,7 +471,7 @@ class Withdrawal:
         opposite = forge.create(address, branch, pull.target_branch, title, with_part("", mark, body), draft=False)
         before = mark_in(pull.body) or Mark(request.version, request.result, pull.title)
         # The forge has the whole history, for copies of the campaign without its ledger.
-        forge.edit(address, pull.number, pull.title, with_mark(pull.body, replace(before, ended="rolled back")))
+        forge.edit(address, pull.number, pull.title, with_part(pull.body, replace(before, ended="rolled back")))
         return opposite.number
 
     def _reversal(self, remote: Remote, pull: ForgePullRequest) -> str:
@@ -496,7 +486,7 @@ class Withdrawal:
         except MergeConflictError as conflict:
             raise GitError(f"{remote.url}: {conflict} since; revert #{pull.number} by hand") from None
         message = f"Roll back {pull.title}\n\n{TRAILER}: {self.campaign.name}\n"
-        author = Stamp(Person.parse(self.campaign.publishing.author), self.date)
+        author = Stamp(Person.parse(self.campaign.publishing.author), self.settings.date)
         return store.commit(tree, [onto], message, author, signing=self.signing)
 
 

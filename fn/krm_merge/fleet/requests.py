@@ -114,40 +114,34 @@ def mark_in(text: str) -> Mark | None:
         return None
 
 
-def _place(text: str) -> tuple[str, str, str] | None:
-    """What is before our part, its mark, and what is behind it; None without such a part."""
+def _place(text: str) -> tuple[str, str, str, str] | None:
+    """What is before our part, its mark, its body, and what is behind it; None without such a part."""
     before, start, rest = text.partition(_START)
     head, head_end, rest = rest.partition(_HEAD_END)
-    _, end, behind = rest.partition(_END)
-    return (before, f"{{{head}}}", behind) if start and head_end and end else None
+    body, end, behind = rest.partition(_END)
+    return (before, f"{{{head}}}", body, behind) if start and head_end and end else None
 
 
-def with_mark(text: str, mark: Mark) -> str:
-    """The text with another mark, and our part as it is; a text without our part gets an empty one."""
+def with_part(text: str, mark: Mark, body: str | None = None) -> str:
+    """The text with our part replaced, or added at its end; without a body, its mark alone is replaced.
+
+    A body that is too long for forges is cut.
+    """
     text = text.replace("\r\n", "\n")
-    if place := _place(text):
-        behind = text.removeprefix(place[0]).partition(_HEAD_END)[2]
-        return place[0] + _head_of(mark) + behind
-    return with_part(text, mark, "")
-
-
-def _head_of(mark: Mark) -> str:
-    value = {name: text for name, text in asdict(mark).items() if text or name != "ended"}
+    place = _place(text)
+    value = {name: field for name, field in asdict(mark).items() if field or name != "ended"}
     # Nothing in it may end the comment.
     data = json.dumps(value).replace(">", "\\u003e")
-    return f"<!-- krm-merge {data} -->\n"
+    inner = place[2] if place and body is None else _inner(body or "")
+    part = f"<!-- krm-merge {data} -->\n{inner}{_END}"
+    return f"{place[0]}{part}{place[3]}" if place else f"{text.rstrip()}\n\n{part}".lstrip()
 
 
-def with_part(text: str, mark: Mark, body: str) -> str:
-    """The text with our part replaced, or added at its end. A body that is too long for forges is cut."""
+def _inner(body: str) -> str:
     if len(body) > LONGEST:
         shortened = body[:LONGEST].rpartition("\n")[0]
         body = f"{shortened}\n\n{len(body) - len(shortened):,} more characters are in the report of the campaign."
-    part = f"{_head_of(mark)}{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
-    text = text.replace("\r\n", "\n")
-    if place := _place(text):
-        return place[0] + part + place[2]
-    return f"{text.rstrip()}\n\n{part}".lstrip()
+    return body.replace("<!--", "&lt;!--").rstrip() + "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,15 +311,14 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
         forges = _forges(campaign, options)
-        with_requests = not (options.push_only or options.direct)
-        requests = PullRequests(campaign, forges.of, options.dry_run) if with_requests else None
         publisher = Publisher(
             place,
             campaign,
             ledger,
             settings_of(campaign, place),
-            requests,
-            wave,
+            PullRequests(campaign, forges.of, options.dry_run),
+            with_requests=not (options.push_only or options.direct),
+            wave=wave,
             is_direct=options.direct,
             draft_conflicts=options.draft_conflicts,
             is_dry_run=options.dry_run,
@@ -332,8 +331,8 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
     )
     say(f"{'dry run: ' if options.dry_run else ''}{summary}", on_stdout=True)
-    if requests is not None and counts:
-        _show_budgets(requests, [target for target in campaign.targets.values() if target.host])
+    if publisher.with_requests and counts:
+        _show_budgets(forges, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"]:
@@ -368,10 +367,10 @@ def _show_events(events: Iterable[Published]) -> Counter[str]:
     return counts
 
 
-def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
+def _show_budgets(forges: Forges, targets: list[CampaignTarget]) -> None:
     """How many changes each host may still be asked for in this hour."""
     for host, address in {target.host: target.name for target in targets}.items():
-        changes = requests.forge_of(address).budget().changes
+        changes = forges.of(address).budget().changes
         if changes is not None:
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
@@ -432,13 +431,18 @@ def _withdraw(
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
         forges = _forges(campaign, options)
-        settings = settings_of(campaign, place)
-        requests = PullRequests(campaign, forges.of, options.dry_run)
+        withdrawal = Withdrawal(
+            place,
+            campaign,
+            ledger,
+            settings_of(campaign, place),
+            PullRequests(campaign, forges.of, options.dry_run),
+            is_dry_run=options.dry_run,
+            signing=signing_settings(forced=options.sign),
+        )
         names = [name for name in campaign.targets if matches(name, only)]
         # A ledger that was lost or is of last week lacks some.
-        problems = _show_events(Publisher(place, campaign, ledger, settings, requests).look(names))["problem"]
-        signing = signing_settings(forced=options.sign)
-        withdrawal = Withdrawal(campaign, ledger, forges.of, settings.date, options.dry_run, signing)
+        problems = _show_events(withdrawal.look(names))["problem"]
         entries = ledger.entries()
         counts = _show_events(end(withdrawal, [entries[name] for name in names]))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
