@@ -141,13 +141,13 @@ class Publisher:
     ledger: Ledger
     settings: Settings
     requests: PullRequests
+    is_dry_run: bool = False
+    signing: tuple[str, ...] = ()
     with_requests: bool = True
     wave: str | None = None
     is_direct: bool = False
     draft_conflicts: bool = False
-    is_dry_run: bool = False
     max_open: int | None = None
-    signing: tuple[str, ...] = ()
     obstacle: str = ""
     _open: int = 0
     _hosts: Hosts = field(default_factory=Hosts)

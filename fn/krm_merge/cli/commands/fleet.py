@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -244,6 +246,8 @@ def _as_value(group: Group) -> dict[str, object]:
     }
 
 
+AnyPublisher = TypeVar("AnyPublisher", bound=Publisher)
+
 _CHANGES_PER_HOUR = click.option(
     "--changes-per-hour",
     type=click.IntRange(min=1),
@@ -308,23 +312,17 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     names = [wave.name for wave in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
-    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
-        ledger.follow(campaign.targets)
-        forges = _forges(campaign, options)
-        publisher = Publisher(
-            place,
-            campaign,
-            ledger,
-            settings_of(campaign, place),
-            PullRequests(campaign, forges.of, options.dry_run),
-            with_requests=not (options.push_only or options.direct),
-            wave=wave,
-            is_direct=options.direct,
-            draft_conflicts=options.draft_conflicts,
-            is_dry_run=options.dry_run,
-            max_open=options.max_open or publishing.max_open,
-            signing=signing_settings(forced=options.sign),
-        )
+    with _publisher(
+        Publisher,
+        place,
+        campaign,
+        options,
+        with_requests=not (options.push_only or options.direct),
+        wave=wave,
+        is_direct=options.direct,
+        draft_conflicts=options.draft_conflicts,
+        max_open=options.max_open or publishing.max_open,
+    ) as publisher:
         _show_estimate(publisher, options.changes_per_hour or publishing.per_hour, is_dry_run=options.dry_run)
         counts = _show_events(publisher.events())
     summary = (
@@ -332,19 +330,27 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     )
     say(f"{'dry run: ' if options.dry_run else ''}{summary}", on_stdout=True)
     if publisher.with_requests and counts:
-        _show_budgets(forges, [target for target in campaign.targets.values() if target.host])
+        _show_budgets(publisher.requests, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"]:
         sys.exit(1)
 
 
-def _forges(campaign: Campaign, options: RequestOptions) -> Forges:
-    """The forges of a campaign, at its pace; git has their tokens, too."""
-    pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.per_hour)
-    settings = ForgeSettings.parse(options.forges, options.apis, pace)
-    settings.share_tokens()
-    return Forges(settings)
+@contextmanager
+def _publisher(
+    kind: type[AnyPublisher], place: CampaignDirectory, campaign: Campaign, options: RequestOptions, **more: Any
+) -> Iterator[AnyPublisher]:
+    """A publisher of a campaign, with its forges at its pace; git has their tokens, too. `more` are its settings."""
+    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
+        ledger.follow(campaign.targets)
+        pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.per_hour)
+        forges = ForgeSettings.parse(options.forges, options.apis, pace)
+        forges.share_tokens()
+        settings = settings_of(campaign, place)
+        requests = PullRequests(campaign, Forges(forges).of, options.dry_run)
+        signing = signing_settings(forced=options.sign)
+        yield kind(place, campaign, ledger, settings, requests, options.dry_run, signing, **more)
 
 
 def _show_estimate(publisher: Publisher, per_hour: int, *, is_dry_run: bool) -> None:
@@ -367,10 +373,10 @@ def _show_events(events: Iterable[Published]) -> Counter[str]:
     return counts
 
 
-def _show_budgets(forges: Forges, targets: list[CampaignTarget]) -> None:
+def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
     """How many changes each host may still be asked for in this hour."""
     for host, address in {target.host: target.name for target in targets}.items():
-        changes = forges.of(address).budget().changes
+        changes = requests.forge_of(address).budget().changes
         if changes is not None:
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
@@ -428,22 +434,11 @@ def _withdraw(
 ) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
-    with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
-        ledger.follow(campaign.targets)
-        forges = _forges(campaign, options)
-        withdrawal = Withdrawal(
-            place,
-            campaign,
-            ledger,
-            settings_of(campaign, place),
-            PullRequests(campaign, forges.of, options.dry_run),
-            is_dry_run=options.dry_run,
-            signing=signing_settings(forced=options.sign),
-        )
+    with _publisher(Withdrawal, place, campaign, options) as withdrawal:
         names = [name for name in campaign.targets if matches(name, only)]
         # A ledger that was lost or is of last week lacks some.
         problems = _show_events(withdrawal.look(names))["problem"]
-        entries = ledger.entries()
+        entries = withdrawal.ledger.entries()
         counts = _show_events(end(withdrawal, [entries[name] for name in names]))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
