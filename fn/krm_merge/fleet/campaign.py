@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from posixpath import normpath
 from typing import Literal, TypeAlias
 
 from krm_merge.forges.interface import Attention, host_of
@@ -56,6 +57,16 @@ class CampaignUpstream:
     repository: str
     directory: str
     ref: str
+
+    @property
+    def folder(self) -> str:
+        """The directory as git names it, '' for the root: every package in it."""
+        return folder_of(self.directory)
+
+
+def folder_of(directory: str) -> str:
+    """A directory of a repository as git names it, however a Kptfile spells it."""
+    return normpath(f"/{directory}").lstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

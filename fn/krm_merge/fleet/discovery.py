@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from posixpath import normpath
 
-from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream
+from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream, folder_of
 from krm_merge.forges.interface import same_repository
 from krm_merge.git.program import GitError, WorkingTree
 from krm_merge.krm import KPTFILE
@@ -38,8 +37,7 @@ def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower 
     followed = read.upstream
     if followed is None or same_repository(followed.repository) != same_repository(upstream.repository):
         return None
-    expected, has = (normpath(f"/{directory}").rstrip("/") for directory in (upstream.directory, followed.directory))
-    if has != expected and not (not expected and has):
+    if upstream.folder not in ("", folder_of(followed.directory)):
         return None
     lock = read.lock
     return Follower(followed.directory, lock.ref if lock else followed.ref, lock.commit if lock else "")

@@ -39,12 +39,12 @@ SECONDS_FOR_A_MERGE = 600.0
 class Settings:
     """What all jobs of a run have in common; a worker gets it once.
 
-    `versions` are the commits of the target's version by directory of upstream, `date` when the newest was committed,
-    as git writes it. `cache` and `temporary` are directories of the campaign, `seconds` are for one merge.
+    `commit` is that of the campaign's version, `date` when it was committed, as git writes it. `cache` and `temporary`
+    are directories of the campaign, `seconds` are for one merge.
     """
 
     campaign: Campaign
-    versions: Mapping[str, str]
+    commit: str
     date: str
     cache: str
     temporary: str

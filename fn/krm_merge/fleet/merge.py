@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join
 
-from krm_merge.fleet.campaign import Campaign
+from krm_merge.fleet.campaign import Campaign, folder_of
 from krm_merge.fleet.job import LEFT_ALONE, Settings, TargetConflict, TargetOutcome, TargetState
 from krm_merge.forges.interface import same_repository
 from krm_merge.functions import read_pipeline
@@ -94,16 +94,16 @@ class CampaignRepositories:
         """Copies of repositories are in the campaign's cache."""
         self._upstream = settings.campaign.upstream
         self._same = same_repository(self._upstream.repository)
-        self._versions = settings.versions
+        self._commit = settings.commit
         self._trees: dict[tuple[str, str, str], CommonTree] = {}
         self._fetched: set[tuple[str, tuple[str, ...]]] = set()
         self._repositories = GitRepositories(Path(settings.cache))
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit that a ref names; of the campaign's version the one that was found when the run began."""
-        commit = self._versions.get(directory) if ref == self._upstream.ref and self._is_ours(repository) else None
-        if commit is not None:
-            return Version(ref, commit)
+        is_same = ref == self._upstream.ref and folder_of(directory) == self._upstream.folder
+        if is_same and self._is_ours(repository):
+            return Version(ref, self._commit)
         return self._repositories.resolve(self._address(repository), directory, ref)
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:

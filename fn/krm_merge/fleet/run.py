@@ -259,7 +259,7 @@ class Run:
         if not targets:
             return
         settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
-        digest = f"{self.campaign.settings_digest} {' '.join(sorted(set(settings.versions.values())))}"
+        digest = f"{self.campaign.settings_digest} {settings.commit}"
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]
@@ -367,12 +367,5 @@ def settings_of(campaign: Campaign, directory: CampaignDirectory) -> Settings:
     upstream = campaign.upstream
     repositories = GitRepositories(directory.cache)
     commit = repositories.resolve(upstream.repository, upstream.directory, upstream.ref).commit
-    versions = dict.fromkeys(_spellings(upstream.directory), commit)
     date = repositories.committed_at(upstream.repository, commit)
-    return Settings(campaign, versions, date, str(directory.cache), str(directory.temporary))
-
-
-def _spellings(directory: str) -> Iterable[str]:
-    """How Kptfiles write a directory."""
-    bare = directory.strip("/")
-    return {directory, bare, f"/{bare}", f"{bare}/", f"/{bare}/", bare or "."}
+    return Settings(campaign, commit, date, str(directory.cache), str(directory.temporary))
