@@ -276,8 +276,15 @@ class CampaignDirectory:
         return checked
 
     def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
+        """The choices for all packages, and those for some."""
         model = self._read(POLICY_FILE, MergePolicy)
-        return _split(policy_from_model(model, POLICY_FILE), model)
+        everything = policy_from_model(model, POLICY_FILE)
+        pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
+        for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
+        exceptions = (
+            PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
+        )
+        return replace(everything, resolutions=for_all), tuple(exceptions)
 
     def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
         targets: dict[str, CampaignTarget] = {}
@@ -311,7 +318,10 @@ class CampaignDirectory:
                 handle.truncate(0)
                 json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
                 handle.flush()
-                self._prepare()
+                # What a killed run left is removed.
+                shutil.rmtree(self.temporary, ignore_errors=True)
+                for folder in (self.temporary, self.reports, self.cache):
+                    folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
             try:
@@ -320,12 +330,6 @@ class CampaignDirectory:
                 shutil.rmtree(self.temporary, ignore_errors=True)
                 handle.truncate(0)
 
-    def _prepare(self) -> None:
-        """What a killed run left is removed."""
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        for folder in (self.temporary, self.reports, self.cache):
-            folder.mkdir(exist_ok=True)
-
 
 def _holder(text: str) -> str:
     try:
@@ -333,16 +337,6 @@ def _holder(text: str) -> str:
         return f"process {holder['process']} on {holder['host']} is at work on this campaign"
     except (ValueError, KeyError, TypeError):
         return "another process is at work on this campaign"
-
-
-def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
-    """The choices for all packages, and those for some."""
-    pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
-    for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
-    exceptions = (
-        PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
-    )
-    return replace(everything, resolutions=for_all), tuple(exceptions)
 
 
 def _target(model: TargetModel) -> CampaignTarget:
