@@ -80,11 +80,6 @@ class Gate:
     closed: int = 0
     checks: bool = False
 
-    @property
-    def share(self) -> int:
-        """The share that is to be merged, in percent."""
-        return int(self.merged.rstrip("%"))
-
 
 @dataclass(frozen=True, slots=True)
 class Wave:

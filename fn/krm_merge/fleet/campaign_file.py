@@ -102,10 +102,6 @@ class GateModel(StrictModel):
         None, description="With `passed`, the checks of those that are neither merged nor closed have passed."
     )
 
-    def to_gate(self) -> Gate:
-        """The gate."""
-        return Gate(self.merged, self.closed, self.checks is not None)
-
 
 _USUAL_GATE = GateModel(merged="100%", closed=0, checks=None)
 
@@ -148,15 +144,15 @@ class PublishModel(StrictModel):
 
     def to_publishing(self) -> Publishing:
         """How results are published."""
-        waves = {
-            name: wave if isinstance(wave, WaveModel) else WaveModel(targets=wave, gate=self.gate)
-            for name, wave in self.waves.items()
-        }
+        waves: list[Wave] = []
+        for name, wave in self.waves.items():
+            targets, gate = (wave.targets, wave.gate) if isinstance(wave, WaveModel) else (wave, self.gate)
+            waves.append(Wave(name, targets, Gate(gate.merged, gate.closed, gate.checks is not None)))
         return Publishing(
             self.branch,
             self.author,
             self.title,
-            tuple(Wave(name, wave.targets, wave.gate.to_gate()) for name, wave in waves.items()),
+            tuple(waves),
             self.split,
             bool(self.draft),
             Attention(tuple(self.labels or ()), tuple(self.reviewers or ()), tuple(self.assignees or ())),

@@ -61,7 +61,7 @@ class WaveState:
         of = self.published + self.to_publish
         if self.unknown:
             return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
-        if self.merged * 100 < gate.share * of:
+        if self.merged * 100 < int(gate.merged.rstrip("%")) * of:
             return f"{self.merged} of {of} of {self.name} merged; {gate.merged} are to be"
         if gate.checks and self.unchecked + self.to_publish:
             return f"the checks of {self.unchecked + self.to_publish} of {of} of {self.name} have not passed"
