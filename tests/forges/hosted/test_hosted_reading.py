@@ -138,6 +138,20 @@ def test_gitlab_has_several_marks_of_drafts(mark: str, is_draft: bool, time: Tim
         assert (pull.title, pull.draft) == (title, True)
 
 
+def test_gitlab_behind_a_proxy_may_know_its_host_by_another_name(time: Time) -> None:
+    with HOSTED["gitlab"].server(TOKEN, page=1) as server:
+        server.repositories["acme/app"] = app = FakeRepository()
+        for _ in range(3):
+            app.open_pull("x", "main", "", None, draft=False)
+        forge = connect(server, time, kind="gitlab")
+        url = "https://gitlab.com/acme/app"
+        assert len(forge.pull_requests(url)) == 3
+        _, headers, page = server.answer(server.seen[0])
+        link = headers["Link"].replace(server.origin, "http://gitlab.internal:8080")
+        server.faults.append(Fault(200, {"Link": link}, page))
+        assert [pull.number for pull in forge.pull_requests(url)] == [1, 2, 3]
+
+
 def test_gitlab_has_groups_in_groups(time: Time) -> None:
     hosted = HOSTED["gitlab"]
     with hosted.server(TOKEN) as server:
