@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from krm_merge.krm.identity import Identity
 from krm_merge.safe_text import line, lines, without_credentials
 from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text import STEP, Scalar, Value, block_text, needs_block, scalar_text
@@ -38,6 +39,11 @@ class ResourceRef:
     kind: str
     name: str
     namespace: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """Which resource it is, whatever its API version."""
+        return Identity(self.api_version.rpartition("/")[0], self.kind, self.namespace, self.name)
 
     def to_value(self) -> dict[str, Value]:
         """The form of the specification."""

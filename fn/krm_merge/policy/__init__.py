@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from krm_merge.policy.models import rules_of as rules_of
     from krm_merge.policy.package_policy import KIND as KIND
     from krm_merge.policy.package_policy import NO_POLICY as NO_POLICY
-    from krm_merge.policy.package_policy import Key as Key
     from krm_merge.policy.package_policy import PackagePolicy as PackagePolicy
     from krm_merge.policy.package_policy import PolicyError as PolicyError
-    from krm_merge.policy.package_policy import RecordedChoice as RecordedChoice
     from krm_merge.policy.package_policy import RulesError as RulesError
     from krm_merge.policy.package_policy import RulesFile as RulesFile
     from krm_merge.policy.package_policy import collect_redactions as collect_redactions
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import recall as recall
     from krm_merge.policy.package_policy import recall_around as recall_around
     from krm_merge.policy.package_policy import remember as remember
+    from krm_merge.policy.package_policy import resolution_value as resolution_value
     from krm_merge.policy.package_policy import rule_value as rule_value
     from krm_merge.policy.package_policy import stale_messages as stale_messages
     from krm_merge.policy.package_policy import stale_resolutions as stale_resolutions
@@ -50,9 +49,9 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "models": "ListKeysField MergePolicy MergeRules RedactField RulesField list_keys_of redactions_of rules_of",
-        "package_policy": "KIND Key NO_POLICY PackagePolicy PolicyError RecordedChoice RulesError "
-        "RulesFile collect_redactions combine edit_policy find_policy find_policy_around is_policy "
-        "memory_path parse_policy policy_from_model prune_policy read_policy read_rules recall recall_around remember "
-        "rule_value stale_messages stale_resolutions",
+        "package_policy": "KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile collect_redactions combine "
+        "edit_policy find_policy find_policy_around is_policy memory_path parse_policy policy_from_model prune_policy "
+        "read_policy read_rules recall recall_around remember resolution_value rule_value stale_messages "
+        "stale_resolutions",
     },
 )

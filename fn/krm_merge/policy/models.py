@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from krm_merge.krm import DocumentModel, Identity, StrictModel, parse_path
+from krm_merge.krm import DocumentModel, ResourceRef, StrictModel, parse_path
 from krm_merge.merge import Choice, ListKeys, Nature, OnConflict, Rule
 from krm_merge.schema import Redaction, is_secret_kind, split_keys
 
@@ -110,9 +110,9 @@ class ResolvedResource(StrictModel):
     name: str = Field(description="Its name.")
 
     @property
-    def identity(self) -> Identity:
-        """Group, kind, namespace and name."""
-        return Identity(self.apiVersion.rpartition("/")[0], self.kind, self.namespace, self.name)
+    def ref(self) -> ResourceRef:
+        """How choices name it."""
+        return ResourceRef(self.apiVersion, self.kind, self.name, self.namespace)
 
 
 class ResolutionModel(StrictModel):

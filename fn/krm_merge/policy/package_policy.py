@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import KPTFILE, Identity, Resource, ResourceRef, format_path, identity_of, parse_path
-from krm_merge.krm import Step as PathStep
+from krm_merge.krm import KPTFILE, Resource, format_path, identity_of, parse_path
 from krm_merge.merge import (
     MERGE_POLICY,
     NO_RESOLUTIONS,
-    Nature,
     OnConflict,
     PackageDecisions,
     Policy,
@@ -25,7 +23,6 @@ from krm_merge.merge import (
     Resolutions,
     Rule,
     is_of_place,
-    without_positions,
 )
 from krm_merge.packages import File, Tree, holds_resources, read_file, write_file
 from krm_merge.posix import is_own
@@ -188,7 +185,7 @@ def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
             fingerprint=resolution.fingerprint,
             choice=resolution.choice,
             value=resolution.value,
-            identity=None if resolution.resource is None else resolution.resource.identity,
+            resource=None if resolution.resource is None else resolution.resource.ref,
             place=f"{file} resolutions[{number}]",
             number=number,
         )
@@ -271,31 +268,6 @@ _SAME_RULE = ("group", "kind", "namespace", "name", "path")
 _SAME_CHOICE = ("resource", "packages", "path", "nature", "fingerprint")
 _MEMORY: Final = "krm-merge/choices.yaml"
 
-Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
-"""Of choices with the same key the last one holds."""
-
-
-@frozen
-class RecordedChoice:
-    """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
-
-    resolution: Resolution
-    resource: ResourceRef | None = None
-
-    @property
-    def key(self) -> Key:
-        """The key by which a later choice replaces it."""
-        chosen = self.resolution
-        return chosen.identity, without_positions(chosen.path), chosen.nature, chosen.fingerprint
-
-    def to_value(self) -> dict[str, Value]:
-        """As a MergePolicy has it."""
-        chosen = self.resolution
-        value: dict[str, Value] = {} if self.resource is None else {"resource": resource_value(self.resource)}
-        value |= {"path": format_path(chosen.path)} if chosen.path else {}
-        value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
-        return value | {"value": chosen.value} if chosen.choice == "value" else value
-
 
 def edit_policy(
     file: File | None,
@@ -348,6 +320,14 @@ def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution
     return File(text.replace(before, resource.text(), 1).encode(), file.mode)
 
 
+def resolution_value(chosen: Resolution) -> dict[str, Value]:
+    """A choice as a MergePolicy has it."""
+    value: dict[str, Value] = {} if chosen.resource is None else {"resource": resource_value(chosen.resource)}
+    value |= {"path": format_path(chosen.path)} if chosen.path else {}
+    value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
+    return value | {"value": chosen.value} if chosen.choice == "value" else value
+
+
 def rule_value(rule: Rule) -> dict[str, Value]:
     """A rule as a MergePolicy has it."""
     fields: dict[str, Value] = {
@@ -397,20 +377,15 @@ def recall(file: Path | None) -> Resolutions:
     return read_policy_files([(str(file), read_file(file).data)]).resolutions
 
 
-def remember(file: Path, choices: Sequence[RecordedChoice]) -> None:
+def remember(file: Path, choices: Sequence[Resolution]) -> None:
     """Adds choices, for any resource with the same conflict; those on hidden values hold for their place alone."""
     if not choices:
         return
-    anywhere = [
-        choice
-        if is_of_place(choice.resolution.fingerprint)
-        else RecordedChoice(replace(choice.resolution, identity=None))
-        for choice in choices
-    ]
+    anywhere = [choice if is_of_place(choice.fingerprint) else replace(choice, resource=None) for choice in choices]
     latest = {choice.key: choice for choice in anywhere}.values()
     before = read_file(file) if file.is_file() else None
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = edit_policy(before, str(file), [choice.to_value() for choice in latest], ())
+    new = edit_policy(before, str(file), [*map(resolution_value, latest)], ())
     write_file(file, File(new.data), before)
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import Identity, ResourceRef, parse_path
+from krm_merge.krm import Identity, parse_path
 from krm_merge.merge import Choice, Resolution, Rule, without_positions
 from krm_merge.packages import PackageError, reason
-from krm_merge.policy import KIND, Key, RecordedChoice, parse_policy, rule_value
+from krm_merge.policy import KIND, parse_policy, resolution_value, rule_value
 from krm_merge.report import DecisionRecord
 from krm_merge.startup import replace as replaced
 from krm_merge.text import Value
@@ -26,7 +26,7 @@ OF_SESSION: Final = -1
 class ChoiceStep:
     """What was chosen at once, and can be undone at once."""
 
-    choices: tuple[RecordedChoice, ...] = ()
+    choices: tuple[Resolution, ...] = ()
     rules: tuple[Rule, ...] = ()
 
 
@@ -34,13 +34,13 @@ class ChoiceStep:
 class Choices:
     """All that holds after some steps: the latest choice on each conflict, and the rules, the latest first."""
 
-    all: tuple[RecordedChoice, ...]
+    all: tuple[Resolution, ...]
     rules: tuple[Rule, ...]
 
     @classmethod
     def after(cls, steps: Iterable[ChoiceStep]) -> Choices:
         """What the steps leave."""
-        by_key: dict[Key, RecordedChoice] = {}
+        by_key: dict[object, Resolution] = {}
         rules: dict[tuple[object, ...], Rule] = {}
         for step in steps:
             for choice in step.choices:
@@ -52,26 +52,24 @@ class Choices:
                 rules[about] = rule
         return cls(tuple(by_key.values()), tuple(reversed(rules.values())))
 
-    def of(self, identities: Iterable[Identity]) -> Iterator[RecordedChoice]:
+    def of(self, identities: Iterable[Identity]) -> Iterator[Resolution]:
         """The choices that may be for a resource with one of these names."""
         names = {None, *identities}
-        return (choice for choice in self.all if choice.resolution.identity in names)
+        return (choice for choice in self.all if choice.identity in names)
 
 
-def choice_for(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> RecordedChoice:
+def choice_for(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> Resolution:
     """A choice on the conflict of a record; `anywhere` is for every place with its fingerprint."""
-    resource = None if anywhere else record.resource
-    resolution = Resolution(
+    return Resolution(
         nature=record.nature,
         path=parse_path(record.path) if record.path else (),
         fingerprint=record.fingerprint,
         choice=choice,
         value=value,
-        identity=None if resource is None else identity_of(resource),
+        resource=None if anywhere else record.resource,
         place=place,
         number=OF_SESSION,
     )
-    return RecordedChoice(resolution, resource)
 
 
 def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
@@ -82,7 +80,7 @@ def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
     if any(isinstance(step, int) for step in path):
         # Positions are others after the next change.
         return None
-    identity = identity_of(record.resource)
+    identity = record.resource.identity
     return Rule(
         group=identity.group,
         kind=identity.kind,
@@ -95,26 +93,19 @@ def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
     )
 
 
-def identity_of(resource: ResourceRef) -> Identity:
-    """A resource as rules name it."""
-    group = resource.api_version.rpartition("/")[0]
-    return Identity(group, resource.kind, resource.namespace, resource.name)
-
-
-def _replace(by_key: dict[Key, RecordedChoice], new: RecordedChoice) -> None:
+def _replace(by_key: dict[object, Resolution], new: Resolution) -> None:
     """Puts a choice last; one that is for any resource replaces those for single ones."""
-    identity, _, nature, fingerprint = new.key
     by_key.pop(new.key, None)
-    if identity is None:
-        for key in [key for key in by_key if key[2:] == (nature, fingerprint)]:
+    if new.resource is None:
+        conflict = new.nature, new.fingerprint
+        for key in [key for key, choice in by_key.items() if (choice.nature, choice.fingerprint) == conflict]:
             del by_key[key]
     by_key[new.key] = new
 
 
-def _is_about(choice: RecordedChoice, rule: Rule) -> bool:
-    chosen = choice.resolution
-    identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
-    return chosen.identity == identity and without_positions(chosen.path) == without_positions(rule.path or ())
+def _is_about(choice: Resolution, rule: Rule) -> bool:
+    is_same = choice.identity is not None and rule.selects(choice.identity)
+    return is_same and without_positions(choice.path) == without_positions(rule.path or ())
 
 
 Step = TypeVar("Step")
@@ -210,24 +201,14 @@ class PolicySteps:
     def to_value(self, step: ChoiceStep) -> Mapping[str, Value]:
         """The resolutions and rules of a step."""
         return {
-            "resolutions": [choice.to_value() for choice in step.choices],
+            "resolutions": [*map(resolution_value, step.choices)],
             "rules": [rule_value(rule) for rule in step.rules],
         }
 
     def from_value(self, value: Mapping[str, Value]) -> ChoiceStep:
         """The step again. Raises PolicyError where it is no part of a MergePolicy."""
         policy = parse_policy({**_HEAD, **value}, self.policy_file)
-        written = value.get("resolutions")
-        assert isinstance(written, list)
         choices = tuple(
-            RecordedChoice(replaced(resolution, place=self.policy_file, number=-1), _resource(written_choice))
-            for resolution, written_choice in zip(policy.resolutions.all, written, strict=True)
+            replaced(resolution, place=self.policy_file, number=OF_SESSION) for resolution in policy.resolutions.all
         )
         return ChoiceStep(choices, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
-
-
-def _resource(written: Value) -> ResourceRef | None:
-    about = written.get("resource") if isinstance(written, Mapping) else None
-    if not isinstance(about, Mapping):
-        return None
-    return ResourceRef(*(str(about[name]) for name in ("apiVersion", "kind", "name", "namespace")))

@@ -12,9 +12,8 @@ from typing import Final, Generic, TypeVar
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import ANY, KPTFILE, Results, format_path, parse_path
-from krm_merge.merge import Choice, Nature
+from krm_merge.merge import Choice, Nature, Resolution
 from krm_merge.packages import Changes
-from krm_merge.policy import RecordedChoice
 from krm_merge.report import VERSIONS, Context, DecisionRecord, MergeReport, SideName, shorten
 from krm_merge.safe_text import line
 from krm_merge.startup import replace
@@ -442,7 +441,7 @@ class Saved:
     """What saving writes: local's files, and all that was chosen; `results` are the messages."""
 
     changes: Changes
-    choices: tuple[RecordedChoice, ...]
+    choices: tuple[Resolution, ...]
     results: Results
 
 

@@ -21,7 +21,7 @@ from krm_merge.merge import (
     carry_out,
 )
 from krm_merge.packages import Changed
-from krm_merge.policy import RecordedChoice, edit_policy, rule_value
+from krm_merge.policy import edit_policy, resolution_value, rule_value
 from krm_merge.report import (
     Context,
     DecisionRecord,
@@ -291,12 +291,12 @@ class Session(ConflictSession[ChoiceStep]):
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
         alike = {identifier for identifier, n in counts.items() if n > 1 and n == len(self.alike(firsts[identifier]))}
-        new: dict[object, RecordedChoice] = {}
+        new: dict[object, Resolution] = {}
         for record in records:
             anywhere = record.fingerprint in alike
             meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            recorded_choice = choice_for(record, choice, meant, anywhere=anywhere, place=file)
-            new[recorded_choice.key] = recorded_choice
+            resolution = choice_for(record, choice, meant, anywhere=anywhere, place=file)
+            new[resolution.key] = resolution
         return ChoiceStep(choices=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
@@ -320,9 +320,8 @@ class Session(ConflictSession[ChoiceStep]):
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
         for recorded in changed.choices:
-            identity = recorded.resolution.identity
-            places = self._by_fingerprint.get(recorded.resolution.fingerprint, ())
-            numbers |= set(places if identity is None else self._by_identity.get(identity, ()))
+            places = self._by_fingerprint.get(recorded.fingerprint, ())
+            numbers |= set(places if recorded.identity is None else self._by_identity.get(recorded.identity, ()))
         for rule in changed.rules:
             identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
             numbers |= set(self._by_identity.get(identity, ()))
@@ -347,11 +346,10 @@ class Session(ConflictSession[ChoiceStep]):
         after = self.records
         return Answer(after, sorted(before - {record.id for record in after}))
 
-    def _policy(self, choices: Choices, recorded: Iterable[RecordedChoice]) -> Policy:
+    def _policy(self, choices: Choices, of_part: Iterable[Resolution]) -> Policy:
         """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.choices.package
-        resolutions = [choice.resolution for choice in recorded]
-        all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
+        all_resolutions = Resolutions((*of_part, *package.resolutions.all, *self.task.earlier.all))
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
         rules = (*self.task.choices.rules.rules, *choices.rules, *package.rules)
         redactions = (*self.task.choices.rules.redactions, *package.redactions)
@@ -372,23 +370,21 @@ class Session(ConflictSession[ChoiceStep]):
         errors = self._outcome.results.errors
         if errors:
             raise NotSettledError("; ".join(error.message for error in errors))
-        used = {RecordedChoice(resolution).key for part in self._parts for resolution in part.resolutions()}
+        used = {resolution.key for part in self._parts for resolution in part.resolutions()}
         chosen = self._in_order(choice for choice in self._choices.all if choice.key in used)
         changes: dict[str, File | None] = dict(self._outcome.changes)
         if self.task.writes_policy and (chosen or self._choices.rules):
             file = self.task.choices.package.target_file
             now = Changed(self.task.sides.local, changes).get(file)
             changes[file] = edit_policy(
-                now, file, [choice.to_value() for choice in chosen], [*map(rule_value, self._choices.rules)]
+                now, file, [*map(resolution_value, chosen)], [*map(rule_value, self._choices.rules)]
             )
         return Saved(changes, tuple(chosen), self._outcome.results)
 
-    def _in_order(self, choices: Iterable[RecordedChoice]) -> list[RecordedChoice]:
+    def _in_order(self, choices: Iterable[Resolution]) -> list[Resolution]:
         """Choices in the order of the merge, in whatever order they were made."""
         order: dict[tuple[str, str], int] = {}
         for record in self.records:
             for about in (str(record.resource), "None"):
                 order.setdefault((about, record.fingerprint), len(order))
-        return sorted(
-            choices, key=lambda choice: order.get((str(choice.resource), choice.resolution.fingerprint), len(order))
-        )
+        return sorted(choices, key=lambda choice: order.get((str(choice.resource), choice.fingerprint), len(order)))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.krm import FieldPath, Identity, Severity, Step, covers
+from krm_merge.krm import FieldPath, Identity, ResourceRef, Severity, Step, covers
 from krm_merge.schema import Redaction
 from krm_merge.startup import frozen
 from krm_merge.text import Node, Value, to_value
@@ -84,7 +84,7 @@ _ANY_POSITION = "[]"
 class Resolution:
     """A person's choice for one conflict. `place` says where it is written, `number` is its position there.
 
-    Without an `identity` it is for every place with this fingerprint.
+    Without a `resource`, which is as it is written there, it is for every place with this fingerprint.
     """
 
     nature: Nature
@@ -92,9 +92,19 @@ class Resolution:
     fingerprint: str
     choice: Choice
     value: Value = None
-    identity: Identity | None = None
+    resource: ResourceRef | None = None
     place: str = ""
     number: int = 0
+
+    @property
+    def identity(self) -> Identity | None:
+        """Which resource it is for."""
+        return None if self.resource is None else self.resource.identity
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The key by which a later choice replaces it."""
+        return self.identity, without_positions(self.path), self.nature, self.fingerprint
 
     def fit(self, kind: str, original: Content, upstream: Content, local: Content) -> Fit:
         """How far the sides are those that the choice was made for (M5)."""

@@ -420,7 +420,7 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
     kind = merge.policy.kind
     if merge.secrecy.hides(path, sides.nodes):
         # What is in no resource is known by its file.
-        holds = (resolution.identity is not None or not kind) and resolution.choice in ("upstream", "local")
+        holds = (resolution.resource is not None or not kind) and resolution.choice in ("upstream", "local")
         place = merge.secrecy.place(path, sides.nodes)
         is_same_place = resolution.fingerprint == fingerprint(resolution.nature, kind or merge.file, place, None)
         return "exact" if holds and is_same_place and sides.settled() is None else ""
@@ -500,7 +500,7 @@ def resolved_existence(
             continue
         if secret:
             is_same_place = resolution.fingerprint == fingerprint("resource", policy.kind, (), None)
-            fit = "exact" if is_same_place and resolution.identity is not None and contents[1] != contents[2] else ""
+            fit = "exact" if is_same_place and resolution.resource is not None and contents[1] != contents[2] else ""
         else:
             fit = resolution.fit(policy.kind, contents[0], contents[1], contents[2])
         is_in_place = resolution.choice == "upstream" and contents[1] == contents[2]
