@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from krm_merge.git.program import WorkingTree
+from krm_merge.merge import Resolutions
 from krm_merge.policy import memory_path, recall, recall_around, remember
-from krm_merge.resolve.session import Session
+from krm_merge.resolve.session import Session, Task
 from krm_merge.startup import replace
 from resolve.packages import session_of
 
@@ -32,6 +33,10 @@ def widget(name: str) -> Session:
     return session_of(*({"w.yaml": WIDGET.format(name=name, value=value).encode()} for value in "oul"))
 
 
+def remembering(task: Task, choices: Resolutions) -> Task:
+    return replace(task, choices=task.choices.remembering(choices))
+
+
 def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path) -> None:
     session = widget("w")
     for record, choice in zip(session.open, ("upstream", "local", "local"), strict=True):
@@ -40,11 +45,11 @@ def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path)
     remember(tmp_path / "choices.yaml", saved.choices)
     assert not any(f": {side}" in (tmp_path / "choices.yaml").read_text() for side in ("o1", "u1", "l1", "u3", "l3"))
     choices = recall(tmp_path / "choices.yaml")
-    again = Session(replace(widget("w").task, earlier=choices))
+    again = Session(remembering(widget("w").task, choices))
     assert again.open == []
     assert again.save().changes["w.yaml"] == saved.changes["w.yaml"]
     # Of another resource nobody knows whether the values are the same.
-    other = Session(replace(widget("x").task, earlier=choices))
+    other = Session(remembering(widget("x").task, choices))
     assert [record.path for record in other.open] == [f"spec.env[{number}].value" for number in range(3)]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from krm_merge.krm import NO_RESOURCE, Identity, Resource, Results, parse_path
 from krm_merge.merge import (
-    NO_RESOLUTIONS,
     Choice,
     FileDecision,
     OnConflict,
@@ -21,7 +20,7 @@ from krm_merge.merge import (
     carry_out,
 )
 from krm_merge.packages import Changed
-from krm_merge.policy import edit_policy, resolution_value, rule_value
+from krm_merge.policy import combine, edit_policy, resolution_value, rule_value
 from krm_merge.report import (
     Context,
     DecisionRecord,
@@ -143,14 +142,12 @@ def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:
 class Task:
     """The input of a session: what is merged, and the settings that it begins with.
 
-    `earlier` are choices that were made elsewhere on the same conflicts; they come last. `writes_policy` says that what
-    is chosen is written into the package. `history` has the commits of local's lines.
+    `writes_policy` says that what is chosen is written into the package. `history` has the commits of local's lines.
     """
 
     name: str
     sides: Mergeable
     choices: MergeChoices
-    earlier: Resolutions = NO_RESOLUTIONS
     writes_policy: bool = True
     history: LineHistory | None = None
 
@@ -348,12 +345,11 @@ class Session(ConflictSession[ChoiceStep]):
 
     def _policy(self, choices: Choices, of_part: Iterable[Resolution]) -> Policy:
         """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
-        package = self.task.choices.package
-        all_resolutions = Resolutions((*of_part, *package.resolutions.all, *self.task.earlier.all))
+        of_run, package = self.task.choices.rules, self.task.choices.package
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
-        rules = (*self.task.choices.rules.rules, *choices.rules, *package.rules)
-        redactions = (*self.task.choices.rules.redactions, *package.redactions)
-        return Policy(winner, rules, resolutions=all_resolutions, redactions=redactions)
+        resolutions = Resolutions((*of_part, *package.resolutions.all))
+        everything = replace(package, resolutions=resolutions)
+        return combine(winner, (*of_run.rules, *choices.rules), everything, of_run.redactions)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 

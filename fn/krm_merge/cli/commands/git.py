@@ -111,10 +111,10 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
     files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
     path = path_of(merged.name, files[1])
     original, ours, theirs = ({path: file} if file.data else {} for file in files)
+    memory = memory_path(merged.absolute().parent)
     choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(find_policy_around(merged))
     sides = MergeSides(original, theirs, ours, ("base", "theirs", "ours"))
-    memory = memory_path(merged.absolute().parent)
-    task = Task(str(merged), sides, choices, recall(memory), writes_policy=False)
+    task = Task(str(merged), sides, choices.remembering(recall(memory)), writes_policy=False)
 
     def write(saved: Saved) -> None:
         now: Tree = Changed(ours, saved.changes)

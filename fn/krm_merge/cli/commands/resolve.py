@@ -269,9 +269,9 @@ def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], wri
 
     def begin(sides: Mergeable, steps: Sequence[ChoiceStep]) -> Session:
         obeying = choices.obeying(find_policy(sides.local))
-        earlier = recall_around(place if is_package else place.parent)
+        remembering = obeying.remembering(recall_around(place if is_package else place.parent))
         history = _history_of(place) if is_package else None
-        return Session(Task(str(place), sides, obeying, earlier, is_package, history), steps)
+        return Session(Task(str(place), sides, remembering, is_package, history), steps)
 
     def save(saved: Saved) -> None:
         assert isinstance(host.session, Session)
