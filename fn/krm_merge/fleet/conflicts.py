@@ -13,11 +13,12 @@ from typing import TypeAlias, get_args
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
 from krm_merge.fleet.job import Job, Settings, TargetConflict
 from krm_merge.fleet.worker import prepare, run_target
-from krm_merge.krm import ResourceRef, Results, parse_path
-from krm_merge.merge import Choice
+from krm_merge.krm import ResourceRef, Results
+from krm_merge.merge import Choice, Rule
 from krm_merge.packages import File, folders_around
-from krm_merge.policy import edit_policy
-from krm_merge.report import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName, resource_value
+from krm_merge.policy import edit_policy, resolution_value, rule_value
+from krm_merge.report import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName
+from krm_merge.resolve.choices import choice_for, rule_for
 from krm_merge.resolve.interface import (
     NO_VALUE,
     NOT_ALWAYS,
@@ -142,37 +143,24 @@ def values_of(group: Group) -> list[tuple[str, Value]]:
     return [(side, values[side]) for side in SIDES if side in values and not (is_open and side == "result")]
 
 
-def _resolutions(group: Group, chosen: GroupChoice) -> list[dict[str, Value]]:
+def _resolutions(group: Group, choice: Choice, chosen: GroupChoice) -> list[dict[str, Value]]:
     """For every conflict of a group, or for those of some packages: by its fingerprint, or by resource as well."""
-    conflict = group.conflict
-    about: dict[str, Value] = {"path": conflict.path} if conflict.path else {}
-    about |= {"nature": conflict.nature, "fingerprint": conflict.fingerprint, "choice": chosen.choice}
-    about |= {"value": chosen.value} if chosen.choice == "value" else {}
-    if not group.is_by_place:
-        packages: dict[str, Value] = {"packages": list(chosen.apart)} if chosen.apart else {}
-        return [packages | about]
     values: list[dict[str, Value]] = []
-    for resource, its_packages in group.resources.items():
+    places = group.resources if group.is_by_place else {None: chosen.apart}
+    for resource, its_packages in places.items():
         apart: list[Value] = [package for package in its_packages if package in chosen.apart]
         if apart or not chosen.apart:
-            place: dict[str, Value] = {"resource": resource_value(resource)}
-            values.append(place | ({"packages": apart} if apart else {}) | about)
+            record = replace(group.record(), resource=resource)
+            value = resolution_value(choice_for(record, choice, chosen.value, anywhere=False, place=POLICY_FILE))
+            first = {"resource": value["resource"]} if resource else {}
+            values.append(first | ({"packages": apart} if apart else {}) | value)
     return values
 
 
-def may_be_rule(group: Group, choice: Choice) -> bool:
-    """Whether a choice can hold always: positions in lists are others after the next change."""
-    conflict = group.conflict
-    steps = parse_path(conflict.path) if conflict.path else ()
-    return bool(conflict.kind) and choice in ("upstream", "local") and not any(isinstance(step, int) for step in steps)
-
-
-def _rule(group: Group, chosen: GroupChoice) -> dict[str, Value]:
-    """For this kind and path, whatever the values are."""
-    conflict = group.conflict
-    rule: dict[str, Value] = {"group": conflict.api_version.rpartition("/")[0], "kind": conflict.kind}
-    rule |= {"path": conflict.path} if conflict.path else {}
-    return rule | {"onDelete" if conflict.nature == "resource" else "onConflict": chosen.choice}
+def rule_of(group: Group, choice: Choice) -> Rule | None:
+    """The rule that makes a choice hold for good, for this kind and path, whatever the values; None where none can."""
+    rule = rule_for(group.record(), choice, POLICY_FILE)
+    return None if rule is None else replace(rule, namespace=None, name=None)
 
 
 def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> File:
@@ -181,11 +169,12 @@ def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> 
     rules: list[dict[str, Value]] = []
     dropped: list[dict[str, Value]] = []
     for group, chosen in choices:
-        written = _resolutions(group, chosen)
-        if chosen.always:
+        assert chosen.choice is not None
+        written = _resolutions(group, chosen.choice, chosen)
+        if chosen.always and (rule := rule_of(group, chosen.choice)):
             # A resolution for all packages would come before the rule.
             dropped += written
-            rules.append(_rule(group, chosen))
+            rules.append(rule_value(rule))
         else:
             resolutions += written
     return edit_policy(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)
@@ -420,7 +409,7 @@ class GroupSession(ConflictSession[GroupStep]):
         for part, record in zip(map(self._part, unique), records, strict=True):
             if always and part.number:
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
-            if always and not may_be_rule(part.group, choice):
+            if always and rule_of(part.group, choice) is None:
                 raise RefusedChoiceError(NOT_ALWAYS)
             meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             choices.append(GroupChoice(part.group.key, part.apart, choice, meant, always))

@@ -123,11 +123,24 @@ def test_resources_of_one_package_are_settled_by_name(world: World) -> None:
         assert "replicas: 3" in (tree / f"pkg-{number}/web.yaml").read_text()
 
 
+def test_always_deletes_what_upstream_deleted(world: World) -> None:
+    def deployment(*containers: str) -> dict[str, str]:
+        body = "spec:\n  template:\n    spec:\n      containers:\n"
+        body += "".join(f"      - name: {image[0]}\n        image: {image}\n" for image in containers)
+        return {"web.yaml": manifest("Deployment", "web", body, api="apps/v1")}
+
+    tree = tree_of(world, deployment("a:1", "b:1"), deployment("a:1"), [deployment("a:1", "b:2")])
+    resolve(world, "U")
+    assert "onDelete: upstream" in (world.place / "campaign/policy.yaml").read_text()
+    world.fleet("run", "campaign")
+    assert (tree / "pkg-0/web.yaml").read_text() == deployment("a:1")["web.yaml"]
+
+
 def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     locals_ = [{"secret.yaml": secret("own")}]
     tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, locals_)
     # As if the choice were written for another resource.
-    written = "krm_merge.fleet.conflicts.resource_value"
+    written = "krm_merge.policy.package_policy.resource_value"
     monkeypatch.setattr(written, lambda place: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
     assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout

@@ -26,9 +26,9 @@ from krm_merge.fleet.conflicts import (
     GroupStep,
     GroupSteps,
     groups_of,
-    may_be_rule,
     open_after,
     report_of,
+    rule_of,
     values_of,
 )
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
@@ -209,7 +209,7 @@ def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
     for record in host.session.open:
         _show_group(groups[record.id])
         offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
-        always = {key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.id], choice)}
+        always = {key.upper(): choice for key, choice in offered.items() if rule_of(groups[record.id], choice)}
         labels = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
         labels += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
         while True:
