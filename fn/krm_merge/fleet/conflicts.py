@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from posixpath import join
-from typing import TypeAlias, get_args
+from typing import get_args
 
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
 from krm_merge.fleet.job import Job, Settings, TargetConflict
@@ -17,7 +17,7 @@ from krm_merge.krm import ResourceRef, Results
 from krm_merge.merge import Choice, Rule
 from krm_merge.packages import File, folders_around
 from krm_merge.policy import edit_policy, resolution_value, rule_value
-from krm_merge.report import SIDES, Context, DecisionRecord, MergeReport, RecordedSide, SideName
+from krm_merge.report import SIDES, DecisionRecord, MergeReport, RecordedSide, SideName
 from krm_merge.resolve.choices import choice_for, rule_for
 from krm_merge.resolve.interface import (
     NO_VALUE,
@@ -27,7 +27,6 @@ from krm_merge.resolve.interface import (
     NotSettledError,
     RefusedChoiceError,
     Saved,
-    custom_value,
 )
 from krm_merge.safe_text import quantity
 from krm_merge.startup import group_by_key, replace
@@ -182,9 +181,6 @@ def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> 
 
 _CHOICES: Mapping[object, Choice] = {choice: choice for choice in get_args(Choice)}
 
-GroupPartKey: TypeAlias = tuple[str, tuple[str, ...]]
-"""The key of a group, and the packages that are settled apart; none for the group."""
-
 
 @dataclass(frozen=True, slots=True)
 class GroupChoice:
@@ -203,33 +199,23 @@ class GroupStep:
 
     choices: tuple[GroupChoice, ...]
 
-    def about(self, groups: Container[str]) -> GroupStep:
-        """What the step says of groups that are still there."""
-        return GroupStep(tuple(choice for choice in self.choices if choice.group in groups))
-
 
 @dataclass(frozen=True, slots=True)
 class GroupPart:
-    """A group (number 0), or some packages of it that are settled apart. `packages` are those that it is for."""
+    """A group (number 0), or some packages of it that are settled apart. `packages` are those that it is for.
+
+    `chosen` is what holds for them.
+    """
 
     group: Group
     number: int
     packages: tuple[str, ...]
+    chosen: GroupChoice | None
 
     @property
     def id(self) -> str:
         """The id of its record."""
         return f"{self.group.id}-{self.number}" if self.number else self.group.id
-
-    @property
-    def apart(self) -> tuple[str, ...]:
-        """The packages where these are settled apart, none for a group."""
-        return self.packages if self.number else ()
-
-    @property
-    def key(self) -> GroupPartKey:
-        """What a choice is known by."""
-        return self.group.key, self.apart
 
     def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """The packages that have one of these names, match one of these patterns, or are in such a directory."""
@@ -243,32 +229,23 @@ class GroupPart:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupChoices:
-    """What holds after some steps: the parts in their order, and what was chosen for each of them."""
-
-    parts: tuple[GroupPart, ...]
-    by_part: Mapping[GroupPartKey, GroupChoice]
-
-    @classmethod
-    def after(cls, steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> GroupChoices:
-        """What the steps leave of groups by key."""
-        apart: dict[str, list[tuple[str, ...]]] = {}
-        by_part: dict[GroupPartKey, GroupChoice] = {}
-        for step in steps:
-            for choice in step.choices:
-                if choice.choice is None:
-                    apart.setdefault(choice.group, []).append(choice.apart)
-                else:
-                    by_part[choice.group, choice.apart] = choice
-        parts: list[GroupPart] = []
-        for key, group in groups.items():
-            sets = apart.get(key, [])
-            others = {package for packages in sets for package in packages}
-            rest = tuple(package for package in group.packages if package not in others)
-            parts.append(GroupPart(group, 0, rest))
-            parts += [GroupPart(group, number, packages) for number, packages in enumerate(sets, 1)]
-        return cls(tuple(parts), by_part)
+def _parts_after(steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> Iterator[GroupPart]:
+    """What the steps leave of groups by key: the parts in their order."""
+    sets_apart: dict[str, list[tuple[str, ...]]] = {}
+    latest: dict[tuple[str, tuple[str, ...]], GroupChoice] = {}
+    for step in steps:
+        for choice in step.choices:
+            if choice.choice is None:
+                sets_apart.setdefault(choice.group, []).append(choice.apart)
+            else:
+                latest[choice.group, choice.apart] = choice
+    for key, group in groups.items():
+        sets = sets_apart.get(key, [])
+        others = {package for packages in sets for package in packages}
+        rest = tuple(package for package in group.packages if package not in others)
+        yield GroupPart(group, 0, rest, latest.get((key, ())))
+        for number, packages in enumerate(sets, 1):
+            yield GroupPart(group, number, packages, latest.get((key, packages)))
 
 
 class GroupSteps:
@@ -300,17 +277,20 @@ def _choice(written: Value) -> GroupChoice:
 class GroupSession(ConflictSession[GroupStep]):
     """The state of one session."""
 
+    noun = "group"
+
     def __init__(self, campaign: Campaign, groups: Iterable[Group], steps: Iterable[GroupStep] = ()) -> None:
         """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
         self._campaign = campaign
         self._groups = {group.key: group for group in _by_kind(groups) if group.conflict.choices}
         self._written = _written_choices(campaign, self._groups)
-        super().__init__(relevant for step in steps if (relevant := step.about(self._groups)).choices)
+        # Groups of an earlier session may be settled by now.
+        there = (tuple(choice for choice in step.choices if choice.group in self._groups) for step in steps)
+        super().__init__(GroupStep(choices) for choices in there if choices)
         self._take_steps()
 
     def _take_steps(self) -> None:
-        self._choices = GroupChoices.after([self._written, *self._steps], self._groups)
-        self._parts = {part.id: part for part in self._choices.parts}
+        self._parts = {part.id: part for part in _parts_after([self._written, *self._steps], self._groups)}
 
     # ---- what there is -----------------------------------------------------------------------------------------
 
@@ -330,18 +310,10 @@ class GroupSession(ConflictSession[GroupStep]):
         return bool(self.new_choices)
 
     @property
-    def new_choices(self) -> list[GroupChoice]:
+    def new_choices(self) -> list[tuple[GroupPart, GroupChoice]]:
         """What holds now and is not in `policy.yaml` yet."""
-        by_part = self._choices.by_part
-        choices = [by_part[part.key] for part in self._parts.values() if part.key in by_part]
-        return [choice for choice in choices if choice not in self._written.choices]
-
-    @property
-    def new_groups(self) -> list[tuple[Group, str]]:
-        """The groups of what was made, each with one of the packages that it is for."""
-        new_choices = self.new_choices
-        choices = ((part, self._choices.by_part.get(part.key)) for part in self._parts.values())
-        return [(part.group, part.packages[0]) for part, choice in choices if choice in new_choices and part.packages]
+        chosen = ((part, part.chosen) for part in self._parts.values())
+        return [(part, choice) for part, choice in chosen if choice and choice not in self._written.choices]
 
     def report(self) -> MergeReport:
         """All groups as they are now."""
@@ -351,11 +323,6 @@ class GroupSession(ConflictSession[GroupStep]):
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises RefusedChoiceError."""
         return self._record(self._part(identifier))
-
-    def contexts(self, identifier: str) -> Mapping[SideName, Context]:
-        """None: the lines around differ between packages. Raises RefusedChoiceError."""
-        self._part(identifier)
-        return {}
 
     def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
         """None: the ledger, which a campaign is settled from, has no hidden value. Raises RefusedChoiceError."""
@@ -367,10 +334,6 @@ class GroupSession(ConflictSession[GroupStep]):
         """The packages that a choice on this record is for. Raises RefusedChoiceError."""
         return self._part(identifier).packages
 
-    def alike(self, identifier: str) -> list[str]:
-        """The record alone: a group has all that are alike. Raises RefusedChoiceError."""
-        return [self._part(identifier).id]
-
     def _part(self, identifier: str) -> GroupPart:
         part = self._parts.get(identifier)
         if part is None:
@@ -378,8 +341,7 @@ class GroupSession(ConflictSession[GroupStep]):
         return part
 
     def _record(self, part: GroupPart) -> DecisionRecord:
-        chosen = self._choices.by_part.get(part.key)
-        group = part.group
+        chosen, group = part.chosen, part.group
         record = group.record()
         about = record.resource.kind if record.resource else group.conflict.file
         record = replace(record, id=part.id, file=about, status="open", settled_by="")
@@ -399,20 +361,16 @@ class GroupSession(ConflictSession[GroupStep]):
     def choose(
         self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """Settles groups in the same way; `always` for good, by a rule.
-
-        Raises RefusedChoiceError, and chooses nothing then.
-        """
-        unique = list(dict.fromkeys(identifiers))
-        records = self._asked_about(unique, choice, value, "group")
+        """The same for all packages of groups, or for those that are settled apart."""
         choices = []
-        for part, record in zip(map(self._part, unique), records, strict=True):
+        for record, meant in self._asked_about(identifiers, choice, value, always=always):
+            part = self._parts[record.id]
             if always and part.number:
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
             if always and rule_of(part.group, choice) is None:
                 raise RefusedChoiceError(NOT_ALWAYS)
-            meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            choices.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
+            apart = part.packages if part.number else ()
+            choices.append(GroupChoice(part.group.key, apart, choice, meant, always))
         return self._apply(GroupStep(tuple(choices)))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
@@ -438,10 +396,10 @@ class GroupSession(ConflictSession[GroupStep]):
 
     def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
         groups = {choice.group for choice in changed.choices}
-        before = [part.id for part in self._parts.values() if part.key[0] in groups]
+        before = [part.id for part in self._parts.values() if part.group.key in groups]
         self._steps = steps
         self._take_steps()
-        records = [self._record(part) for part in self._parts.values() if part.key[0] in groups]
+        records = [self._record(part) for part in self._parts.values() if part.group.key in groups]
         return Answer(records, [identifier for identifier in before if identifier not in self._parts])
 
     # ---- the end -----------------------------------------------------------------------------------------------
@@ -450,7 +408,7 @@ class GroupSession(ConflictSession[GroupStep]):
         """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing."""
         if not self.can_save:
             raise NotSettledError("nothing is chosen; choose for at least one group, then save")
-        new = [(self._groups[choice.group], choice) for choice in self.new_choices]
+        new = ((part.group, choice) for part, choice in self.new_choices)
         return Saved({POLICY_FILE: policy_with(self._campaign.policy_text, new)}, (), Results())
 
 
@@ -482,22 +440,22 @@ _MOST = 20
 
 
 def open_after(
-    settings: Settings, groups: Sequence[Group], chosen: Iterable[tuple[Group, str]]
+    settings: Settings, groups: Sequence[Group], parts: Iterable[GroupPart]
 ) -> Iterator[tuple[Group, str, bool]]:
     """What is open with the campaign's choices, by a trial of the groups that were chosen, each in one of its packages.
 
     Gives groups with a package, and whether nobody has seen it: some conflicts show when others are settled.
     """
     prepare(settings)
-    packages = list(chosen)[:_MOST]
-    targets = dict.fromkeys(_target_of(package, settings.campaign) for _, package in packages)
+    trials = [part for part in parts if part.packages][:_MOST]
+    targets = dict.fromkeys(_target_of(part.packages[0], settings.campaign) for part in trials)
     reported: set[str] = set()
     for target in filter(None, targets):
         outcome = run_target(Job(target, is_dry_run=True))
         for conflict in outcome.conflicts:
             known = next((group for group in groups if group.has(conflict)), None)
             group = known or _group([(join(target, conflict.package).rstrip("/"), conflict)], "", is_alone=True)
-            is_asked = known is None or any(group is known for group, _ in packages)
+            is_asked = known is None or any(part.group is known for part in trials)
             if conflict.status == "open" and is_asked and group.key not in reported:
                 reported.add(group.key)
                 yield group, join(target, conflict.package).rstrip("/"), known is None

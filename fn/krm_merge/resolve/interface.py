@@ -77,10 +77,9 @@ def what_happened(record: DecisionRecord, labels: SideLabels) -> str:
         return f"{record.values.get('original', 'a reference')}, which {who} removed or changed."
     if record.status == "automatic":
         text = _automatic(record, upstream, local)
-    elif "upstream" not in has and "local" in has and "original" in has:
-        text = f"{upstream} deleted this {thing}, and {local} changed it"
-    elif "local" not in has and "upstream" in has and "original" in has:
-        text = f"{local} deleted this {thing}, and {upstream} changed it"
+    elif deleted := deleting_side(record):
+        who, other = (upstream, local) if deleted == "upstream" else (local, upstream)
+        text = f"{who} deleted this {thing}, and {other} changed it"
     else:
         text = _BOTH[record.nature].format(u=upstream, l=local)
     return f"{text[:1].upper()}{text[1:]}."
@@ -450,7 +449,9 @@ class NotSettledError(KrmMergeError):
 
 
 class ConflictSession(ABC, Generic[Step]):
-    """A session in which somebody settles conflicts. `revision` grows with every step."""
+    """A session in which somebody settles conflicts. `revision` grows with every step; `noun` is a thing to settle."""
+
+    noun = "conflict"
 
     def __init__(self, steps: Iterable[Step]) -> None:
         """Begins with the `steps` of an earlier session."""
@@ -517,9 +518,10 @@ class ConflictSession(ABC, Generic[Step]):
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises RefusedChoiceError."""
 
-    @abstractmethod
     def contexts(self, identifier: str) -> Mapping[SideName, Context]:
-        """The lines around the place of a record, by side. Raises RefusedChoiceError."""
+        """The lines around the place of a record, by side; none where packages differ. Raises RefusedChoiceError."""
+        self.record(identifier)
+        return {}
 
     @abstractmethod
     def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
@@ -529,15 +531,18 @@ class ConflictSession(ABC, Generic[Step]):
         """The packages that have the conflict of a record, where there may be several; else none."""
         return ()
 
-    @abstractmethod
     def alike(self, identifier: str) -> Sequence[str]:
         """The ids of the records with the same conflict, itself among them. Raises RefusedChoiceError."""
+        return [self.record(identifier).id]
 
     @abstractmethod
     def choose(
-        self, identifiers: Sequence[str], choice: Choice, value: object = ..., *, always: bool = False
+        self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """Settles conflicts in the same way; `always` for good, by a rule. Raises RefusedChoiceError."""
+        """Settles conflicts in the same way; `always` for good, by a rule.
+
+        Raises RefusedChoiceError, and chooses nothing then.
+        """
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
         """Lets some of the packages with a conflict be settled apart from the others. Raises RefusedChoiceError."""
@@ -573,16 +578,20 @@ class ConflictSession(ABC, Generic[Step]):
         """Takes another list of steps, which differs from the one before by the step that `changed`."""
 
     def _asked_about(
-        self, identifiers: Sequence[str], choice: Choice, value: object, what: str
-    ) -> list[DecisionRecord]:
-        """The records that a choice is made for. Raises RefusedChoiceError where one of them does not have it."""
+        self, identifiers: Sequence[str], choice: Choice, value: Value | object, *, always: bool
+    ) -> list[tuple[DecisionRecord, Value]]:
+        """The records that a choice is made for, each with the value that is meant for it; a rule has none.
+
+        Raises RefusedChoiceError where one of them does not have the choice.
+        """
         if not identifiers:
-            raise RefusedChoiceError(f"ids is empty; name at least one {what}")
+            raise RefusedChoiceError(f"ids is empty; name at least one {self.noun}")
         if (choice == "value") != (value is not NO_VALUE):
             raise RefusedChoiceError("a value is given with the choice value, and only with that")
-        records = [self.record(identifier) for identifier in identifiers]
+        records = [self.record(identifier) for identifier in dict.fromkeys(identifiers)]
         for record in records:
             if choice not in record.choices:
                 possible = ", ".join(record.choices) or "nothing"
                 raise RefusedChoiceError(f"{place_name(record)}: {choice} cannot be chosen here; {possible} can")
-        return records
+        has_value = choice == "value" and not always
+        return [(record, custom_value(value, record) if has_value else None) for record in records]  # type: ignore[arg-type]

@@ -39,7 +39,6 @@ from krm_merge.resolve.interface import (
     NotSettledError,
     RefusedChoiceError,
     Saved,
-    custom_value,
     place_name,
     selectable_records,
 )
@@ -258,11 +257,8 @@ class Session(ConflictSession[ChoiceStep]):
     def choose(
         self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """Settles conflicts in the same way; `always` for good, by a rule.
-
-        Raises RefusedChoiceError, and chooses nothing then.
-        """
-        step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
+        """The same; afterwards every conflict is as it was chosen to be, or all are as before."""
+        step = self._step(self._asked_about(identifiers, choice, value, always=always), choice, always)
         before = {identifier: self._parts[self._place_of(identifier)[0]] for identifier in identifiers}
         steps = self._steps
         try:
@@ -276,8 +272,8 @@ class Session(ConflictSession[ChoiceStep]):
         self.revision += 1
         return answer
 
-    def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> ChoiceStep:
-        records = self._asked_about(identifiers, choice, value, "conflict")
+    def _step(self, values: Sequence[tuple[DecisionRecord, Value]], choice: Choice, always: bool) -> ChoiceStep:
+        records = [record for record, _ in values]
         file = self.task.choices.package.target_file
         if always:
             rules = [rule_for(record, choice, file) for record in records]
@@ -289,10 +285,9 @@ class Session(ConflictSession[ChoiceStep]):
         firsts = {record.fingerprint: record.id for record in records}
         alike = {identifier for identifier, n in counts.items() if n > 1 and n == len(self.alike(firsts[identifier]))}
         new: dict[object, Resolution] = {}
-        for record in records:
+        for record, value in values:
             anywhere = record.fingerprint in alike
-            meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            resolution = choice_for(record, choice, meant, anywhere=anywhere, place=file)
+            resolution = choice_for(record, choice, value, anywhere=anywhere, place=file)
             new[resolution.key] = resolution
         return ChoiceStep(choices=tuple(new.values()))
 

@@ -174,7 +174,7 @@ def _open_after(
     """What the choices do not settle, each with a package in which they were tried."""
     try:
         with place.lock():
-            return list(open_after(settings_of(place.read(), place), groups, session.new_groups))
+            return list(open_after(settings_of(place.read(), place), groups, [part for part, _ in session.new_choices]))
     except UnavailableError:
         # A run that goes on meanwhile tries them itself.
         return []
