@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
+from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,7 +16,7 @@ from urllib.parse import urlsplit
 from e2e.hosts import SECONDS
 from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.resolve.api import Api, Host
-from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, Step
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, Step
 from krm_merge.resolve.interface import OF_PACKAGES, ConflictSession, Saved, SideLabels
 from krm_merge.resolve.server import Server
 from krm_merge.resolve.session import Session, Task
@@ -81,14 +83,18 @@ class Client:
 @contextmanager
 def serve(task: Task, journal: ChoiceJournal[ChoiceStep] | None = None) -> Iterator[Client]:
     """A server for a session about a package, until the end of the block."""
-    journal = journal or ChoiceJournal(None, PolicySteps("merge-policy.yaml"))
-    with served_session(Session(task, journal.steps), journal, OF_PACKAGES) as client:
+    with served_session(Session(task, journal.steps if journal else ()), journal, OF_PACKAGES) as client:
         yield client
+
+
+def journal_of(task: Task, file: Path) -> ChoiceJournal[ChoiceStep]:
+    """The choices of a session, kept in a file."""
+    return ChoiceJournal(file, partial(ChoiceStep.from_value, task.choices.package.target_file))
 
 
 @contextmanager
 def served_session(
-    session: ConflictSession[Step], journal: ChoiceJournal[Step], labels: SideLabels
+    session: ConflictSession[Step], journal: ChoiceJournal[Step] | None, labels: SideLabels
 ) -> Iterator[Client]:
     """A server for a session, until the end of the block."""
     saved: list[Saved] = []

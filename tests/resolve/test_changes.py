@@ -9,7 +9,6 @@ import pytest
 
 from krm_merge.packages import Directory, File
 from krm_merge.resolve.api import Api, Host
-from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from krm_merge.resolve.interface import OF_GIT, OF_PACKAGES, RefusedChoiceError, change_words
 from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.terminal import Screen, Terminal
@@ -125,7 +124,7 @@ def test_text_of_strangers_is_short_and_controls_nothing() -> None:
 
 def test_the_terminal_says_it(tmp_path: Path) -> None:
     printed: list[str] = []
-    host = Host(Session(fork(tmp_path / "fork")), ChoiceJournal(None, PolicySteps("p")), lambda _: None)
+    host = Host(Session(fork(tmp_path / "fork")), None, lambda _: None)
     Terminal(host, Screen(printed.append, lambda _: "s", lambda _: None), OF_PACKAGES).settle()
     changes = [line for line in printed if line.startswith("  Your change: ")]
     assert len(changes) == 6
@@ -135,7 +134,7 @@ def test_the_terminal_says_it(tmp_path: Path) -> None:
 
 def test_the_page_asks_about_one_at_a_time(tmp_path: Path) -> None:
     session = Session(fork(tmp_path / "fork"))
-    api = Api(Host(session, ChoiceJournal(None, PolicySteps("p")), lambda _: None), OF_PACKAGES)
+    api = Api(Host(session, None, lambda _: None), OF_PACKAGES)
     status, value, _ = api.change(session.open[0].id)
     assert status == 200
     assert str(value["words"]).endswith(" ago, Ann, 'scale for the launch'")

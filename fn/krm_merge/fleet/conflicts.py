@@ -199,6 +199,18 @@ class GroupStep:
 
     choices: tuple[GroupChoice, ...]
 
+    def to_value(self) -> Mapping[str, Value]:
+        """As a plain value."""
+        return {"choices": [asdict(choice) for choice in self.choices]}
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, Value]) -> GroupStep:
+        """The step again. Raises ValueError, TypeError or LookupError."""
+        written = value["choices"]
+        if not isinstance(written, list):
+            raise TypeError("choices is expected to be a list")
+        return cls(tuple(map(_choice, written)))
+
 
 @dataclass(frozen=True, slots=True)
 class GroupPart:
@@ -246,21 +258,6 @@ def _parts_after(steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> Ite
         yield GroupPart(group, 0, rest, latest.get((key, ())))
         for number, packages in enumerate(sets, 1):
             yield GroupPart(group, number, packages, latest.get((key, packages)))
-
-
-class GroupSteps:
-    """Steps as plain values, for a file of choices."""
-
-    def to_value(self, step: GroupStep) -> Mapping[str, Value]:
-        """A step as a plain value."""
-        return {"choices": [asdict(choice) for choice in step.choices]}
-
-    def from_value(self, value: Mapping[str, Value]) -> GroupStep:
-        """The step again. Raises ValueError, TypeError or LookupError."""
-        written = value["choices"]
-        if not isinstance(written, list):
-            raise TypeError("choices is expected to be a list")
-        return GroupStep(tuple(map(_choice, written)))
 
 
 def _choice(written: Value) -> GroupChoice:

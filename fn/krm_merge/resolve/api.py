@@ -39,14 +39,14 @@ class RenewedError(KrmMergeError):
 class Host(Generic[Step]):
     """One session, from the first look to the end. `write` writes what is saved, all or nothing, or raises.
 
-    `renew` makes a session of the same steps on the files as they are now. `lock` is for those who serve it from
-    several threads.
+    `journal` keeps what is done, None keeps nothing. `renew` makes a session of the same steps on the files as they are
+    now. `lock` is for those who serve it from several threads.
     """
 
     def __init__(
         self,
         session: ConflictSession[Step],
-        journal: ChoiceJournal[Step],
+        journal: ChoiceJournal[Step] | None,
         write: Callable[[Saved], None],
         renew: Callable[[Sequence[Step]], ConflictSession[Step]] | None = None,
     ) -> None:
@@ -54,7 +54,7 @@ class Host(Generic[Step]):
         self.session = session
         self.lock = Lock()
         self.is_saved = False
-        self._kept = journal
+        self._journal = journal
         self._write = write
         self._renew = renew
 
@@ -76,7 +76,8 @@ class Host(Generic[Step]):
 
     def _keep(self, answer: Answer, event: Literal["undo", "redo"] | None = None) -> Answer:
         """Writes down what was done: the latest step, or that one was undone or redone."""
-        self._kept.add(event or self.session.steps[-1])
+        if self._journal is not None:
+            self._journal.add(event or self.session.steps[-1])
         return answer
 
     def save(self) -> Saved:
@@ -94,7 +95,8 @@ class Host(Generic[Step]):
             self.session.revision = before.revision + 1
             raise RenewedError(_renewed(str(error), before.records, self.session.records)) from None
         self.is_saved = True
-        self._kept.remove()
+        if self._journal is not None:
+            self._journal.remove()
         return saved
 
 

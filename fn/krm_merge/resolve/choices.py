@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
@@ -18,6 +18,8 @@ from krm_merge.report import DecisionRecord
 from krm_merge.startup import replace as replaced
 from krm_merge.text import Value
 
+_HEAD: dict[str, Value] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": KIND}
+
 OF_SESSION: Final = -1
 """The number of a resolution that is not written anywhere yet."""
 
@@ -28,6 +30,20 @@ class ChoiceStep:
 
     choices: tuple[Resolution, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+    def to_value(self) -> Mapping[str, Value]:
+        """The choices and rules as a MergePolicy has them."""
+        return {
+            "resolutions": [*map(resolution_value, self.choices)],
+            "rules": [rule_value(rule) for rule in self.rules],
+        }
+
+    @classmethod
+    def from_value(cls, policy_file: str, value: Mapping[str, Value]) -> ChoiceStep:
+        """The step again; its choices are going to be written to `policy_file`. Raises PolicyError."""
+        policy = parse_policy({**_HEAD, **value}, policy_file)
+        choices = (replaced(choice, place=policy_file, number=OF_SESSION) for choice in policy.resolutions.all)
+        return cls(tuple(choices), tuple(replaced(rule, place=policy_file) for rule in policy.rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +124,15 @@ def _is_about(choice: Resolution, rule: Rule) -> bool:
     return is_same and without_positions(choice.path) == without_positions(rule.path or ())
 
 
-Step = TypeVar("Step")
+class JournalStep(Protocol):
+    """What was chosen at once."""
 
-_HEAD: dict[str, Value] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": KIND}
-
-
-class StepForm(Protocol[Step]):
-    """How the steps of a session are written as plain values, and read again."""
-
-    def to_value(self, step: Step) -> Mapping[str, Value]:
-        """A step as a plain value."""
+    def to_value(self) -> Mapping[str, Value]:
+        """As a plain value."""
         ...
 
-    def from_value(self, value: Mapping[str, Value]) -> Step:
-        """The step of a plain value. Raises KrmMergeError, ValueError, TypeError or LookupError."""
-        ...
+
+Step = TypeVar("Step", bound=JournalStep)
 
 
 def journal_path(place: Path) -> Path:
@@ -133,19 +143,18 @@ def journal_path(place: Path) -> Path:
 
 @dataclass(slots=True)
 class ChoiceJournal(Generic[Step]):
-    """A file of choices: one line for each thing that was done. `place` None keeps nothing.
+    """A file of choices: one line for each thing that was done.
 
-    `steps` are those that hold when the file is read.
+    `parse` reads a step again, and raises KrmMergeError, ValueError, TypeError or LookupError. `steps` are those that
+    hold when the file is read.
     """
 
-    place: Path | None
-    form: StepForm[Step]
+    place: Path
+    parse: Callable[[Mapping[str, Value]], Step]
     steps: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Reads the file, if there is one. Raises PackageError where it cannot be read, or nothing can be kept."""
-        if self.place is None:
-            return
         try:
             lines = self.place.read_text(encoding="utf-8").split("\n") if self.place.exists() else []
             if not os.access(self.place.parent, os.W_OK):
@@ -163,9 +172,7 @@ class ChoiceJournal(Generic[Step]):
 
     def add(self, event: Step | Literal["undo", "redo"]) -> None:
         """Writes down what was done. Raises PackageError."""
-        if self.place is None:
-            return
-        line = json.dumps(event if isinstance(event, str) else self.form.to_value(event)) + "\n"
+        line = json.dumps(event if isinstance(event, str) else event.to_value()) + "\n"
         try:
             handle = os.open(self.place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
@@ -177,8 +184,7 @@ class ChoiceJournal(Generic[Step]):
 
     def remove(self) -> None:
         """Takes the file away: all of it is written where it belongs, or nothing holds."""
-        if self.place is not None:
-            self.place.unlink(missing_ok=True)
+        self.place.unlink(missing_ok=True)
 
     def _do_again(self, event: Value, undone: list[Step]) -> None:
         if event == "undo":
@@ -186,29 +192,7 @@ class ChoiceJournal(Generic[Step]):
         elif event == "redo":
             self.steps.append(undone.pop())
         elif isinstance(event, Mapping):
-            self.steps.append(self.form.from_value(event))
+            self.steps.append(self.parse(event))
             undone.clear()
         else:
             raise ValueError("a choice, undo or redo is expected")
-
-
-@dataclass(frozen=True, slots=True)
-class PolicySteps:
-    """Steps as a MergePolicy has choices; `policy_file` is where they are going to be written."""
-
-    policy_file: str
-
-    def to_value(self, step: ChoiceStep) -> Mapping[str, Value]:
-        """The resolutions and rules of a step."""
-        return {
-            "resolutions": [*map(resolution_value, step.choices)],
-            "rules": [rule_value(rule) for rule in step.rules],
-        }
-
-    def from_value(self, value: Mapping[str, Value]) -> ChoiceStep:
-        """The step again. Raises PolicyError where it is no part of a MergePolicy."""
-        policy = parse_policy({**_HEAD, **value}, self.policy_file)
-        choices = tuple(
-            replaced(resolution, place=self.policy_file, number=OF_SESSION) for resolution in policy.resolutions.all
-        )
-        return ChoiceStep(choices, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))

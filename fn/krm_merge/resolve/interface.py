@@ -8,13 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import ANY, KPTFILE, Results, format_path, parse_path
 from krm_merge.merge import Choice, Nature, Resolution
 from krm_merge.packages import Changes
 from krm_merge.report import VERSIONS, Context, DecisionRecord, MergeReport, SideName, shorten
+from krm_merge.resolve.choices import Step
 from krm_merge.safe_text import line
 from krm_merge.startup import replace
 from krm_merge.text import TextError, Value, read, to_value
@@ -423,8 +424,6 @@ NOT_ALWAYS: Final = (
     "this cannot hold always: a rule says upstream or local, for a field "
     "of a resource that no position in a list leads to"
 )
-
-Step = TypeVar("Step")
 
 
 @dataclass(frozen=True, slots=True)

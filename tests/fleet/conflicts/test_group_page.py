@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from fleet.groups import campaign, conflict, groups, teams
-from krm_merge.fleet.conflicts import GroupSession, GroupSteps
-from krm_merge.resolve.choices import ChoiceJournal
+from krm_merge.fleet.conflicts import GroupSession
 from krm_merge.resolve.interface import OF_FLEET
 from resolve.browsing import card, count, faults, open_page, window
 from resolve.serving import Client, served_session
@@ -24,7 +23,7 @@ def client() -> Iterator[Client]:
         (conflict("spec.template.spec.containers[name=web].image", "nginx:1.26"), teams(1, 2, 3)),
         (conflict("spec.port", None, kind="Service"), teams(4, 5)),
     )
-    with served_session(GroupSession(campaign(), records), ChoiceJournal(None, GroupSteps()), OF_FLEET) as client:
+    with served_session(GroupSession(campaign(), records), None, OF_FLEET) as client:
         yield client
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.groups import campaign, conflict, groups, teams
-from krm_merge.fleet.conflicts import GroupSession, GroupSteps
+from krm_merge.fleet.conflicts import GroupSession, GroupStep
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
@@ -154,13 +154,15 @@ def test_nothing_chosen_is_nothing_to_save() -> None:
 
 def test_a_killed_session_goes_on(tmp_path: Path) -> None:
     file = tmp_path / ".policy.yaml.choices.krm-merge"
-    host = Host(session(), ChoiceJournal(file, GroupSteps()), lambda saved: None)
+    host = Host(session(), ChoiceJournal(file, GroupStep.from_value), lambda saved: None)
     group = host.session.records[0].id
     host.set_apart(group, ["teams/team-1"])
     host.choose([f"{group}-1"], "value", "3")
     host.choose([group], "local", always=True)
     host.undo()
-    again = GroupSession(campaign(), groups((REPLICAS, teams(1, 2, 3, 4))), ChoiceJournal(file, GroupSteps()).steps)
+    again = GroupSession(
+        campaign(), groups((REPLICAS, teams(1, 2, 3, 4))), ChoiceJournal(file, GroupStep.from_value).steps
+    )
     assert [(record.status, record.chosen) for record in again.records] == [("open", None), ("settled", "value")]
     # Groups that are settled meanwhile do not matter.
-    assert GroupSession(campaign(), [], ChoiceJournal(file, GroupSteps()).steps).records == []
+    assert GroupSession(campaign(), [], ChoiceJournal(file, GroupStep.from_value).steps).records == []

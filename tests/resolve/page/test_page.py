@@ -12,11 +12,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tools.make_pictures import make_pictures
 
 from checkout import ROOT
-from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from report.conflicts import SECRETS
 from resolve.browsing import MILLISECONDS, card, count, faults, open_page, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, fork, task_of
-from resolve.serving import Client, serve
+from resolve.serving import Client, journal_of, serve
 
 pytestmark = pytest.mark.browser
 
@@ -267,13 +266,13 @@ def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
 ) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*config_maps(2))
-    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, journal_of(task, file)) as client:
         page = open_page(context, client)
         page.keyboard.press("u")
         expect(count(page)).to_have_text("1 open · 1 settled")
     page.keyboard.press("l")
     expect(card(page, 1).get_by_role("alert")).to_contain_text("run the same command again")
-    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, journal_of(task, file)) as client:
         expect(count(open_page(context, client))).to_have_text("1 open · 1 settled")
 
 

@@ -6,6 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ import pytest
 
 from e2e.hosts import SECONDS, wait_until
 from krm_merge.resolve import server as server_module
-from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep
 from krm_merge.resolve.server import LONGEST_BODY
 from report.conflicts import SCHEMA, SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
-from resolve.serving import Client, serve
+from resolve.serving import Client, journal_of, serve
 
 
 @pytest.fixture
@@ -191,7 +192,9 @@ def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None
         wait_until(lambda: not is_there(client))
 
 
-def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_takes_long_to_save_ends_after_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Slow(ChoiceJournal[ChoiceStep]):
         def remove(self) -> None:
             # The server looks several times whether it may end.
@@ -201,7 +204,7 @@ def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pyt
     seen: list[bool] = []
     monkeypatch.setattr(server_module, "_AFTER_SAVING", 0)
     task = task_of(*config_maps(1))
-    with serve(task, Slow(None, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, Slow(tmp_path / "choices", partial(ChoiceStep.from_value, "merge-policy.yaml"))) as client:
         client.choose([client.report()["records"][0]["id"]], "local")
         assert client.ask("/api/save", {}).body["saved"]
         assert seen == [True]
@@ -454,7 +457,7 @@ def test_nothing_else_is_revealed(client: Client) -> None:
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())
-    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, journal_of(task, file)) as client:
         for _ in range(4):
             record = next(r for r in client.report()["records"] if r["status"] == "open")
             choice = PER_NATURE[record["nature"]]
@@ -464,7 +467,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     # What a kill leaves half written does not count.
     with file.open("a") as out:
         out.write('{"resolutions": [{"na')
-    with serve(task, ChoiceJournal(file, PolicySteps(task.choices.package.target_file))) as client:
+    with serve(task, journal_of(task, file)) as client:
         after = client.report()
         assert client.view()["canUndo"]
     assert after["records"] == before["records"]

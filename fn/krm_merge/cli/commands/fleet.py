@@ -24,7 +24,6 @@ from krm_merge.fleet.conflicts import (
     Group,
     GroupSession,
     GroupStep,
-    GroupSteps,
     groups_of,
     open_after,
     report_of,
@@ -140,8 +139,8 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         return
     policy = place.path / POLICY_FILE
     # The terminal asks from the beginning.
-    journal = ChoiceJournal(None if in_terminal else journal_path(policy), GroupSteps())
-    session = GroupSession(campaign, groups, journal.steps)
+    journal = None if in_terminal else ChoiceJournal(journal_path(policy), GroupStep.from_value)
+    session = GroupSession(campaign, groups, journal.steps if journal else ())
 
     def write(saved: Saved) -> None:
         before = File(campaign.policy_text) if campaign.policy_text else None

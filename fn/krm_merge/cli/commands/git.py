@@ -16,7 +16,6 @@ from krm_merge.krm import Results
 from krm_merge.packages import MARKER_SIZE, Changed, File, PackageError, Tree, path_of, read_file, write_file
 from krm_merge.policy import find_policy_around, memory_path, recall, remember
 from krm_merge.resolve.api import Host
-from krm_merge.resolve.choices import ChoiceJournal, PolicySteps
 from krm_merge.resolve.interface import OF_GIT, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.startup import replace
@@ -124,7 +123,7 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
         if memory is not None:
             remember(memory, saved.choices)
 
-    host = Host(Session(task), ChoiceJournal(None, PolicySteps(choices.package.target_file)), write)
+    host = Host(Session(task), None, write)
     if not host.session.open:
         host.save()
         say(f"{merged}: settled by what was chosen before")

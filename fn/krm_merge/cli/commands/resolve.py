@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -31,7 +32,7 @@ from krm_merge.policy import (
     stale_resolutions,
 )
 from krm_merge.resolve.api import Host
-from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, PolicySteps, journal_path
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, journal_path
 from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.safe_text import quantity
@@ -265,7 +266,8 @@ def _merge_of(
 def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], write: Writer) -> Host[ChoiceStep]:
     """The session about a package or file, on what is read: again, when files change meanwhile."""
     is_package, first = place.is_dir(), read()
-    journal = ChoiceJournal(journal_path(place), PolicySteps(find_policy(first.local).target_file))
+    parse = partial(ChoiceStep.from_value, find_policy(first.local).target_file)
+    journal = ChoiceJournal(journal_path(place), parse)
 
     def begin(sides: Mergeable, steps: Sequence[ChoiceStep]) -> Session:
         obeying = choices.obeying(find_policy(sides.local))
