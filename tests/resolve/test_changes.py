@@ -135,11 +135,11 @@ def test_the_terminal_says_it(tmp_path: Path) -> None:
 def test_the_page_asks_about_one_at_a_time(tmp_path: Path) -> None:
     session = Session(fork(tmp_path / "fork"))
     api = Api(Host(session, None, lambda _: None), OF_PACKAGES)
-    status, value, _ = api.change(session.open[0].id)
+    status, value, _ = api.ask("/api/change", session.open[0].id)
     assert status == 200
     assert str(value["words"]).endswith(" ago, Ann, 'scale for the launch'")
     assert b"Ann" not in api.view() + api.report()
-    assert api.change("none").status == 404
+    assert api.ask("/api/change", "none").status == 404
 
 
 def test_sessions_without_one_package_have_none() -> None:

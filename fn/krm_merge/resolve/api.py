@@ -115,6 +115,8 @@ Body: TypeAlias = Mapping[str, Any]
 
 OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
+_STATUSES: Final[Mapping[type, int]] = {RefusedChoiceError: 422, NotSettledError: 422, RenewedError: 409}
+_ON_A_REVISION: Final = ("/api/choose", "/api/apart")
 _MOST_PACKAGES: Final = 200
 _MOST_PLACES: Final = 5
 
@@ -141,7 +143,7 @@ class Api:
         self._made_at = -1
         self._made = self._make()
         self.documents: Mapping[str, Callable[[], bytes]] = {"/api/report": self.report, "/api/view": self.view}
-        self.questions: Mapping[str, tuple[str, Callable[[str], Reply]]] = {
+        self.questions: Mapping[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
             "/api/change": ("id", self.change),
             "/api/context": ("id", self.context),
             "/api/find": ("q", self.find),
@@ -196,52 +198,48 @@ class Api:
         document = {**report.to_value(), "revision": session.revision}
         return json.dumps(document).encode(), json.dumps(view).encode()
 
-    def context(self, identifier: str) -> Reply:
+    def ask(self, path: str, text: str) -> Reply:
+        """A question, whose path is among `questions`, with the value of its parameter."""
+        try:
+            return Reply(200, self.questions[path][1](text))
+        except RefusedChoiceError as error:
+            return Reply(404, {"error": str(error)})
+
+    def context(self, identifier: str) -> dict[str, Any]:
         """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
         with self._host.lock:
             session = self._host.session
-            try:
-                record, contexts = session.record(identifier), session.contexts(identifier)
-            except RefusedChoiceError as error:
-                return Reply(404, {"error": str(error)})
+            record, contexts = session.record(identifier), session.contexts(identifier)
         value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "changes": changed_values(record)}
         for side in SIDES:
             if side in contexts:
                 context = contexts[side]
                 value[side] = {"lines": list(context.lines), "start": context.start, "stop": context.stop}
-        return Reply(200, value)
+        return value
 
-    def change(self, identifier: str) -> Reply:
+    def change(self, identifier: str) -> dict[str, Any]:
         """`GET /api/change?id=`: who made local's value at a place, when and why, '' where git does not say."""
         # Without the lock: no choice changes what git has, and git may take long.
-        try:
-            commit = self._host.session.local_commit(identifier)
-        except RefusedChoiceError as error:
-            return Reply(404, {"error": str(error)})
-        return Reply(200, {"words": "" if commit is None else change_words(commit, self._labels, time())})
+        commit = self._host.session.local_commit(identifier)
+        return {"words": "" if commit is None else change_words(commit, self._labels, time())}
 
-    def find(self, query: str) -> Reply:
+    def find(self, query: str) -> dict[str, Any]:
         """`GET /api/find?q=`: the ids of the conflicts that a query finds, and what all of them can be settled with."""
         with self._host.lock:
-            return Reply(200, {"query": query, **self._batch(self._host.session.find(query))})
+            return {"query": query, **self._batch(self._host.session.find(query))}
 
-    def rule(self, number: str) -> Reply:
+    def rule(self, number: str) -> dict[str, Any]:
         """`GET /api/rule?id=`: the text of a rule, so that nobody needs the network to read it."""
         title, _, text = self._rule_text(number).partition("\n")
         if not title:
-            return Reply(404, {"error": f"there is no rule {number!r} here"})
-        return Reply(200, {"title": title, "text": text.strip()})
+            raise RefusedChoiceError(f"there is no rule {number!r} here")
+        return {"title": title, "text": text.strip()}
 
-    def scopes(self, identifier: str) -> Reply:
+    def scopes(self, identifier: str) -> dict[str, Any]:
         """`GET /api/scopes?id=`: what a conflict can be settled together with, the nearest first."""
         with self._host.lock:
-            try:
-                scopes = self._host.session.scopes(identifier)
-            except RefusedChoiceError as error:
-                return Reply(404, {"error": str(error)})
-        return Reply(
-            200, {"scopes": [{"name": scope.name, "query": scope.query, "count": len(scope.ids)} for scope in scopes]}
-        )
+            scopes = self._host.session.scopes(identifier)
+        return {"scopes": [{"name": scope.name, "query": scope.query, "count": len(scope.ids)} for scope in scopes]}
 
     def _batch(self, records: Sequence[DecisionRecord]) -> dict[str, Any]:
         return {
@@ -257,19 +255,15 @@ class Api:
                 return Reply(409, {"error": "this is saved already"})
             if revision is not None and revision != self._host.session.revision:
                 return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
+            if path in _ON_A_REVISION and "revision" not in body:
+                return Reply(400, {"error": "revision is missing"})
             try:
                 return self.posts[path](body)
-            except (RefusedChoiceError, NotSettledError) as error:
-                return Reply(422, {"error": str(error), **self._state()})
-            except RenewedError as error:
-                return Reply(409, {"error": str(error), **self._state()})
             except KrmMergeError as error:
-                return Reply(500, {"error": str(error), **self._state()})
+                return Reply(_STATUSES.get(type(error), 500), {"error": str(error), **self._state()})
 
     def _choose(self, body: Body) -> Reply:
         identifiers, choice, always = body.get("ids"), body.get("choice"), body.get("always", False)
-        if "revision" not in body:
-            return Reply(400, {"error": "revision is missing"})
         if not isinstance(identifiers, list) or not all(isinstance(identifier, str) for identifier in identifiers):
             return Reply(400, {"error": "ids is expected to be a list of texts"})
         if not isinstance(always, bool):
@@ -281,8 +275,6 @@ class Api:
 
     def _set_apart(self, body: Body) -> Reply:
         identifier, packages = body.get("id"), body.get("packages")
-        if "revision" not in body:
-            return Reply(400, {"error": "revision is missing"})
         if not isinstance(identifier, str) or not isinstance(packages, str):
             return Reply(400, {"error": "id and packages are expected to be texts"})
         return self._reply_to(self._host.set_apart(identifier, packages.split()))

@@ -194,8 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         if url.path in api.documents:
             return "application/json", api.documents[url.path]()
         if url.path in api.questions:
-            name, answer = api.questions[url.path]
-            return answer(asked.get(name, [""])[0])
+            return api.ask(url.path, asked.get(api.questions[url.path][0], [""])[0])
         raise _RefusalError(405 if url.path in self.server.api.posts else 404, "there is no such page")
 
     def _post(self, url: SplitResult) -> Reply:
