@@ -131,11 +131,6 @@ def _group(members: Sequence[tuple[str, TargetConflict]], name: str, *, is_alone
     return Group(members[0][1], packages, named, name, is_alone)
 
 
-def report_of(name: str, groups: Sequence[Group]) -> MergeReport:
-    """The groups as a report, in the same forms as that of a merge."""
-    return MergeReport(name, records=[group.record() for group in groups])
-
-
 def values_of(group: Group) -> list[tuple[str, Value]]:
     """The values of a group, side by side; an open conflict has no result."""
     values, is_open = group.conflict.values, group.conflict.status == "open"
@@ -160,23 +155,6 @@ def rule_of(group: Group, choice: Choice) -> Rule | None:
     """The rule that makes a choice hold for good, for this kind and path, whatever the values; None where none can."""
     rule = rule_for(group.record(), choice, POLICY_FILE)
     return None if rule is None else replace(rule, namespace=None, name=None)
-
-
-def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> File:
-    """The `policy.yaml`, empty where there is none, with more choices on groups. Raises KrmMergeError."""
-    resolutions: list[dict[str, Value]] = []
-    rules: list[dict[str, Value]] = []
-    dropped: list[dict[str, Value]] = []
-    for group, chosen in choices:
-        assert chosen.choice is not None
-        written = _resolutions(group, chosen.choice, chosen)
-        if chosen.always and (rule := rule_of(group, chosen.choice)):
-            # A resolution for all packages would come before the rule.
-            dropped += written
-            rules.append(rule_value(rule))
-        else:
-            resolutions += written
-    return edit_policy(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)
 
 
 _CHOICES: Mapping[object, Choice] = {choice: choice for choice in get_args(Choice)}
@@ -228,17 +206,6 @@ class GroupPart:
     def id(self) -> str:
         """The id of its record."""
         return f"{self.group.id}-{self.number}" if self.number else self.group.id
-
-    def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
-        """The packages that have one of these names, match one of these patterns, or are in such a directory."""
-        return tuple(
-            package
-            for package in self.packages
-            if any(
-                package == pattern or fnmatchcase(package, pattern) or package.startswith(f"{pattern.rstrip('/')}/")
-                for pattern in patterns
-            )
-        )
 
 
 def _parts_after(steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> Iterator[GroupPart]:
@@ -338,10 +305,9 @@ class GroupSession(ConflictSession[GroupStep]):
         return part
 
     def _record(self, part: GroupPart) -> DecisionRecord:
-        chosen, group = part.chosen, part.group
-        record = group.record()
-        about = record.resource.kind if record.resource else group.conflict.file
-        record = replace(record, id=part.id, file=about, status="open", settled_by="")
+        chosen, conflict = part.chosen, part.group.conflict
+        record = conflict.record_for(part.id, conflict.kind or conflict.file)
+        record = replace(record, status="open", settled_by="")
         values = dict(record.values)
         values.pop("result", None)
         if chosen is None:
@@ -371,14 +337,21 @@ class GroupSession(ConflictSession[GroupStep]):
         return self._apply(GroupStep(tuple(choices)))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
-        """Lets the packages that match a name or pattern be settled apart from the others of their group.
+        """Lets packages that match a name or pattern, or are in such a directory, be settled apart from the others.
 
         Raises RefusedChoiceError.
         """
         part = self._part(identifier)
         if part.number:
             raise RefusedChoiceError("these packages are apart already; undo that to choose others")
-        matches = part.matching(patterns)
+        matches = tuple(
+            package
+            for package in part.packages
+            if any(
+                package == pattern or fnmatchcase(package, pattern) or package.startswith(f"{pattern.rstrip('/')}/")
+                for pattern in patterns
+            )
+        )
         if not matches:
             raise RefusedChoiceError(f"none of the packages is called {' or '.join(patterns) or 'like that'}")
         if len(matches) == len(part.packages):
@@ -402,11 +375,24 @@ class GroupSession(ConflictSession[GroupStep]):
     # ---- the end -----------------------------------------------------------------------------------------------
 
     def save(self) -> Saved:
-        """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing."""
+        """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing, and KrmMergeError."""
         if not self.can_save:
             raise NotSettledError("nothing is chosen; choose for at least one group, then save")
-        new = ((part.group, choice) for part, choice in self.new_choices)
-        return Saved({POLICY_FILE: policy_with(self._campaign.policy_text, new)}, (), Results())
+        resolutions: list[dict[str, Value]] = []
+        rules: list[dict[str, Value]] = []
+        dropped: list[dict[str, Value]] = []
+        for part, chosen in self.new_choices:
+            assert chosen.choice is not None
+            written = _resolutions(part.group, chosen.choice, chosen)
+            if chosen.always and (rule := rule_of(part.group, chosen.choice)):
+                # A resolution for all packages would come before the rule.
+                dropped += written
+                rules.append(rule_value(rule))
+            else:
+                resolutions += written
+        policy = self._campaign.policy_text
+        file = edit_policy(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)
+        return Saved({POLICY_FILE: file}, (), Results())
 
 
 def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:

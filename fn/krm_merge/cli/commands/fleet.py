@@ -26,7 +26,6 @@ from krm_merge.fleet.conflicts import (
     GroupStep,
     groups_of,
     open_after,
-    report_of,
     rule_of,
     values_of,
 )
@@ -40,7 +39,7 @@ from krm_merge.forges.interface import Pace
 from krm_merge.git.store import signing_settings
 from krm_merge.merge import Choice
 from krm_merge.packages import File, PackageError, UnavailableError, write_file
-from krm_merge.report import CHOICES, NATURES, shorten, yaml_text
+from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import OF_FLEET, Saved
@@ -105,7 +104,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
     Example:  krm-merge fleet conflicts web-v2
     """
     campaign, groups = _read_groups(CampaignDirectory(directory), with_decided=with_decided)
-    write_reports(lambda: report_of(campaign.name, groups), reports)
+    write_reports(lambda: MergeReport(campaign.name, records=[group.record() for group in groups]), reports)
     if form == "json":
         print_json({"groups": [_as_value(group) for group in groups]})
         return
