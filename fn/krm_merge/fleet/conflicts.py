@@ -63,7 +63,7 @@ class Group:
     @property
     def api_group(self) -> str:
         """The API group of its kind, '' for the core."""
-        return self.conflict.api_version.rpartition("/")[0]
+        return self.conflict.resource.identity.group
 
     @property
     def is_by_place(self) -> bool:
@@ -73,7 +73,7 @@ class Group:
     def has(self, conflict: TargetConflict) -> bool:
         """Whether a conflict is one of this group."""
         same = conflict.fingerprint == self.conflict.fingerprint
-        return same and conflict.api_version.rpartition("/")[0] == self.api_group and self.name in ("", conflict.name)
+        return same and conflict.resource.identity.group == self.api_group and self.name in ("", conflict.name)
 
     @property
     def place(self) -> str:
@@ -99,7 +99,7 @@ def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool 
     by_fingerprint: dict[tuple[str, str], dict[str, list[tuple[str, TargetConflict]]]] = {}
     for target, conflict in conflicts:
         package = join(target, conflict.package).rstrip("/")
-        group = conflict.fingerprint, conflict.api_version.rpartition("/")[0]
+        group = conflict.fingerprint, conflict.resource.identity.group
         by_fingerprint.setdefault(group, {}).setdefault(conflict.name, []).append((package, conflict))
     several = Counter(fingerprint for fingerprint, _ in by_fingerprint)
     groups: list[Group] = []
@@ -124,8 +124,7 @@ def _group(members: Sequence[tuple[str, TargetConflict]], name: str, *, is_alone
     resources: dict[ResourceRef, dict[str, None]] = {}
     for package, conflict in members:
         if conflict.kind:
-            resource = ResourceRef(conflict.api_version, conflict.kind, conflict.name, conflict.namespace)
-            resources.setdefault(resource, {})[package] = None
+            resources.setdefault(conflict.resource, {})[package] = None
     packages = tuple(dict.fromkeys(package for package, _ in members))
     named = {resource: tuple(its_packages) for resource, its_packages in resources.items()}
     return Group(members[0][1], packages, named, name, is_alone)
@@ -144,8 +143,7 @@ def _resolutions(group: Group, choice: Choice, chosen: GroupChoice) -> list[dict
     for resource, its_packages in places.items():
         apart: list[Value] = [package for package in its_packages if package in chosen.apart]
         if apart or not chosen.apart:
-            record = replace(group.record(), resource=resource)
-            value = resolution_value(choice_for(record, choice, chosen.value, anywhere=False, place=POLICY_FILE))
+            value = resolution_value(choice_for(group.record(), choice, chosen.value, resource, POLICY_FILE))
             first = {"resource": value["resource"]} if resource else {}
             values.append(first | ({"packages": apart} if apart else {}) | value)
     return values

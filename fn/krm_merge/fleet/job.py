@@ -108,6 +108,11 @@ class TargetConflict:
         )
 
     @property
+    def resource(self) -> ResourceRef:
+        """The resource that it is in, without a kind for a file."""
+        return ResourceRef(self.api_version, self.kind, self.name, self.namespace)
+
+    @property
     def is_undecided(self) -> bool:
         """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
         return self.settled_by in ("", "policy")

@@ -12,7 +12,7 @@ from krm_merge.fleet.campaign import Campaign, folder_of
 from krm_merge.fleet.job import LEFT_ALONE, Settings, TargetConflict, TargetOutcome, TargetState
 from krm_merge.forges.interface import same_repository
 from krm_merge.functions import read_pipeline
-from krm_merge.krm import Identity, covers, parse_path
+from krm_merge.krm import covers, parse_path
 from krm_merge.merge import PackageMerger, Policy, Resolution, Resolutions, Rule
 from krm_merge.packages import (
     Changed,
@@ -68,20 +68,16 @@ def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetCo
 
 def _is_for(resolution: Resolution, conflict: TargetConflict) -> bool:
     same = resolution.fingerprint == conflict.fingerprint
-    return same and (resolution.identity is None or resolution.identity == _identity(conflict))
+    return same and (resolution.identity is None or resolution.identity == conflict.resource.identity)
 
 
 def _selects(rule: Rule, conflict: TargetConflict) -> bool:
     path = parse_path(conflict.path) if conflict.path else ()
-    return rule.selects(_identity(conflict)) and (rule.path is None or covers(rule.path, path))
+    return rule.selects(conflict.resource.identity) and (rule.path is None or covers(rule.path, path))
 
 
 def _choice(resolution: Resolution) -> tuple[object, ...]:
     return (resolution.fingerprint, str(resolution.identity), resolution.choice, repr(resolution.value))
-
-
-def _identity(conflict: TargetConflict) -> Identity:
-    return Identity(conflict.api_version.rpartition("/")[0], conflict.kind, conflict.namespace, conflict.name)
 
 
 class CampaignRepositories:

@@ -197,11 +197,7 @@ def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
 
 def stale_resolutions(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
     """The resolutions that matched no conflict of a merge (M5)."""
-    used: set[int] = set()
-    for part in decided:
-        for outcome in part.outcomes:
-            used |= {decision.resolution.number for decision in outcome.decisions if decision.resolution is not None}
-        used |= {decision.resolution.number for decision in part.files if decision.resolution is not None}
+    used = {resolution.number for part in decided for resolution in part.resolutions()}
     return [resolution for resolution in policy.resolutions.all if resolution.number not in used]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm import Identity, parse_path
+from krm_merge.krm import Identity, ResourceRef, parse_path
 from krm_merge.merge import Choice, Resolution, Rule, without_positions
 from krm_merge.packages import PackageError, reason
 from krm_merge.policy import KIND, parse_policy, resolution_value, rule_value
@@ -74,15 +74,17 @@ class Choices:
         return (choice for choice in self.all if choice.identity in names)
 
 
-def choice_for(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> Resolution:
-    """A choice on the conflict of a record; `anywhere` is for every place with its fingerprint."""
+def choice_for(
+    record: DecisionRecord, choice: Choice, value: Value, resource: ResourceRef | None, place: str
+) -> Resolution:
+    """A choice on the conflict of a record; without a `resource` it is for every place with its fingerprint."""
     return Resolution(
         nature=record.nature,
         path=parse_path(record.path) if record.path else (),
         fingerprint=record.fingerprint,
         choice=choice,
         value=value,
-        resource=None if anywhere else record.resource,
+        resource=resource,
         place=place,
         number=OF_SESSION,
     )

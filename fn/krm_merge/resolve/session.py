@@ -87,12 +87,6 @@ class Part:
         decided = replace(again(self.first, policy), folder=self.decided.folder, again=again)
         return _part(self.first, decided, policy)
 
-    def resolutions(self) -> Iterator[Resolution]:
-        """The choices that settled something in it."""
-        of_fields = [decision.resolution for outcome in self.decided.outcomes for decision in outcome.decisions]
-        of_files = [decision.resolution for decision in self.decided.files]
-        return (resolution for resolution in of_fields + of_files if resolution is not None)
-
     def faults(self) -> set[str]:
         """What is wrong with the merged resource, by the rules on what comes out of a merge."""
         return {
@@ -286,8 +280,8 @@ class Session(ConflictSession[ChoiceStep]):
         alike = {identifier for identifier, n in counts.items() if n > 1 and n == len(self.alike(firsts[identifier]))}
         new: dict[object, Resolution] = {}
         for record, value in values:
-            anywhere = record.fingerprint in alike
-            resolution = choice_for(record, choice, value, anywhere=anywhere, place=file)
+            resource = None if record.fingerprint in alike else record.resource
+            resolution = choice_for(record, choice, value, resource, file)
             new[resolution.key] = resolution
         return ChoiceStep(choices=tuple(new.values()))
 
@@ -361,7 +355,7 @@ class Session(ConflictSession[ChoiceStep]):
         errors = self._outcome.results.errors
         if errors:
             raise NotSettledError("; ".join(error.message for error in errors))
-        used = {resolution.key for part in self._parts for resolution in part.resolutions()}
+        used = {resolution.key for part in self._parts for resolution in part.decided.resolutions()}
         chosen = self._in_order(choice for choice in self._choices.all if choice.key in used)
         changes: dict[str, File | None] = dict(self._outcome.changes)
         if self.task.writes_policy and (chosen or self._choices.rules):

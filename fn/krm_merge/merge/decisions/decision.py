@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from posixpath import basename
 from typing import Literal, TypeAlias
 
@@ -362,6 +362,12 @@ class PackageDecisions:
     files: Sequence[FileDecision] = ()
     folder: str = ""
     again: DecideAgain | None = None
+
+    def resolutions(self) -> Iterator[Resolution]:
+        """The choices that settled something."""
+        for outcome in self.outcomes:
+            yield from (decision.resolution for decision in outcome.decisions if decision.resolution is not None)
+        yield from (decision.resolution for decision in self.files if decision.resolution is not None)
 
     def __reduce__(self) -> tuple[object, ...]:
         # What is stored or sent elsewhere is what was decided, without the merge that decided it.
