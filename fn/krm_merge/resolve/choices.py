@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
@@ -15,6 +15,7 @@ from krm_merge.merge import Choice, Resolution, Rule, without_positions
 from krm_merge.packages import PackageError, reason
 from krm_merge.policy import KIND, parse_policy, resolution_value, rule_value
 from krm_merge.report import DecisionRecord
+from krm_merge.startup import group_by_key
 from krm_merge.startup import replace as replaced
 from krm_merge.text import Value
 
@@ -52,6 +53,7 @@ class Choices:
 
     all: tuple[Resolution, ...]
     rules: tuple[Rule, ...]
+    by_identity: Mapping[Identity | None, Sequence[Resolution]]
 
     @classmethod
     def after(cls, steps: Iterable[ChoiceStep]) -> Choices:
@@ -66,12 +68,12 @@ class Choices:
                 by_key = {key: choice for key, choice in by_key.items() if not _is_about(choice, rule)}
                 about = rule.group, rule.kind, rule.namespace, rule.name, rule.path, rule.on_delete is None
                 rules[about] = rule
-        return cls(tuple(by_key.values()), tuple(reversed(rules.values())))
+        by_identity = group_by_key((choice.identity, choice) for choice in by_key.values())
+        return cls(tuple(by_key.values()), tuple(reversed(rules.values())), by_identity)
 
     def of(self, identities: Iterable[Identity]) -> Iterator[Resolution]:
         """The choices that may be for a resource with one of these names."""
-        names = {None, *identities}
-        return (choice for choice in self.all if choice.identity in names)
+        return (choice for identity in (None, *identities) for choice in self.by_identity.get(identity, ()))
 
 
 def choice_for(
