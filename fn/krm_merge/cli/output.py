@@ -319,8 +319,7 @@ def errors_as_json(form: str, package: str) -> Iterator[None]:
         yield
     except KrmMergeError as error:
         if form == "json":
-            results = [Result("error", str(error)).to_value()]
-            click.echo(as_json(MergeReport(package, results=results)), nl=False)
+            click.echo(as_json(MergeReport(package, results=[Result("error", str(error))])), nl=False)
             # Not once more, in the form of other commands.
             click.get_current_context().meta[JSON_ERRORS] = False
         raise

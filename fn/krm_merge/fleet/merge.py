@@ -141,8 +141,7 @@ class TargetPackage:
         ordered: dict[str, RecordedSide] = {
             side: sides[side] for side in ("original", "local", "upstream") if side in sides
         }
-        results = [result.to_value() for result in self.outcome.results]
-        return MergeReport(name, ordered, records, self.outcome.files, results)
+        return MergeReport(name, ordered, records, self.outcome.files, self.outcome.results)
 
 
 class Merging:

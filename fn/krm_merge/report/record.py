@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from krm_merge.krm import ResourceRef
+from krm_merge.krm import ResourceRef, Result
 from krm_merge.merge import Choice, Nature
-from krm_merge.startup import fresh, frozen
+from krm_merge.startup import fresh, frozen, group_by_key
 from krm_merge.text import Value
 
 API_VERSION: Final = "fn.kpt.dev/v1alpha1"
@@ -135,16 +135,16 @@ class RecordedSide:
 class MergeReport:
     """All that was decided in one merge.
 
-    `results` are those of the KRM functions specification: what is said beside the records is there, too. `packages`
-    are the packages that an update reached, with their versions. `contexts` are the lines around the places of records,
-    by their ids, and `rules` the texts of rules by their numbers, for people to read: they are no part of the document.
+    `results` has what is said beside the records, too. `packages` are the packages that an update reached, with their
+    versions. `contexts` are the lines around the places of records, by their ids, and `rules` the texts of rules by
+    their numbers, for people to read: they are no part of the document.
     """
 
     package: str = ""
     sides: Mapping[str, RecordedSide] = fresh(factory=dict)
     records: Sequence[DecisionRecord] = ()
     files: Files = NO_FILES
-    results: Sequence[Mapping[str, Value]] = ()
+    results: Iterable[Result] = ()
     packages: Sequence[Mapping[str, Value]] = ()
     contexts: Mapping[str, Context] = fresh(factory=dict)
     rules: Mapping[str, str] = fresh(factory=dict)
@@ -159,16 +159,18 @@ class MergeReport:
         statuses: tuple[Status, ...] = ("open", "settled", "automatic")
         return {status: len(self.with_status(status)) for status in statuses} | {"files": self.files.count}
 
-    def notices(self) -> list[Mapping[str, Value]]:
+    def notices(self) -> list[Result]:
         """The warnings and errors that no record is about."""
-        messages: dict[str, list[str]] = {}
-        for record in self.records:
-            if record.status != "automatic" or record.rule in ("R1", "R3", "K4"):
-                messages.setdefault(record.file, []).append(record.message)
+        messages = group_by_key(
+            (record.file, record.message)
+            for record in self.records
+            if record.status != "automatic" or record.rule in ("R1", "R3", "K4")
+        )
         return [
             result
             for result in self.results
-            if result.get("severity") != "info" and not _is_in_a_record(result, messages)
+            if result.severity != "info"
+            and not any(message in result.message for message in messages.get(result.file or "", ()))
         ]
 
     def to_value(self) -> dict[str, Value]:
@@ -180,14 +182,8 @@ class MergeReport:
         value["counts"] = {**self.counts}
         value["files"] = self.files.to_value()
         value["records"] = [record.to_value() for record in self.records]
-        value["results"] = [dict(result) for result in self.results]
+        value["results"] = [result.to_value() for result in self.results]
         return value
-
-
-def _is_in_a_record(result: Mapping[str, Value], messages: Mapping[str, Sequence[str]]) -> bool:
-    file, message = result.get("file"), str(result.get("message"))
-    path = str(file.get("path")) if isinstance(file, dict) else ""
-    return any(text in message for text in messages.get(path, ()))
 
 
 Schema = dict[str, Any]

@@ -186,7 +186,7 @@ class Api:
         self._made_at = session.revision
         view = {
             **self._wordings(report.records),
-            "notices": [str(result.get("message")) for result in report.results],
+            "notices": [result.message for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in VERSIONS},
             "policyFile": session.policy_file,
             "bundles": [

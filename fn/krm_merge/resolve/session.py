@@ -159,8 +159,7 @@ class Session(ConflictSession[ChoiceStep]):
         policy = self._policy(self._choices, self._choices.all)
         self._outcome = self.task.sides.merge(self.task.choices.merger_under(policy))
         self._parts = list(parts_of(self._outcome.decided, policy))
-        results = [result.to_value() for result in self._outcome.results]
-        self._notices = MergeReport(records=self.records, results=results).notices()
+        self._notices = MergeReport(records=self.records, results=self._outcome.results).notices()
         self._by_identity: dict[Identity, list[int]] = {}
         self._by_fingerprint: dict[str, set[int]] = {}
         self._by_id: dict[str, tuple[int, DecisionRecord]] = {}

@@ -201,8 +201,7 @@ class Outcome:
         conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
         hidden = self.policy.redactions
         contexts = contexts_of(conflicts, lambda path: tree[path].data if path in tree else None, hidden)
-        results = [result.to_value() for result in self.results]
-        return MergeReport(package, self.sides, records, self.files, results, self.packages, contexts)
+        return MergeReport(package, self.sides, records, self.files, self.results, self.packages, contexts)
 
 
 class Mergeable(Protocol):

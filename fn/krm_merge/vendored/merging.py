@@ -206,7 +206,7 @@ class VendoredManifests:
         """Merges them, and keeps the lists of local's Kustomizations true (R11)."""
         merged = merge_trees(self.original, self.upstream, self.local, merger, mend=list_files)
         for hint in self.hints:
-            merged.results.warning(hint, tags={"rule": "R7", "side": "both"})
+            merged.results.warning(hint, rule="R7", tags={"side": "both"})
         return merged
 
     @property

@@ -13,6 +13,7 @@ import pytest
 
 from checkout import ROOT
 from krm_merge import merge_packages
+from krm_merge.krm import Result
 from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.forms.html import html, tag
 from krm_merge.report.reading import contexts_of
@@ -40,7 +41,7 @@ def hostile_report() -> MergeReport:
     sides = [{f"{'x' * 3}.yaml": f"{head}data: {{a: {json.dumps(HOSTILE + side)}}}\n".encode()} for side in "oul"]
     merged = merge_packages(*sides)
     contexts = contexts_of(merged.records, merged.files.get)
-    results = [{"severity": "warning", "message": HOSTILE}]
+    results = [Result("warning", HOSTILE)]
     return MergeReport(HOSTILE, {"local": RecordedSide(HOSTILE)}, merged.records, Files(), results, (), contexts)
 
 
@@ -211,12 +212,12 @@ def test_every_form_takes_any_content(suffix: str) -> None:
 
 def test_warnings_that_no_record_is_about_are_shown() -> None:
     results = [
-        {"severity": "warning", "message": "spec: upstream changed it, local changed it; upstream's value is kept"},
-        {"severity": "warning", "message": "a name that leads nowhere"},
-        {"severity": "info", "message": "all is well"},
+        Result("warning", "spec: upstream changed it, local changed it; upstream's value is kept"),
+        Result("warning", "a name that leads nowhere"),
+        Result("info", "all is well"),
     ]
     report = MergeReport(records=merged_case("value").records, results=results)
-    messages = [notice["message"] for notice in report.notices()]
+    messages = [notice.message for notice in report.notices()]
     assert messages[-1] == "a name that leads nowhere"
     assert "a name that leads nowhere" in render_document(report, ".html")
     assert "all is well" not in render_document(report, ".html")

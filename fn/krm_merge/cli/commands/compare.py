@@ -97,8 +97,8 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
     policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
     records = sorted(records_of([tree_differences.decided], policy), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
-    results = [result.to_value() for result in tree_differences.results]
-    return MergeReport(name or str(places[1]), sides, records, Files.of(before, tree_differences.changes), results)
+    files = Files.of(before, tree_differences.changes)
+    return MergeReport(name or str(places[1]), sides, records, files, tree_differences.results)
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:

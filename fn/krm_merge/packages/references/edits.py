@@ -354,7 +354,7 @@ def _edit(
         return None
     changes = {"lists": [relpath(file, folder or ".") for file in new], "no longer lists": list(map(key_text, gone))}
     message = "; ".join(f"{did} {_shorten(names)}" for did, names in changes.items() if names)
-    results.info(f"{path}: {message}", file=path, tags={"rule": "R11", "side": "upstream"})
+    results.info(f"{path}: {message}", file=path, rule="R11", tags={"side": "upstream"})
     return resource.text().encode()
 
 

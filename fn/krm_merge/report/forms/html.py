@@ -136,9 +136,7 @@ def _header(report: MergeReport) -> Html:
 def _sections(report: MergeReport) -> Iterator[Html]:
     """The parts of the page, the most important first; a heading comes with what is below it."""
     for result in report.notices():
-        yield tag(
-            "p", tag("b", f"{result['severity']}:"), " ", result["message"], class_=f"notice {result['severity']}"
-        )
+        yield tag("p", tag("b", f"{result.severity}:"), " ", result.message, class_=f"notice {result.severity}")
     cards = _MOST_CARDS
     for status, heading in CONFLICTS:
         records = report.with_status(status)

@@ -58,7 +58,7 @@ def _parts(report: MergeReport) -> Iterator[tuple[str, int]]:
     if notices:
         yield "\n", 0
     for result in notices:
-        yield f"- **{result['severity']}** {plain(str(result['message']), _LONGEST_MESSAGE)}\n", 0
+        yield f"- **{result.severity}** {plain(result.message, _LONGEST_MESSAGE)}\n", 0
     for status, heading in CONFLICTS:
         records = report.with_status(status)
         if records:

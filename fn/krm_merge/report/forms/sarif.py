@@ -14,7 +14,6 @@ from krm_merge.report.record import DecisionRecord, MergeReport
 from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 MOST_RESULTS = 25_000
 """GitHub takes no more results of one run."""
 
@@ -51,15 +50,11 @@ def _result(entry: DecisionRecord | Difference, package: str, rule: str, level: 
 
 def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
     for result in report.notices():
-        file, tags = result.get("file"), result.get("tags")
-        notice: dict[str, Any] = {
-            "level": _LEVELS[str(result["severity"])],
-            "message": {"text": result["message"]},
-        }
-        if isinstance(tags, Mapping) and "rule" in tags:
-            notice["ruleId"] = tags["rule"]
-        if isinstance(file, Mapping):
-            notice["locations"] = [_location(report.package, str(file["path"]), "")]
+        notice: dict[str, Any] = {"level": result.severity, "message": {"text": result.message}}
+        if result.rule:
+            notice["ruleId"] = result.rule
+        if result.file is not None:
+            notice["locations"] = [_location(report.package, result.file, "")]
         yield notice
 
 
