@@ -6,12 +6,13 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from posixpath import join
 from typing import Any
 
-from krm_merge.krm import FieldPath, Identity, ResourceRef, format_path, identity_of, parse_path
+from krm_merge.krm import NO_RESOURCE, FieldPath, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import (
     Choice,
     Content,
@@ -31,7 +32,7 @@ from krm_merge.merge import (
     node_at,
     resource_content,
 )
-from krm_merge.report.record import Context, DecisionRecord, SideName, Status
+from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.safe_text import REDACTED, without_credentials
 from krm_merge.schema import Redaction, Secrecy, is_secret_file
@@ -50,9 +51,6 @@ from krm_merge.text import (
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
-
-_NO_RESOURCE = Identity("", "", "", "")
-"""What rules know a file by that is merged as such."""
 
 _ADDED = "added, as upstream has it"
 _DELETED = "deleted, as upstream deleted it"
@@ -96,85 +94,79 @@ class _Reader:
             policy = self._policy.of(*(m.identity for m in outcome.members.values()))
             secrecy = Secrecy(outcome.roots, policy.redactions)
             for decision in _decisions(outcome):
-                yield self._record(decision, outcome, file, policy, secrecy)
+                yield self._of_resource(decision, outcome, file, policy, secrecy)
         for of_file in decided.files:
-            yield self._file_record(of_file, join(decided.folder, of_file.path))
+            yield self._of_file(of_file, join(decided.folder, of_file.path))
 
-    def _record(
+    def _of_resource(
         self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy, secrecy: Secrecy
     ) -> DecisionRecord:
-        subject = outcome.member
-        sides = _sides(decision, outcome)
-        secret = secrecy.hides(decision.path, (sides["original"], sides["upstream"], sides["local"]))
+        subject, sides = outcome.member, _sides(decision, outcome)
+        secret = secrecy.hides(decision.path, [sides[side] for side in VERSIONS])
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
-        of_existence = decision.rule == "F5"
-        rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
-        status, settled_by = self._status(decision, rule)
-        if status == "open" and self._left_open and decision.severity != "error":
-            # Both ways are in the file, between markers.
-            del contents["result"]
-        message = decision.message
-        if decision.discarded_comments is not None and not secret:
-            message += f"; its comment went with it: {' '.join(decision.discarded_comments.lines)}"
-        path = format_path(decision.path)
-        nature = decision.nature
-        resource = _resource(subject)
-        compared = [contents["original"], contents["upstream"], contents["local"]]
-        if nature == "resource":
+        compared = [contents[side] for side in VERSIONS]
+        if decision.nature == "resource":
             members = (outcome.original, outcome.upstream, outcome.local)
             compared = [resource_content(None if member is None else member.root) for member in members]
-        choices = _choices(decision, sides, secret) if status != "automatic" else ()
-        return DecisionRecord(
-            id=self._id(file, str(resource or ""), path, nature),
-            file=file,
-            resource=resource,
-            path=path,
-            rule=decision.rule,
-            nature=nature,
-            status=status,
-            settled_by=settled_by,
-            message=without_credentials(message),
-            values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
-            choices=choices,
-            chosen=_choice_of(decision.resolution, status, contents, choices),
-            fingerprint=fingerprint(
-                nature,
-                subject.identity.kind or (subject.place if secret else ""),
-                secrecy.place(decision.path, sides.values()) if secret else decision.path,
-                None if secret else compared,
-            ),
-            docs=anchor_of(decision.rule),
-            alike=_alike(contents) if secret else None,
+        key = fingerprint(
+            decision.nature,
+            subject.identity.kind or (subject.place if secret else ""),
+            secrecy.place(decision.path, sides.values()) if secret else decision.path,
+            None if secret else compared,
         )
+        of_existence = decision.rule == "F5"
+        rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
+        choices = partial(_choices, decision, sides, secret)
+        return self._record(decision, file, _resource(subject), rule, contents, choices, key, secret)
 
-    def _file_record(self, decision: FileDecision, file: str) -> DecisionRecord:
+    def _of_file(self, decision: FileDecision, file: str) -> DecisionRecord:
         data: dict[SideName, bytes | None] = _values(decision)
         hidden = self._policy.redactions
         secret = any(content is not None and is_secret_file(content, hidden) for content in data.values())
         contents: dict[SideName, Content] = {
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
         }
-        rule = self._policy.of(_NO_RESOURCE).rule_on_conflict(())
+        compared = [file_content(data[side]) for side in VERSIONS]
+        key = fingerprint(decision.nature, decision.path if secret else "", (), None if secret else compared)
+        rule = self._policy.of(NO_RESOURCE).rule_on_conflict(())
+        choices = partial(_choices_of_file, decision, data, secret)
+        return self._record(decision, file, None, rule, contents, choices, key, secret)
+
+    def _record(
+        self,
+        decision: Decision | FileDecision,
+        file: str,
+        resource: ResourceRef | None,
+        rule: Rule | None,
+        contents: dict[SideName, Content],
+        choices_for: Callable[[], tuple[Choice, ...]],
+        key: str,
+        secret: bool,
+    ) -> DecisionRecord:
         status, settled_by = self._status(decision, rule)
         if status == "open" and self._left_open and decision.severity != "error":
+            # Both ways are in the file, between markers.
             del contents["result"]
-        nature = decision.nature
-        choices = (decision.choices or _choices_of_file(data, secret)) if status != "automatic" else ()
-        compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
+        message, path = decision.message, ""
+        if isinstance(decision, Decision):
+            path = format_path(decision.path)
+            if decision.discarded_comments is not None and not secret:
+                message += f"; its comment went with it: {' '.join(decision.discarded_comments.lines)}"
+        choices = choices_for() if status != "automatic" else ()
         return DecisionRecord(
-            id=self._id(file, "", "", nature),
+            id=self._id(file, str(resource or ""), path, decision.nature),
             file=file,
-            resource=None,
-            path="",
+            resource=resource,
+            path=path,
             rule=decision.rule,
-            nature=nature,
+            nature=decision.nature,
             status=status,
             settled_by=settled_by,
-            message=without_credentials(decision.message),
+            message=without_credentials(message),
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_choice_of(decision.resolution, status, contents, choices),
-            fingerprint=fingerprint(nature, decision.path if secret else "", (), None if secret else compared),
+            fingerprint=key,
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
         )
@@ -206,12 +198,9 @@ def _decisions(outcome: ResourceOutcome) -> Iterator[Decision]:
 def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node | None]:
     """What each side has at the place of a decision, and what the result has."""
     if not decision.path and decision.nature == "resource":
-        members = outcome.members
         survivor = {"added": outcome.upstream, "deleted": None}.get(outcome.fate, outcome.local)
-        sides: dict[SideName, Node | None] = {
-            name: members[name].root if name in members else None for name in ("original", "upstream", "local")
-        }
-        return sides | {"result": None if survivor is None else survivor.root}
+        members = zip(SIDES, (outcome.original, outcome.upstream, outcome.local, survivor), strict=True)
+        return {name: None if member is None else member.root for name, member in members}
     return _values(decision)
 
 
@@ -253,9 +242,10 @@ def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: 
     return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
 
 
-def _choices_of_file(data: Mapping[SideName, bytes | None], secret: bool) -> tuple[Choice, ...]:
-    sides = [data["original"], data["upstream"], data["local"]]
-    if secret or any(side is None or b"\0" in side for side in sides):
+def _choices_of_file(decision: FileDecision, data: Mapping[SideName, bytes | None], secret: bool) -> tuple[Choice, ...]:
+    if decision.choices:
+        return decision.choices
+    if secret or any((side := data[name]) is None or b"\0" in side for name in VERSIONS):
         return "upstream", "local"
     return "upstream", "local", "upstream-then-local", "local-then-upstream"
 
