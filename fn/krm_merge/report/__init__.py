@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.report.comparison.comparing import Compared as Compared
     from krm_merge.report.comparison.comparing import compare as compare
-    from krm_merge.report.comparison.comparing import count_line_causes as count_line_causes
     from krm_merge.report.comparison.difference import Comparison as Comparison
     from krm_merge.report.comparison.difference import VersionName as VersionName
     from krm_merge.report.comparison.lines import ComparedVersion as ComparedVersion
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "comparison.comparing": "Compared compare count_line_causes",
+        "comparison.comparing": "compare",
         "comparison.difference": "Comparison VersionName",
         "comparison.lines": "ComparedVersion",
         "forms": "FORMS as_json render_document",

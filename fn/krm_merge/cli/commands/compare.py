@@ -32,7 +32,6 @@ from krm_merge.packages import (
 )
 from krm_merge.policy import collect_redactions, find_policy
 from krm_merge.report import (
-    Compared,
     ComparedVersion,
     Comparison,
     Files,
@@ -43,7 +42,6 @@ from krm_merge.report import (
     changed_lines,
     compare,
     comparison_lines,
-    count_line_causes,
     records_of,
     render_document,
 )
@@ -194,10 +192,7 @@ def comparison_of(original: Tree, upstream: Tree, by_kpt: Tree, outcome: Outcome
     }
     versions = {name: ComparedVersion(tree) for name, tree in trees.items()}
     between = differences(merged, by_kpt).decided
-    all_differences = compare(
-        Compared(outcome.decided, outcome.policy, between, versions, _newly_unreadable(merged, by_kpt))
-    )
-    return Comparison(differences=all_differences, lines=count_line_causes(versions), is_same=merged == dict(by_kpt))
+    return compare(outcome.decided, outcome.policy, between, versions, _newly_unreadable(merged, by_kpt))
 
 
 def _without_refusals(policy: Policy) -> Policy:

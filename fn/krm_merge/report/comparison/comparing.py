@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from posixpath import join
 from typing import TypeAlias
 
 from krm_merge.krm import FieldPath, Identity, format_path
-from krm_merge.merge import Member, PackageDecisions, Policy, ResourceOutcome, node_at, same
+from krm_merge.merge import FileDecision, PackageDecisions, Policy, ResourceOutcome, node_at, same
 from krm_merge.report.comparison.difference import (
     GRAVITY,
     OF_BYTES,
     PROGRAMS,
     VERSIONS,
-    Cause,
+    Comparison,
     Difference,
     FindingName,
-    ProgramName,
     VersionName,
 )
 from krm_merge.report.comparison.judgement import JudgedPlace, differences_in_bytes, judge, steps_of
-from krm_merge.report.comparison.lines import ComparedVersions, causes_of_changes, meaning
+from krm_merge.report.comparison.lines import ComparedVersions, line_causes, meaning
 from krm_merge.report.comparison.spots import is_note
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
@@ -47,80 +46,70 @@ _OF_TEXT = ("V8", "W1", "H")
 _FUNCTIONS = (("pipeline", "mutators"), ("pipeline", "validators"))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+def compare(
+    decided: Sequence[PackageDecisions],
+    policy: Policy,
+    between: PackageDecisions,
+    versions: ComparedVersions,
+    unreadable: Mapping[str, str],
+) -> Comparison:
     """Two outcomes of one update: `decided` is the merge under `policy`, `between` leads from its outcome to kpt's.
 
     Original and upstream of the `versions` are as kpt fetches them, so that what it writes is nobody's change.
     `unreadable` are the files of kpt's outcome that no longer can be read, with the reason.
     """
-
-    decided: Sequence[PackageDecisions]
-    policy: Policy
-    between: PackageDecisions
-    versions: ComparedVersions
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-
-
-def compare(outcomes: Compared) -> list[Difference]:
-    """All differences: files, then resources, each with the gravest finding first."""
-    comparing = _Comparing(outcomes)
-    differences = [*comparing.in_resources(), *comparing.in_files()]
+    comparing = _Comparing(decided, policy, between, versions)
+    differences = [
+        Difference("unreadable", path, None, "", f"kpt leaves a file that cannot be read: {why}")
+        for path, why in unreadable.items()
+    ]
+    for outcome in between.outcomes:
+        if outcome.member.place not in unreadable:
+            differences += comparing.in_resource(outcome)
+    differences += comparing.in_files(file for file in between.files if file.path not in unreadable)
     # Values first: what they do not explain is looked for in the bytes.
-    differences += differences_in_bytes(outcomes.versions, outcomes.policy, differences)
-    return _sort([*differences, *comparing._in_agreement(differences)])
-
-
-def count_line_causes(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
-    """How many lines of local each program changes, by cause."""
-    counts: dict[ProgramName, Counter[Cause]] = {}
-    for program in PROGRAMS:
-        paths = {**versions["local"].files, **versions[program].files}
-        sides = versions["original"], versions["upstream"], versions["local"], versions[program]
-        counts[program] = sum((causes_of_changes(path, *sides) for path in paths), Counter())
-    return counts
+    differences += differences_in_bytes(versions, policy, differences)
+    differences = _sort([*differences, *comparing.in_agreement(differences)])
+    lines = {program: line_causes(versions, program) for program in PROGRAMS}
+    is_same = versions["krm-merge"].files == versions["kpt"].files
+    return Comparison(differences=differences, lines=lines, is_same=is_same)
 
 
 class _Comparing:
-    def __init__(self, outcomes: Compared) -> None:
-        self._outcomes = outcomes
+    def __init__(
+        self,
+        decided: Sequence[PackageDecisions],
+        policy: Policy,
+        between: PackageDecisions,
+        versions: ComparedVersions,
+    ) -> None:
+        self._policy, self._versions = policy, versions
         self._conflicts: dict[tuple[str, str], list[DecisionRecord]] = defaultdict(list)
-        for record in records_of(outcomes.decided, outcomes.policy):
+        for record in records_of(decided, policy):
             if record.status != "automatic":
                 self._conflicts[_subject(record)].append(record)
         self._decided: dict[Identity, list[tuple[str, ResourceOutcome]]] = defaultdict(list)
-        for part in outcomes.decided:
+        for part in decided:
             for outcome in part.outcomes:
-                for member in _members(outcome):
+                for member in outcome.members.values():
                     self._decided[member.identity].append((join(part.folder, member.place), outcome))
-        between = outcomes.between.outcomes
-        self._merged = {o.original.identity: o.original.place for o in between if o.original is not None}
+        self._merged = {o.original.identity: o.original.place for o in between.outcomes if o.original is not None}
 
-    def in_resources(self) -> Iterator[Difference]:
-        """The differences of resources."""
-        for outcome in self._outcomes.between.outcomes:
-            if outcome.member.place not in self._outcomes.unreadable:
-                yield from self._of_resource(outcome)
-
-    def in_files(self) -> Iterator[Difference]:
-        """The differences of files without resources, and the files that can no longer be read."""
-        for path, why in self._outcomes.unreadable.items():
-            yield Difference("unreadable", path, None, "", f"kpt leaves a file that cannot be read: {why}")
-        for record in records_of([PackageDecisions(files=self._outcomes.between.files)], self._outcomes.policy):
-            if record.file in self._outcomes.unreadable:
-                continue
-            files = {name: version.files.get(record.file) for name, version in self._outcomes.versions.items()}
+    def in_files(self, decisions: Iterable[FileDecision]) -> Iterator[Difference]:
+        """The differences of files without resources."""
+        for record in records_of([PackageDecisions(files=[*decisions])], self._policy):
+            files = {name: version.files.get(record.file) for name, version in self._versions.items()}
             contents = {name: None if file is None else file.data for name, file in files.items()}
             if contents["kpt"] == contents["krm-merge"]:
                 continue
-            kpt, ours = (self._outcomes.versions[name].values(record.file) for name in ("kpt", "krm-merge"))
+            kpt, ours = (self._versions[name].values(record.file) for name in ("kpt", "krm-merge"))
             if kpt and kpt == ours:
                 # What differs in comments and layout alone is no decision.
                 continue
             finding, message = judge(JudgedPlace.of(contents))
             yield self._difference(finding, message, record, {})
 
-    def _in_agreement(self, differences: Iterable[Difference]) -> Iterator[Difference]:
+    def in_agreement(self, differences: Iterable[Difference]) -> Iterator[Difference]:
         """The conflicts in which kpt has what krm-merge has: only one of them reports it."""
         differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
         for difference in differences:
@@ -136,12 +125,13 @@ class _Comparing:
 
     # ---- one resource ------------------------------------------------------------------------------------------
 
-    def _of_resource(self, outcome: ResourceOutcome) -> Iterator[Difference]:
+    def in_resource(self, outcome: ResourceOutcome) -> Iterator[Difference]:
+        """The differences of a resource."""
         # Nothing of ours is in the records but what differs: every decision is on one difference.
-        records = records_of([PackageDecisions([outcome])], self._outcomes.policy)
+        records = records_of([PackageDecisions([outcome])], self._policy)
         roots = self._roots(outcome)
         roots_of_versions = [root for root in roots.values() if isinstance(root, MappingNode)]
-        secrecy = Secrecy(roots_of_versions, self._outcomes.policy.redactions)
+        secrecy = Secrecy(roots_of_versions, self._policy.redactions)
         judged_paths: set[FieldPath] = set()
         for record in records:
             if record.rule in _OF_TEXT and not record.path:
@@ -190,7 +180,7 @@ class _Comparing:
         decided = self._decision_on(outcome)
         place, kpt = outcome.original.place, outcome.upstream.place
         finding, message = "changed-alone", f"kpt has it in {kpt}"
-        upstream = self._outcomes.versions["upstream"]
+        upstream = self._versions["upstream"]
         if upstream.has(kpt, outcome.upstream.identity) and not upstream.has(place, outcome.original.identity):
             finding, message = "decided-otherwise", f"{message}, as upstream has it"
         elif decided is not None and decided.original is not None:
@@ -214,14 +204,14 @@ class _Comparing:
             root = (
                 None
                 if member_of_version is None
-                else self._outcomes.versions[name].resource(member_of_version.file, member_of_version.identity)
+                else self._versions[name].resource(member_of_version.file, member_of_version.identity)
             )
             roots[name] = root if root is not None or member is None else member.root
         return roots | {"kpt": kpt, "krm-merge": merged}
 
     def _decision_on(self, outcome: ResourceOutcome) -> ResourceOutcome | None:
         """The decision of the merge on the same resource: that in the same file comes first."""
-        for member in _members(outcome):
+        for member in outcome.members.values():
             candidates = self._decided.get(member.identity, [])
             at_place = [decided for place, decided in candidates if place == member.place]
             if at_place or (candidates and member.identity.kind):
@@ -298,11 +288,6 @@ def _is_within(path: FieldPath, around: FieldPath) -> bool:
 def _is_about(path: FieldPath, conflict: FieldPath) -> bool:
     """Whether a conflict is at a place, around it or inside; those inside a resource have differences of their own."""
     return _is_within(path, conflict) or bool(path and _is_within(conflict, path))
-
-
-def _members(outcome: ResourceOutcome) -> list[Member]:
-    members = (outcome.original, outcome.upstream, outcome.local)
-    return [member for member in members if member is not None]
 
 
 def _subject(entry: DecisionRecord | Difference) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from krm_merge.krm import KPTFILE, FieldPath, Identity, flaw_of, identity_of
 from krm_merge.merge import matching_blocks
-from krm_merge.report.comparison.difference import CAUSES, Cause, VersionName
+from krm_merge.report.comparison.difference import CAUSES, VERSIONS, Cause, ProgramName, VersionName
 from krm_merge.report.comparison.spots import ANNOTATIONS, LAYOUT, Range, Spot, spots, without_notes
 from krm_merge.text import MappingNode, Node, TextError, is_empty, read, split_documents, to_value
 
@@ -44,11 +44,6 @@ class ComparedDocument:
     text: str
     root: MappingNode | None
     identity: Identity | None
-
-    @property
-    def lines(self) -> int:
-        """How many lines it has."""
-        return len(self.text.splitlines())
 
 
 class ComparedVersion:
@@ -141,16 +136,18 @@ def _documents(path: str, file: FileContent) -> list[ComparedDocument] | None:
     return documents
 
 
-def causes_of_changes(
-    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
-) -> Counter[Cause]:
-    """How many lines of a file the outcome of a merge changes, by cause; a changed line counts once in each version."""
-    before, after = local.files.get(path), outcome.files.get(path)
-    if before == after:
-        return Counter()
+def line_causes(versions: ComparedVersions, program: ProgramName) -> Counter[Cause]:
+    """How many lines of local a program changes, by cause; a changed line counts once in each version."""
+    local, outcome = versions["local"], versions[program]
+    paths = (path for path in {**local.files, **outcome.files} if local.files.get(path) != outcome.files.get(path))
+    return sum((_of_file(path, versions, outcome) for path in paths), Counter())
+
+
+def _of_file(path: str, versions: ComparedVersions, outcome: ComparedVersion) -> Counter[Cause]:
+    original, upstream, local = (versions[side] for side in VERSIONS[:3])
     documents = [version.documents(path) for version in (local, outcome)]
     if documents[0] is None or documents[1] is None:
-        return _of_text(path, original, upstream, local, outcome)
+        return _of_text(*[version.files.get(path) for version in (original, upstream, local, outcome)])
     counts: Counter[Cause] = Counter()
     sides = [version.documents(path) or [] for version in (original, upstream)]
     for old, new in pairs(documents[0], documents[1]):
@@ -163,9 +160,10 @@ def causes_of_changes(
             # Comments alone: the same text is the same document.
             texts = [document.text in [document.text for document in side] for side in sides]
             is_theirs = texts == ([True, False] if new is None else [False, True])
-            counts["upstream" if is_theirs else "comments" if "#" in document.text else "layout"] += document.lines
+            cause: Cause = "upstream" if is_theirs else "comments" if "#" in document.text else "layout"
+            counts[cause] += len(document.text.splitlines())
         elif old is None or new is None:
-            counts[_cause_of_document(old, new, *theirs)] += document.lines
+            counts[_cause_of_document(old, new, *theirs)] += len(document.text.splitlines())
         else:
             # A side may have it in another file.
             roots = [_root(path, old, version) for version in (original, upstream)]
@@ -314,10 +312,9 @@ def _cause_of_document(
 
 
 def _of_text(
-    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
+    first: FileContent | None, theirs: FileContent | None, ours: FileContent | None, new: FileContent | None
 ) -> Counter[Cause]:
     """The lines of a file that is no YAML, all for one reason."""
-    first, theirs, ours, new = (version.files.get(path) for version in (original, upstream, local, outcome))
     lines = [(b"" if file is None else file.data).splitlines(keepends=True) for file in (ours, new)]
     count = sum(map(len, lines)) - 2 * sum(length for *_, length in matching_blocks(*lines))
     cause: Cause = "upstream" if ours == first else "undone" if theirs == first else "both"
