@@ -41,25 +41,19 @@ def changed_lines(records: Iterable[DecisionRecord]) -> Iterator[Line]:
 def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
     place = f"{record.path}: " if record.path else ""
     before, after = (record.values.get(side) for side in _VERSIONS)
-    if record.is_redacted or not record.path or record.rule in _ABOUT_ALL:
-        secret = " (a secret value)" if record.is_redacted else ""
-        yield harmless_line(f"{indent}{place}{record.message}{secret}", _style_of(record))
-        if isinstance(before, str) and isinstance(after, str):
-            yield from _text_lines(before, after, indent)
+    # The message says what there is to say of a whole resource, its name, comments and layout.
+    shown = record.values if record.path and record.rule not in _ABOUT_ALL else {}
+    old, new = (yaml_text(shown[side]) if side in shown else None for side in _VERSIONS)
+    if old is not None and new is not None and old != new and "\n" not in old + new:
+        yield harmless_line(f"{indent}{place}{old} -> {new}")
         return
-    old, new = (None if side not in record.values else yaml_text(record.values[side]) for side in _VERSIONS)
-    if isinstance(before, str) and isinstance(after, str) and ("\n" in before or "\n" in after):
-        yield harmless_line(f"{indent}{place}{record.message}")
+    secret = " (a secret value)" if record.is_redacted else ""
+    yield harmless_line(f"{indent}{place}{record.message}{secret}", _style_of(record))
+    if isinstance(before, str) and isinstance(after, str):
         yield from _text_lines(before, after, indent)
-    elif old is not None and new is not None and "\n" not in old + new:
-        if old == new:
-            yield harmless_line(f"{indent}{place}{record.message}")
-        else:
-            yield harmless_line(f"{indent}{place}{old} -> {new}")
-    else:
-        yield harmless_line(f"{indent}{place}{record.message}", _style_of(record))
+    elif old != new:
         for text, mark, style in ((old, "-", "removed"), (new, "+", "added")):
-            for line in (text or "").split("\n") if text is not None and old != new else ():
+            for line in () if text is None else text.split("\n"):
                 yield harmless_line(f"{indent}  {mark} {line}", style)  # type: ignore[arg-type]
 
 
