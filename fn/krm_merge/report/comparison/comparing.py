@@ -53,7 +53,7 @@ def compare(
     versions: ComparedVersions,
     unreadable: Mapping[str, str],
 ) -> Comparison:
-    """Two outcomes of one update: `decided` is the merge under `policy`, `between` leads from its outcome to kpt's.
+    """Compares two outcomes of an update: `decided` is the merge under `policy`, `between` leads from there to kpt's.
 
     Original and upstream of the `versions` are as kpt fetches them, so that what it writes is nobody's change.
     `unreadable` are the files of kpt's outcome that no longer can be read, with the reason.
@@ -102,11 +102,12 @@ class _Comparing:
             contents = {name: None if file is None else file.data for name, file in files.items()}
             if contents["kpt"] == contents["krm-merge"]:
                 continue
-            kpt, ours = (self._versions[name].values(record.file) for name in ("kpt", "krm-merge"))
+            documents = (self._versions[name].documents(record.file) or () for name in ("kpt", "krm-merge"))
+            kpt, ours = ([meaning(d.root) for d in of_version if d.root is not None] for of_version in documents)
             if kpt and kpt == ours:
                 # What differs in comments and layout alone is no decision.
                 continue
-            finding, message = judge(JudgedPlace.of(contents))
+            finding, message = judge(JudgedPlace(*map(contents.get, VERSIONS)))
             yield self._difference(finding, message, record, {})
 
     def in_agreement(self, differences: Iterable[Difference]) -> Iterator[Difference]:
@@ -167,8 +168,8 @@ class _Comparing:
         if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
             message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
             return self._difference("duplicated", message, record, {}, path=path)
-        texts = {name: meaning(node, path) for name, node in nodes.items()}
-        finding, message = judge(JudgedPlace.of(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
+        meanings = (meaning(nodes[name], path) for name in VERSIONS)
+        finding, message = judge(JudgedPlace(*meanings, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
         if finding == "local-change-lost" and nodes["kpt"] is None and path[:-1] in _FUNCTIONS:
             finding = "function-dropped"
         return self._difference(finding, message, record, values if path else {}, path=path)
@@ -196,17 +197,12 @@ class _Comparing:
     def _roots(self, outcome: ResourceOutcome) -> _Roots:
         merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))
         decided = self._decision_on(outcome)
-        members = (None, None, None) if decided is None else (decided.original, decided.upstream, decided.local)
+        # Upstream did not touch it where nothing was decided: the merge did not look at it.
+        members = [outcome.member] * 3 if decided is None else [decided.original, decided.upstream, decided.local]
         roots: dict[VersionName, Node | None] = {}
         for name, member in zip(VERSIONS[:3], members, strict=True):
-            # Upstream did not touch it where nothing was decided: the merge did not look at it.
-            member_of_version = member or (outcome.member if decided is None else None)
-            root = (
-                None
-                if member_of_version is None
-                else self._versions[name].resource(member_of_version.file, member_of_version.identity)
-            )
-            roots[name] = root if root is not None or member is None else member.root
+            root = None if member is None else self._versions[name].resource(member.file, member.identity)
+            roots[name] = member.root if root is None and member is not None and decided is not None else root
         return roots | {"kpt": kpt, "krm-merge": merged}
 
     def _decision_on(self, outcome: ResourceOutcome) -> ResourceOutcome | None:

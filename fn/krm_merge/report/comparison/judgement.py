@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from posixpath import basename
 from typing import NamedTuple
@@ -37,13 +37,7 @@ class JudgedPlace:
     local: Hashable | None
     kpt: Hashable | None
     merged: Hashable | None
-    kpt_has_nothing_in_it: bool = False
-
-    @classmethod
-    def of(cls, versions: Mapping[VersionName, Hashable | None], *, kpt_has_nothing_in_it: bool = False) -> JudgedPlace:
-        """The place as the versions have it."""
-        original, upstream, local, kpt, merged = (versions.get(name) for name in VERSIONS)
-        return cls(original, upstream, local, kpt, merged, kpt_has_nothing_in_it)
+    kpt_has_nothing_in_it: bool = field(default=False, kw_only=True)
 
     @property
     def changed_locally(self) -> bool:
@@ -139,15 +133,15 @@ def differences_in_bytes(
     for path in sorted({**ours, **kpt}):
         if ours.get(path) == kpt.get(path):
             continue
-        difference = [of_file for of_file in differences if of_file.file == path]
         yield from _of_mode(path, versions)
         first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
         has_resource = any(document.root is not None for document in (*(first or ()), *(second or ())))
         # Or only one outcome has the file, and no resource is in it.
         if first is None or second is None or not (has_resource or (first and second)):
             contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
-            if not difference and contents.get("kpt") != contents.get("krm-merge"):
-                finding, message = judge(JudgedPlace.of(contents))
+            is_listed = any(difference.file == path for difference in differences)
+            if not is_listed and contents.get("kpt") != contents.get("krm-merge"):
+                finding, message = judge(JudgedPlace(*map(contents.get, VERSIONS)))
                 yield Difference(finding, path, None, "", message)
         else:
             yield from _File(versions, policy, path, differences).differences(first, second)
@@ -157,7 +151,7 @@ def _of_mode(path: str, versions: ComparedVersions) -> Iterator[Difference]:
     """Where one program leaves a link or an executable, and the other does not."""
     modes = {name: file.mode for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
     if "kpt" in modes and "krm-merge" in modes and modes["kpt"] != modes["krm-merge"]:
-        finding, message = judge(JudgedPlace.of(modes))
+        finding, message = judge(JudgedPlace(*map(modes.get, VERSIONS)))
         yield Difference(finding, path, None, "", f"kind of file: {message}", {**modes})
 
 

@@ -60,10 +60,6 @@ class ComparedVersion:
             self._read[path] = _documents(path, self.files[path]) if path in self.files else []
         return self._read[path]
 
-    def values(self, path: str) -> list[Hashable | None]:
-        """What the documents of a YAML file mean; none where it is not read as YAML."""
-        return [meaning(document.root) for document in self.documents(path) or () if document.root is not None]
-
     def resource(self, place: str, identity: Identity) -> MappingNode | None:
         """A resource: that in its file comes first. There is one Kptfile in a file of that name."""
         for document in self.documents(place) or ():
