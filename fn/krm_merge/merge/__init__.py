@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import merge_text as merge_text
     from krm_merge.merge.values.texts import resource_content as resource_content
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
+    from krm_merge.merge.writing.comments import nodes_in_order as nodes_in_order
     from krm_merge.merge.writing.presentation import merged_by_lines as merged_by_lines
     from krm_merge.merge.writing.presentation import notes_in as notes_in
 
@@ -106,6 +107,7 @@ __getattr__, __dir__ = lazy_interface(
         "values.pipeline": "PipelineFunction functions_at read_functions",
         "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",
         "writing.carry_out": "carry_out",
+        "writing.comments": "nodes_in_order",
         "writing.presentation": "merged_by_lines notes_in",
     },
 )

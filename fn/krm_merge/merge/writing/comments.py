@@ -309,8 +309,8 @@ def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:
         yield source.text[sign.start() : position].rstrip(), paths[on_line] if on_line < len(paths) else ()
 
 
-def nodes_in_order(root: MappingNode) -> Iterator[tuple[Node, FieldPath]]:
-    """The nodes of a document in the order of its text, keys before their values, each with the path of its field."""
+def nodes_in_order(root: Node) -> Iterator[tuple[Node, FieldPath]]:
+    """A node and those inside in the order of the text, keys before their values, each with the path of its field."""
     pending: list[tuple[Node, FieldPath]] = [(root, ())]
     while pending:
         node, path = pending.pop()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from krm_merge.krm import FieldPath, Step
-from krm_merge.merge import BLUEPRINT, MERGE_COMMENT, attribution, matching_blocks
+from krm_merge.merge import BLUEPRINT, MERGE_COMMENT, attribution, matching_blocks, nodes_in_order
 from krm_merge.schema import is_bookkeeping
 from krm_merge.text import (
     Alias,
@@ -347,15 +347,9 @@ def _same_place(first: tuple[int, int | None], second: tuple[int, int | None, Ra
 
 def _leaves(node: Node) -> Iterator[Node]:
     """The scalars, aliases and empty collections of a node in the order of the text, keys too."""
-    children: Sequence[Child] = node.children if isinstance(node, MappingNode | SequenceNode) else ()
-    if not children:
-        yield node
-    for child in children:
-        if isinstance(child, Entry):
-            yield from _leaves(child.key)
-            yield from _leaves(child.value)
-        else:
-            yield from _leaves(child)
+    for inner, _ in nodes_in_order(node):
+        if not (isinstance(inner, MappingNode | SequenceNode) and inner.children):
+            yield inner
 
 
 def _step(item: Node, at: int) -> Step:
