@@ -183,12 +183,7 @@ def load(report: Report) -> Comparison:
             difference["message"],
             difference.get("values", {}),
         )
-        more = (
-            difference.get("rule", ""),
-            difference["reported"],
-            difference.get("redacted", False),
-            difference.get("layout", {}),
-        )
+        more = difference.get("rule", ""), difference.get("redacted", False), difference.get("layout", {})
         differences.append(Difference(*fields, *more))
     options = {name: report[name] for name in ("package", "lines") if name in report}
     return Comparison(**options, differences=differences, refusal=report.get("refusal", ""), is_same=report["same"])

@@ -234,7 +234,6 @@ class _Comparing:
             without_credentials(message),
             {} if record.is_redacted else values,
             conflict.rule if conflict is not None else "",
-            conflict is not None,
             record.is_redacted,
         )
 

@@ -65,9 +65,9 @@ VERSIONS: Final[tuple[VersionName, ...]] = ("original", "upstream", "local", "kp
 class Difference:
     """One difference: what kpt does at a place, beside what krm-merge does.
 
-    `values` are the versions that have something there; none where they are hidden (`is_redacted`).
-    `is_reported` says that krm-merge reports a conflict there, by the `rule`. `layout` are the places in which the
-    document is written otherwise, by what differs there.
+    `values` are the versions that have something there; none where they are hidden (`is_redacted`). `rule` is that of
+    the conflict which krm-merge reports there. `layout` are the places in which the document is written otherwise, by
+    what differs there.
     """
 
     finding: FindingName
@@ -77,7 +77,6 @@ class Difference:
     message: str
     values: Mapping[VersionName, Value] = field(default_factory=dict)
     rule: str = ""
-    is_reported: bool = False
     is_redacted: bool = False
     layout: Mapping[str, int] = field(default_factory=dict)
 
@@ -86,7 +85,7 @@ class Difference:
         value: dict[str, Value] = {"finding": self.finding, "file": self.file}
         if self.resource is not None:
             value["resource"] = resource_value(self.resource)
-        value |= {"path": self.path, "message": self.message, "reported": self.is_reported}
+        value |= {"path": self.path, "message": self.message, "reported": bool(self.rule)}
         if self.rule:
             value["rule"] = self.rule
         if self.is_redacted:
@@ -245,7 +244,7 @@ def _of_lines(comparison: Comparison) -> Iterator[str]:
 
 def reported_by(difference: Difference) -> str:
     """The end of a sentence on a difference that is a conflict: which rule reports it."""
-    if not difference.is_reported:
+    if not difference.rule:
         return ""
     if difference.finding == "conflict-unreported":
         return f" ({difference.rule})"
