@@ -33,10 +33,6 @@ class FileContent(Protocol):
         ...
 
 
-Package: TypeAlias = Mapping[str, FileContent]
-"""The files of one version by path."""
-
-
 @dataclass(frozen=True, slots=True)
 class ComparedDocument:
     """A document of a file. `root` is None where it holds only comments, `identity` where it is no resource."""
@@ -49,8 +45,8 @@ class ComparedDocument:
 class ComparedVersion:
     """One version, read when it is asked for."""
 
-    def __init__(self, files: Package) -> None:
-        """Takes the files."""
+    def __init__(self, files: Mapping[str, FileContent]) -> None:
+        """Takes the files by path."""
         self.files = files
         self._read: dict[str, list[ComparedDocument] | None] = {}
 
@@ -151,19 +147,19 @@ def _of_file(path: str, versions: ComparedVersions, outcome: ComparedVersion) ->
         assert document is not None
         if old is not None and new is not None and old.text == new.text:
             continue
-        theirs = [counterpart(document, side) for side in sides]
         if document.root is None:
             # Comments alone: the same text is the same document.
             texts = [document.text in [document.text for document in side] for side in sides]
             is_theirs = texts == ([True, False] if new is None else [False, True])
             cause: Cause = "upstream" if is_theirs else "comments" if "#" in document.text else "layout"
-            counts[cause] += len(document.text.splitlines())
         elif old is None or new is None:
-            counts[_cause_of_document(old, new, *theirs)] += len(document.text.splitlines())
+            cause = _cause_of_document(old, new, *[counterpart(document, side) for side in sides])
         else:
             # A side may have it in another file.
             roots = [_root(path, old, version) for version in (original, upstream)]
             counts += _of_document(path, old, new, *roots)
+            continue
+        counts[cause] += len(document.text.splitlines())
     return counts
 
 
@@ -182,9 +178,10 @@ def _of_document(
 ) -> Counter[Cause]:
     assert old.root is not None
     assert new.root is not None
-    ours = _keys(path, old.root, original)
-    theirs = _keys(path, old.root, upstream) - ours
-    differing = spots(old.root, new.root, in_kptfile=path.endswith(KPTFILE))
+    roots = original or old.root, upstream or old.root, new.root
+    by_original, by_upstream, differing = (spots(old.root, root, in_kptfile=path.endswith(KPTFILE)) for root in roots)
+    ours = {_key(spot) for spot in by_original}
+    theirs = {_key(spot) for spot in by_upstream} - ours
     caused = [(spot, _cause_of(spot, ours, theirs)) for spot in differing]
     return Counter(cause for *_, cause in _causes(old.text, new.text, caused))
 
@@ -197,12 +194,6 @@ def _root(path: str, document: ComparedDocument, version: ComparedVersion) -> Ma
         return version.resource(path, document.identity)
     like = counterpart(document, version.documents(path) or [])
     return None if like is None else like.root
-
-
-def _keys(path: str, root: MappingNode, other: MappingNode | None) -> set[_Key]:
-    if other is None:
-        return set()
-    return {_key(spot) for spot in spots(root, other, in_kptfile=path.endswith(KPTFILE))}
 
 
 def _key(spot: Spot) -> _Key:
