@@ -39,7 +39,7 @@ from krm_merge.safe_text import line, quantity, terminal_line
 from krm_merge.startup import replace
 
 if TYPE_CHECKING:
-    from krm_merge.report import Style
+    from krm_merge.report import Comparison, Style
     from krm_merge.resolve.api import Host
     from krm_merge.resolve.interface import SideLabels
 
@@ -301,11 +301,11 @@ def shows_contexts(files: Iterable[Path]) -> bool:
     return any(file.suffix == ".html" for file in files)
 
 
-def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
+def write_reports(report: Callable[[], MergeReport | Comparison], files: Iterable[Path]) -> None:
     """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
         document = report()
-        if file.suffix == ".html":
+        if file.suffix == ".html" and isinstance(document, MergeReport):
             used = {record.rule for record in document.records if record.status != "automatic"}
             rules = {number: text_of_rule(number) for number in used}
             document = replace(document, rules={number: text for number, text in rules.items() if text})

@@ -241,7 +241,7 @@ def resource_schema() -> Schema:
 
 def _record() -> Schema:
     values: Schema = {
-        side: {"description": f"The value of {side}; absent where there is nothing."} for side in SIDES[:3]
+        side: {"description": f"The value of {side}; absent where there is nothing."} for side in VERSIONS
     }
     letters: Schema = {side: {"enum": list("ABCD")} for side in SIDES}
     return closed_object(

@@ -51,7 +51,7 @@ from krm_merge.policy import (
     recall_around,
     stale_messages,
 )
-from krm_merge.report import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
+from krm_merge.report import VERSIONS, DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text import Value
 
@@ -227,7 +227,7 @@ class MergeSides:
     original: Tree
     upstream: Tree
     local: Tree
-    names: Sequence[str] = SIDES[:3]
+    names: Sequence[str] = VERSIONS
     vendored: VendoredManifests | None = None
 
     def merge(self, merger: PackageMerger) -> Outcome:
@@ -236,8 +236,7 @@ class MergeSides:
             merged = self.vendored.merge(merger)
         else:
             merged = merge_trees(self.original, self.upstream, self.local, merger)
-        versions = map(RecordedSide, self.names)
-        sides: dict[str, RecordedSide] = dict(zip(SIDES[:3], versions, strict=True))
+        sides: dict[str, RecordedSide] = dict(zip(VERSIONS, map(RecordedSide, self.names), strict=True))
         return Outcome(
             self.local, merger.policy, merged.changes, merged.results, [merged.decided], merged.reached, sides
         )

@@ -28,7 +28,6 @@ from krm_merge.packages import (
     fetched_by_kpt,
     path_of,
     updated_by_kpt,
-    write_file,
 )
 from krm_merge.policy import collect_redactions, find_policy
 from krm_merge.report import (
@@ -43,7 +42,6 @@ from krm_merge.report import (
     compare,
     comparison_lines,
     records_of,
-    render_document,
 )
 from krm_merge.safe_text import quantity
 from krm_merge.startup import replace
@@ -150,8 +148,7 @@ def compare_command(
     if Journal(place).directory.exists():
         raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
     comparison = _compare(place, ref, strategy, choices, form)
-    for file in reports:
-        write_file(file, File(render_document(comparison, file.suffix).encode()))
+    write_reports(lambda: comparison, reports)
     if form == "json":
         click.echo(as_json(comparison), nl=False)
         return

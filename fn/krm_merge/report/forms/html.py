@@ -271,9 +271,6 @@ def _limit(parts: Iterable[Html]) -> Iterator[Html]:
         yield tag("p", notice, class_="notice warning")
 
 
-_LONGEST_VALUE = 4_000
-
-
 def render_comparison(comparison: Comparison) -> str:
     """The page."""
     title = f"{comparison.package}: kpt beside krm-merge"
@@ -313,7 +310,7 @@ def _difference_card(difference: Difference) -> Html:
     message = f"{difference.message}{secret}{reported_by(difference)}"
     why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", message, class_="why")
     values = [
-        tag("div", tag("h4", ", ".join(names)), tag("pre", shorten(text, _LONGEST_VALUE)), class_="side")
+        tag("div", tag("h4", ", ".join(names)), tag("pre", shorten(text, _LONGEST_IN_CARD)), class_="side")
         for names, text in versions_by_value(difference, yaml_text)
     ]
     return tag("article", title, why, tag("div", *values, class_="sides") if values else "")
