@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import Policy, shorten
-from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName, VersionName
+from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName
 from krm_merge.report.comparison.lines import (
     ComparedDocument,
     ComparedVersions,
@@ -221,12 +221,12 @@ class _File:
     def _of_comments(
         self, ours: ComparedDocument, comment_spots: Sequence[Spot], root: MappingNode
     ) -> Iterator[Difference]:
+        roots = [counterpart(ours, self._versions[name].documents(self._path) or []) for name in VERSIONS]
+        existing = [root for root in roots if root is not None]
+        hidden = Secrecy(existing, self._policy.redactions).hides((), existing)
         grouped: dict[tuple[FindingName, str], list[str]] = {}
         for spot in comment_spots:
-            grouped.setdefault(self._judge_comment(ours, spot), []).append(str(spot.content))
-        others = [self._like(name, ours) for name in VERSIONS]
-        roots = [other.root for other in others if other is not None and other.root is not None]
-        hidden = Secrecy(roots, self._policy.redactions).hides((), roots)
+            grouped.setdefault(_judge_comment(spot, roots), []).append(str(spot.content))
         for (finding, words), comments in grouped.items():
             count = words.format(quantity(len(comments), "comment"))
             yield self._difference(finding, root, count if hidden else f"{count}: {_list_texts(comments)}")
@@ -244,18 +244,6 @@ class _File:
         verb = "loses" if is_ours else "keeps"
         return self._difference(finding, None, f"kpt {verb} a document of comments: {_list_texts(comments)}")
 
-    def _judge_comment(self, ours: ComparedDocument, spot: Spot) -> tuple[FindingName, str]:
-        """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
-        if spot.first is not None and spot.second is not None:
-            return "comments-differ", "kpt has {} at another place"
-        roots = [None if (document := self._like(name, ours)) is None else document.root for name in VERSIONS]
-        counts = [0 if root is None else comments_of(root).count(str(spot.content)) for root in roots]
-        return _judged_by(counts, is_ours=spot.second is None)
-
-    def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
-        """The document of another version."""
-        return counterpart(document, self._versions[name].documents(self._path) or [])
-
     def _difference(
         self,
         finding: FindingName,
@@ -266,6 +254,14 @@ class _File:
         layout: Mapping[str, int] | None = None,
     ) -> Difference:
         return Difference(finding, self._path, _reference(root), format_path(path), message, layout=layout or {})
+
+
+def _judge_comment(spot: Spot, roots: Sequence[MappingNode | None]) -> tuple[FindingName, str]:
+    """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
+    if spot.first is not None and spot.second is not None:
+        return "comments-differ", "kpt has {} at another place"
+    counts = [0 if root is None else comments_of(root).count(str(spot.content)) for root in roots]
+    return _judged_by(counts, is_ours=spot.second is None)
 
 
 def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, str]:

@@ -119,10 +119,8 @@ def _documents(path: str, file: FileContent) -> list[ComparedDocument] | None:
             root = None if is_empty(data) else read(text)
             if not (root is None or isinstance(root, MappingNode)):
                 return None
-            is_resource = root is not None and not flaw_of(root)
-            documents.append(
-                ComparedDocument(text, root, identity_of(root) if is_resource and root is not None else None)
-            )
+            identity = None if root is None or flaw_of(root) else identity_of(root)
+            documents.append(ComparedDocument(text, root, identity))
     except (UnicodeDecodeError, TextError):
         return None
     return documents
@@ -153,7 +151,7 @@ def _of_file(path: str, versions: ComparedVersions, outcome: ComparedVersion) ->
             is_theirs = texts == ([True, False] if new is None else [False, True])
             cause: Cause = "upstream" if is_theirs else "comments" if "#" in document.text else "layout"
         elif old is None or new is None:
-            cause = _cause_of_document(old, new, *[counterpart(document, side) for side in sides])
+            cause = _cause_of_document(*[counterpart(document, side) for side in sides], is_removed=new is None)
         else:
             # A side may have it in another file.
             roots = [_root(path, old, version) for version in (original, upstream)]
@@ -192,8 +190,7 @@ _Key: TypeAlias = tuple[str, FieldPath, Hashable]
 def _root(path: str, document: ComparedDocument, version: ComparedVersion) -> MappingNode | None:
     if document.identity is not None:
         return version.resource(path, document.identity)
-    like = counterpart(document, version.documents(path) or [])
-    return None if like is None else like.root
+    return counterpart(document, version.documents(path) or [])
 
 
 def _key(spot: Spot) -> _Key:
@@ -279,23 +276,18 @@ def _lines(starts: list[int], place: Range) -> range:
     return range(bisect_right(starts, place[0]) - 1, bisect_right(starts, max(place[0], place[1] - 1)))
 
 
-def counterpart(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:
+def counterpart(document: ComparedDocument, others: list[ComparedDocument]) -> MappingNode | None:
     """The same resource among the documents of another version."""
-    return next((other for other in others if other.identity == document.identity and other.root is not None), None)
+    return next((other.root for other in others if other.identity == document.identity and other.root), None)
 
 
-def _cause_of_document(
-    old: ComparedDocument | None,
-    new: ComparedDocument | None,
-    original: ComparedDocument | None,
-    upstream: ComparedDocument | None,
-) -> Cause:
-    """Why a document comes (`old` is None) or goes (`new` is None)."""
-    if new is None:
+def _cause_of_document(original: MappingNode | None, upstream: MappingNode | None, *, is_removed: bool) -> Cause:
+    """Why a document comes, or goes where it `is_removed`."""
+    if is_removed:
         return "undone" if original is None else "upstream" if upstream is None else "alone"
     if original is None:
         return "alone" if upstream is None else "upstream"
-    return "both" if upstream is None or meaning(upstream.root) != meaning(original.root) else "undone"
+    return "both" if upstream is None or meaning(upstream) != meaning(original) else "undone"
 
 
 def _of_text(
