@@ -33,7 +33,6 @@ from krm_merge.policy import collect_redactions, find_policy
 from krm_merge.report import (
     ComparedVersion,
     Comparison,
-    Files,
     MergeReport,
     RecordedSide,
     VersionName,
@@ -41,7 +40,6 @@ from krm_merge.report import (
     changed_lines,
     compare,
     comparison_lines,
-    records_of,
 )
 from krm_merge.safe_text import quantity
 from krm_merge.startup import replace
@@ -89,12 +87,12 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
 
 
 def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
-    tree_differences = differences(before, after)
+    merged = differences(before, after)
     policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
-    records = sorted(records_of([tree_differences.decided], policy), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
-    files = Files.of(before, tree_differences.changes)
-    return MergeReport(name or str(places[1]), sides, records, files, tree_differences.results)
+    outcome = Outcome(before, policy, merged.changes, merged.results, [merged.decided], sides=sides)
+    report = outcome.report(name or str(places[1]))
+    return replace(report, records=sorted(report.records, key=lambda record: record.file))
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
