@@ -122,7 +122,10 @@ def changed_values(record: DecisionRecord) -> dict[SideName, Sequence[ChangedLin
 
     The annotations in which kpt keeps its books are nobody's change (R6).
     """
-    texts = {side: yaml_text(without_bookkeeping(record)[side]).splitlines() for side in record.values}
+    values = record.values
+    if not record.path and record.resource is not None:
+        values = {side: _without_bookkeeping(value) for side, value in values.items()}
+    texts = {side: yaml_text(value).splitlines() for side, value in values.items()}
     before = texts.get("original")
     if before is None or not 1 < len(before) < _LONGEST_DIFF:
         return {}
@@ -132,13 +135,6 @@ def changed_values(record: DecisionRecord) -> dict[SideName, Sequence[ChangedLin
         for side in VERSIONS[1:]
         if 1 < len(texts.get(side, ())) < _LONGEST_DIFF and (is_whole or len(before) > _MANY_LINES)
     }
-
-
-def without_bookkeeping(record: DecisionRecord) -> Mapping[SideName, Value]:
-    """The values of the sides; of a resource without the annotations of kpt (R6)."""
-    if record.path or record.resource is None:
-        return record.values
-    return {side: _without_bookkeeping(value) for side, value in record.values.items()}
 
 
 def _without_bookkeeping(value: Value) -> Value:

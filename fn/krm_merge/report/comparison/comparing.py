@@ -256,8 +256,7 @@ def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
 
 
 def _has(listed: Node | None, element: Node) -> bool:
-    items = resolved(listed).items if isinstance(listed, SequenceNode) else ()  # type: ignore[union-attr]
-    return any(item.canonical == element.canonical for item in items)
+    return isinstance(listed, SequenceNode) and any(item.canonical == element.canonical for item in listed.items)
 
 
 def _labels(listed: Node, moved: FieldPath) -> Value:

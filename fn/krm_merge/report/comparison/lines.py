@@ -84,9 +84,8 @@ def pairs(
     first: list[ComparedDocument], second: list[ComparedDocument]
 ) -> Iterator[tuple[ComparedDocument | None, ComparedDocument | None]]:
     """The documents of two versions of a file that are the same one; those that only one has, with None."""
-    keys = [[*_version_keys(documents)] for documents in (first, second)]
-    others = dict(zip(keys[1], second, strict=True))
-    for key, document in zip(keys[0], first, strict=True):
+    others = _by_key(second)
+    for key, document in _by_key(first).items():
         yield document, others.pop(key, None)
     yield from ((None, document) for document in others.values())
 
@@ -100,13 +99,15 @@ def meaning(node: Node | None, path: FieldPath = ()) -> Hashable | None:
     return json.dumps(without_notes(to_value(node), path), sort_keys=True)
 
 
-def _version_keys(documents: list[ComparedDocument]) -> Iterator[Hashable]:
-    """What a document is known by in its file; the second of a name is another one."""
-    seen: dict[Hashable, int] = {}
+def _by_key(documents: list[ComparedDocument]) -> dict[Hashable, ComparedDocument]:
+    """The documents by what they are known by in their file; the second of a name is another one."""
+    seen: Counter[Hashable] = Counter()
+    by_key: dict[Hashable, ComparedDocument] = {}
     for document in documents:
         key = document.identity if document.identity is not None else document.root is None
-        seen[key] = seen.get(key, 0) + 1
-        yield key, seen[key]
+        seen[key] += 1
+        by_key[key, seen[key]] = document
+    return by_key
 
 
 def _documents(path: str, file: FileContent) -> list[ComparedDocument] | None:
