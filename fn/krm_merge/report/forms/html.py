@@ -31,7 +31,6 @@ from krm_merge.report.words import (
     words_changed,
     yaml_text,
 )
-from krm_merge.text import Value
 
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -79,8 +78,20 @@ _MOST_CHARACTERS = 4_500_000
 
 def render(report: MergeReport) -> str:
     """The page."""
-    main = tag("main", *_limit(_sections(report)), id="main")
-    return page(f"{report.package or 'Merge'}: {_summary(report)}", _header(report), main)
+    heading = report.package or "Merge"
+    sides = [tag("span", tag("b", name), " ", str(side)) for name, side in report.sides.items()]
+    tiles = [
+        tag("li", tag("b", f"{count:,}"), " ", _TILES[name], class_=f"tile {name}{'' if count else ' none'}")
+        for name, count in report.counts.items()
+    ]
+    header = _header(heading, Html(" ".join(sides)), tiles)
+    return page(f"{heading}: {_summary(report)}", header, _main(_sections(report)))
+
+
+def _header(heading: str, sides: Html, tiles: Sequence[Html], *sentences: Html) -> Html:
+    """The head of a page: the versions, what there is to say of the whole, and numbers."""
+    numbers = tag("ul", *tiles, class_="tiles") if tiles else ""
+    return tag("header", tag("h1", heading), tag("p", sides, class_="refs"), *sentences, numbers)
 
 
 def page(title: str, *body: Html) -> str:
@@ -114,20 +125,6 @@ _TILES = {
     "automatic": "taken automatically",
     "files": "files change",
 }
-
-
-def _header(report: MergeReport) -> Html:
-    sides = [tag("span", tag("b", name), " ", str(side)) for name, side in report.sides.items()]
-    tiles = [
-        tag("li", tag("b", f"{count:,}"), " ", _TILES[name], class_=f"tile {name}{'' if count else ' none'}")
-        for name, count in report.counts.items()
-    ]
-    return tag(
-        "header",
-        tag("h1", report.package or "Merge"),
-        tag("p", Html(" ".join(sides)), class_="refs"),
-        tag("ul", *tiles, class_="tiles"),
-    )
 
 
 # ---- sections --------------------------------------------------------------------------------------------------------
@@ -252,33 +249,28 @@ def _line(record: DecisionRecord) -> Html:
 def _short(record: DecisionRecord, side: SideName) -> str:
     if side not in record.values:
         return "nothing"
-    value: Value = record.values[side]
-    return shorten(" ".join(yaml_text(value).split()), _LONGEST_IN_LINE)
+    return shorten(" ".join(yaml_text(record.values[side]).split()), _LONGEST_IN_LINE)
 
 
 # ---- size ------------------------------------------------------------------------------------------------------------
 
 
-def _limit(parts: Iterable[Html]) -> Iterator[Html]:
+def _main(parts: Iterable[Html]) -> Html:
     """The parts as far as the page has room for them, and a notice instead of those that are left out."""
-    room = _MOST_CHARACTERS
+    room, content = _MOST_CHARACTERS, []
     for part in parts:
         room -= len(part.encode())
         if room > 0:
-            yield part
+            content.append(part)
     if room <= 0:
         notice = "There is more than this page has room for; the report as .json has all of it."
-        yield tag("p", notice, class_="notice warning")
+        content.append(tag("p", notice, class_="notice warning"))
+    return tag("main", *content, id="main")
 
 
 def render_comparison(comparison: Comparison) -> str:
     """The page."""
     title = f"{comparison.package}: kpt beside krm-merge"
-    main = tag("main", *_limit(_differences_by_file(comparison)), id="main")
-    return page(title, _comparison_header(comparison), main)
-
-
-def _comparison_header(comparison: Comparison) -> Html:
     sides = [tag("span", tag("b", name), " ", str(side), " ") for name, side in comparison.sides.items()]
     counts = comparison.counts
     tiles = [
@@ -286,13 +278,8 @@ def _comparison_header(comparison: Comparison) -> Html:
         for finding, heading in HEADINGS.items()
         if counts[finding]
     ]
-    return tag(
-        "header",
-        tag("h1", comparison.package, ": kpt beside krm-merge"),
-        tag("p", *sides, class_="refs"),
-        *[tag("p", sentence, ".") for sentence in summary(comparison)],
-        tag("ul", *tiles, class_="tiles") if tiles else "",
-    )
+    sentences = [tag("p", sentence, ".") for sentence in summary(comparison)]
+    return page(title, _header(title, concat(*sides), tiles, *sentences), _main(_differences_by_file(comparison)))
 
 
 def _differences_by_file(comparison: Comparison) -> Iterator[Html]:
