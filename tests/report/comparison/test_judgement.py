@@ -41,8 +41,8 @@ def test_the_sides_say_what_kpt_does(sides: str, finding: FindingName, message: 
 
 
 def test_an_empty_value_remains_of_what_was_removed_unless_a_side_has_it() -> None:
-    assert judge(JudgedPlace("a", "b", None, (), None, kpt_has_nothing_in_it=True)).finding == "remains"
-    assert judge(JudgedPlace("a", (), None, (), None, kpt_has_nothing_in_it=True)).finding == "restored"
+    assert judge(JudgedPlace("a", "b", None, (), None, kpt_has_nothing_in_it=True))[0] == "remains"
+    assert judge(JudgedPlace("a", (), None, (), None, kpt_has_nothing_in_it=True))[0] == "restored"
 
 
 def comparison(*findings: FindingName) -> Comparison:

@@ -192,7 +192,7 @@ class _Comparing:
                 if member is not None and member.place != decided.original.place and place.endswith(member.place):
                     finding, message = lost, f"{side} moved it to {place}; {message}"
                     break
-        return self._difference(finding, message, record, {}, path=())  # type: ignore[arg-type]
+        return self._difference(finding, message, record, {})  # type: ignore[arg-type]
 
     def _roots(self, outcome: ResourceOutcome) -> _Roots:
         merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))

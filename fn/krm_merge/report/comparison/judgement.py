@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from posixpath import basename
-from typing import NamedTuple
+from typing import TypeAlias
 
 from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import Policy, shorten
@@ -50,11 +50,8 @@ class JudgedPlace:
         return self.upstream != self.original
 
 
-class Judgement(NamedTuple):
-    """What kpt does, and a sentence on how it comes about."""
-
-    finding: FindingName
-    message: str
+Judgement: TypeAlias = tuple[FindingName, str]
+"""What kpt does, and a sentence on how it comes about."""
 
 
 def judge(place: JudgedPlace) -> Judgement:
@@ -67,11 +64,11 @@ def judge(place: JudgedPlace) -> Judgement:
         return _changed_by_both(place)
     if place.changed_locally:
         back = "puts the original's value back" if place.kpt == place.original else "has another value"
-        return Judgement("local-change-lost", f"{_by('local', place)}; kpt {back}")
+        return "local-change-lost", f"{_by('local', place)}; kpt {back}"
     if place.changed_upstream:
         old = "keeps the old value" if place.kpt == place.original else "has another value"
-        return Judgement("upstream-change-missed", f"{_by('upstream', place)}; kpt {old}")
-    return Judgement("changed-alone", "neither side changed it; kpt does")
+        return "upstream-change-missed", f"{_by('upstream', place)}; kpt {old}"
+    return "changed-alone", "neither side changed it; kpt does"
 
 
 def _kept_by_kpt(place: JudgedPlace) -> Judgement:
@@ -79,42 +76,42 @@ def _kept_by_kpt(place: JudgedPlace) -> Judgement:
     original, upstream, local = place.original, place.upstream, place.local
     part = "it" if place.kpt in (original, upstream) else "a part of it"
     if place.kpt_has_nothing_in_it and place.kpt not in (upstream, local):
-        return Judgement("remains", "kpt leaves an empty value")
+        return "remains", "kpt leaves an empty value"
     if original is not None and local is None:
         also = ", as upstream did" if upstream is None else ""
-        return Judgement("restored", f"local removed it{also}; kpt brings {part} back")
+        return "restored", f"local removed it{also}; kpt brings {part} back"
     if original is not None and upstream is None and not place.changed_locally:
-        return Judgement("remains", f"upstream removed it; kpt leaves {part}")
+        return "remains", f"upstream removed it; kpt leaves {part}"
     if local is None and upstream is None:
-        return Judgement("changed-alone", "no side has it; kpt adds it")
-    return Judgement("decided-otherwise", "kpt keeps it, krm-merge does not")
+        return "changed-alone", "no side has it; kpt adds it"
+    return "decided-otherwise", "kpt keeps it, krm-merge does not"
 
 
 def _removed_by_kpt(place: JudgedPlace) -> Judgement:
     """Kpt has nothing here."""
     if place.local is not None and place.changed_locally:
-        return Judgement("local-change-lost", f"{_by('local', place)}; kpt removes it")
+        return "local-change-lost", f"{_by('local', place)}; kpt removes it"
     if place.upstream is None:
-        return Judgement("decided-otherwise", "kpt removes it, krm-merge keeps it")
+        return "decided-otherwise", "kpt removes it, krm-merge keeps it"
     if place.changed_upstream or place.local is None:
         leaves = "leaves it out" if place.local is None else "removes it"
-        return Judgement("upstream-change-missed", f"{_by('upstream', place)}; kpt {leaves}")
-    return Judgement("unchanged-lost", "neither side removed it; kpt does")
+        return "upstream-change-missed", f"{_by('upstream', place)}; kpt {leaves}"
+    return "unchanged-lost", "neither side removed it; kpt does"
 
 
 def _changed_by_both(place: JudgedPlace) -> Judgement:
     theirs, ours = place.kpt == place.upstream, place.kpt == place.local
     if place.merged == place.local:
         takes = "takes upstream's" if theirs else "has another value"
-        return Judgement("local-change-lost", f"both sides changed it; kpt {takes}, krm-merge keeps local's")
+        return "local-change-lost", f"both sides changed it; kpt {takes}, krm-merge keeps local's"
     if place.merged == place.upstream:
         keeps = "keeps local's" if ours else "has another value"
-        return Judgement("decided-otherwise", f"both sides changed it; kpt {keeps}, krm-merge takes upstream's")
+        return "decided-otherwise", f"both sides changed it; kpt {keeps}, krm-merge takes upstream's"
     if theirs:
-        return Judgement("local-change-lost", "both sides changed it; kpt takes upstream's, krm-merge merges both")
+        return "local-change-lost", "both sides changed it; kpt takes upstream's, krm-merge merges both"
     if ours:
-        return Judgement("upstream-change-missed", "both sides changed it; kpt keeps local's, krm-merge merges both")
-    return Judgement("decided-otherwise", "both sides changed it; kpt merges it otherwise")
+        return "upstream-change-missed", "both sides changed it; kpt keeps local's, krm-merge merges both"
+    return "decided-otherwise", "both sides changed it; kpt merges it otherwise"
 
 
 def _by(side: str, place: JudgedPlace) -> str:
@@ -224,7 +221,7 @@ class _File:
         roots = [counterpart(ours, self._versions[name].documents(self._path) or []) for name in VERSIONS]
         existing = [root for root in roots if root is not None]
         hidden = Secrecy(existing, self._policy.redactions).hides((), existing)
-        grouped: dict[tuple[FindingName, str], list[str]] = {}
+        grouped: dict[Judgement, list[str]] = {}
         for spot in comment_spots:
             grouped.setdefault(_judge_comment(spot, roots), []).append(str(spot.content))
         for (finding, words), comments in grouped.items():
@@ -256,7 +253,7 @@ class _File:
         return Difference(finding, self._path, _reference(root), format_path(path), message, layout=layout or {})
 
 
-def _judge_comment(spot: Spot, roots: Sequence[MappingNode | None]) -> tuple[FindingName, str]:
+def _judge_comment(spot: Spot, roots: Sequence[MappingNode | None]) -> Judgement:
     """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
     if spot.first is not None and spot.second is not None:
         return "comments-differ", "kpt has {} at another place"
@@ -264,7 +261,7 @@ def _judge_comment(spot: Spot, roots: Sequence[MappingNode | None]) -> tuple[Fin
     return _judged_by(counts, is_ours=spot.second is None)
 
 
-def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, str]:
+def _judged_by(counts: Sequence[int], *, is_ours: bool) -> Judgement:
     """The judgement by how often each version has a comment of which one outcome has more."""
     original, upstream, local, kpt, merged = counts
     expected = local if upstream == original else upstream if local == original else max(local, upstream)
