@@ -1,21 +1,17 @@
-"""The documents of a file as resources that are edited."""
+"""The documents of files as items of a list, which functions edit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from krm_merge.functions.edit_items import (
-    CHANGED,
-    REMOVED,
-    SAME,
-    ItemEditor,
-    ItemFate,
-    Summary,
-    edits_of,
-    without_bookkeeping,
-)
+import click
+
+from krm_merge.cli import options as common
+from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_results, summary
+from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.krm import (
     Function,
     InputError,
@@ -25,7 +21,8 @@ from krm_merge.krm import (
     flaw_of,
     report_rewriting,
 )
-from krm_merge.packages import Changes, File, PackageError, Tree, holds_resources, read_file
+from krm_merge.packages import Changes, Directory, File, PackageError, Tree, holds_resources, read_file
+from krm_merge.report import Files
 from krm_merge.text import (
     MappingNode,
     TextError,
@@ -60,31 +57,12 @@ class Documents:
         """The file with its resources as they are now, but for those whose id is not kept. Adds to the results."""
         out = []
         for data, resource in zip(self._texts, self._all, strict=True):
-            if resource is None or id(resource) in survivors:
-                out.append(data if resource is None or not resource.is_changed else _text(resource, results))
+            if resource is None:
+                out.append(data)
+            elif id(resource) in survivors:
+                out.append(resource.data() or data)
+                report_rewriting(resource, results)
         return joined(out, self._file.data)
-
-    def edit(self, editor: ItemEditor[object]) -> bytes:
-        """The file after the edits of its resources, one by one."""
-        fates = ((editor.edit(resource), resource) for resource in self.resources)
-        return self.with_edits(
-            (fate, _text(resource, editor.results) if fate == CHANGED else b"") for fate, resource in fates
-        )
-
-    def with_edits(self, edits: Iterable[tuple[ItemFate, bytes]]) -> bytes:
-        """The file with these edits of its resources, in order."""
-        out, edit = [], iter(edits)
-        for data, resource in zip(self._texts, self._all, strict=True):
-            fate, edited = (SAME, b"") if resource is None else next(edit)
-            if fate != REMOVED:
-                out.append(edited if fate == CHANGED else data)
-        return joined(out, self._file.data)
-
-
-def _text(resource: Resource, results: Results) -> bytes:
-    text = resource.text()
-    report_rewriting(resource, results)
-    return text.encode()
 
 
 def documents_of(directory: Path, tree: Tree) -> dict[str, Documents]:
@@ -101,62 +79,82 @@ def items_of(files: Mapping[str, Documents]) -> list[Resource]:
     return [item for documents in files.values() for item in documents.resources]
 
 
-def edited_by_parts(
-    files: Mapping[str, Documents], editor: Callable[[], ItemEditor[Summary]], results: Results
-) -> tuple[dict[str, bytes], list[Summary]]:
-    """The files after the edits of their resources, made on all processors; and the summaries of the parts, in order.
+def edited_by(function: Function, directory: Path, tree: Tree, resource_list: ResourceList) -> Changes:
+    """The changes of a package's files when a function runs on its resources, as items of a list that has none yet.
 
-    The results of the editors are added to those given.
-    """
-    edits, summaries = edits_of(items_of(files), editor, results, _text)
-    items = iter(edits)
-    data = {path: documents.with_edits(islice(items, len(documents.resources))) for path, documents in files.items()}
-    return data, summaries
-
-
-def changes_of(files: Mapping[str, bytes], tree: Tree) -> dict[str, File | None]:
-    """The changes of files that have new bytes; one without resources is removed."""
-    return {
-        path: File(data, tree[path].mode) if data.strip() else None
-        for path, data in files.items()
-        if data != tree[path].data
-    }
-
-
-def resources_after(directory: Path, documents: Mapping[str, Documents], changes: Changes) -> list[Resource]:
-    """The resources of a package as they will be written (P9)."""
-    written = {path: file for path, file in changes.items() if file is not None}
-    unchanged = {path: file_documents for path, file_documents in documents.items() if path not in changes}
-    return items_of(unchanged | {path: Documents(str(directory / path), file, path) for path, file in written.items()})
-
-
-def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
-    """The changes of a package's files when a function runs on its resources, with this functionConfig as YAML.
-
-    The results are added to those given; where one is an error, nothing changes. Raises KrmMergeError.
+    Where a result is an error, nothing changes. Raises KrmMergeError.
     """
     documents = documents_of(directory, tree)
-    resource_list = ResourceList.with_config(config)
-    before = items_of(documents)
+    before, results = items_of(documents), resource_list.results
     resource_list.items[:] = before
     function(resource_list)
-    for result in resource_list.results:
-        results.add(result)
     if results.errors:
         return {}
     survivors = {id(item) for item in resource_list.items}
     after = {path: file_documents.rest(survivors, results) for path, file_documents in documents.items()}
-    changes = changes_of(after, tree)
+    changes: dict[str, File | None] = {
+        path: File(data, tree[path].mode) if data.strip() else None
+        for path, data in after.items()
+        if data != tree[path].data
+    }
     earlier = {id(item) for item in before}
     for item in (item for item in resource_list.items if id(item) not in earlier):
         # The host's annotations name the file of a new item, and stay out of it.
         path = item.file
         assert path is not None
-        changes[path] = with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(item.value)))
+        changes[path] = _with_document(changes.get(path, tree.get(path)), yaml_of(without_bookkeeping(item.value)))
     return changes
 
 
-def with_document(file: File | None, text: str) -> File:
+@dataclass(frozen=True, slots=True)
+class EditOptions:
+    """Options of commands that edit the resources of a directory."""
+
+    with_diff: bool
+    dry_run: bool
+    quiet: bool
+    form: str
+
+
+def edit_options(consequence: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of EditOptions; help says that a dry run reports what would be the consequence."""
+    dry_run = click.option("--dry-run", is_flag=True, help=f"Only report what would {consequence}.")
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in (common.form, common.quiet, dry_run, common.show_diff):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def edit_directory(directory: Path, resource_list: ResourceList, function: Function, options: EditOptions) -> None:
+    """Runs a function over the resources in a directory, writes what it changes, and prints the outcome."""
+    results = resource_list.results
+    with opened_journal(directory) as journal:
+        tree = Directory(directory)
+        changes = edited_by(function, directory, tree, resource_list)
+        if options.with_diff and options.form == "text":
+            show_diff(tree, changes)
+        if not options.dry_run:
+            journal.commit(changes, tree)
+    show_outcome(tree, changes, results, options)
+
+
+def show_outcome(tree: Tree, changes: Changes, results: Results, options: EditOptions) -> None:
+    """The results and changes of a run over a directory; exits with 1 where it was refused, so nothing was written."""
+    if options.form == "json":
+        files = Files.of(tree, changes).to_value()
+        print_json({"files": files, "results": [result.to_value() for result in results]})
+    else:
+        show_results(results, quiet=options.quiet)
+        if not options.quiet:
+            say("refused; nothing was written" if results.errors else summary(tree, changes, results))
+    if results.errors:
+        sys.exit(1)
+
+
+def _with_document(file: File | None, text: str) -> File:
     """A file with one more document; a new one where there is none."""
     if file is None:
         return File(text.encode())

@@ -111,21 +111,6 @@ def opened_package(package: Path) -> Iterator[tuple[Journal, Directory]]:
         yield journal, local
 
 
-def show_outcome(tree: Tree, changes: Changes, results: Results, *, quiet: bool, form: str) -> None:
-    """The results and changes of a run over a directory; exits with 1 where it was refused, so nothing was written."""
-    refused = bool(results.errors)
-    changes = {} if refused else changes
-    if form == "json":
-        files = Files.of(tree, changes).to_value()
-        print_json({"files": files, "results": [result.to_value() for result in results]})
-    else:
-        show_results(results, quiet=quiet)
-        if not quiet:
-            say("refused; nothing was written" if refused else summary(tree, changes, results))
-    if refused:
-        sys.exit(1)
-
-
 def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: str = "") -> None:
     """The results on stderr, each on a line: errors, warnings, then the rest, each by file.
 

@@ -69,43 +69,28 @@ class _Part(Generic[Summary]):
 def edit_items(resource_list: ResourceList, editor: Callable[[], ItemEditor[Summary]]) -> list[Summary]:
     """Edits all items and reports the results of their editors; returns the summaries of the parts, in order.
 
-    `editor` is called for each part, which may be in another process. If an error is reported, no item changes.
+    `editor` is called for each part, which may be in another process: edits of the items themselves are lost there. If
+    an error is reported, no item changes.
     """
     results, items = resource_list.results, resource_list.items
-    edits, summaries = edits_of(items, editor, results, _item_bytes)
-    if not results.errors:
-        for item, (fate, data) in zip(items, edits, strict=True):
-            if fate == CHANGED:
-                item.settle(data)
-        resource_list.items[:] = [item for item, (fate, _) in zip(items, edits, strict=True) if fate != REMOVED]
-    return summaries
-
-
-def edits_of(
-    items: Sequence[Resource],
-    editor: Callable[[], ItemEditor[Summary]],
-    results: Results,
-    write: Callable[[Resource, Results], bytes],
-) -> tuple[list[tuple[ItemFate, bytes]], list[Summary]]:
-    """The fate of each item with its new bytes if it changed, which `write` gives; and the summaries of the parts.
-
-    Both are in order. All processors edit: `editor` is called for each part, which may be in another process, where
-    edits of the items themselves are lost.
-    """
-    parts = in_parallel(lambda part: _edit_part(part, editor(), write), items)
+    parts = in_parallel(lambda part: _edit_part(part, editor()), items)
     for result in (result for part in parts for result in part.results):
         results.add(result)
-    return [done for part in parts for done in part.items], [part.summary for part in parts]
+    if not results.errors:
+        edits = list(zip(items, (edit for part in parts for edit in part.items), strict=True))
+        for item, (fate, data) in edits:
+            if fate == CHANGED:
+                item.settle(data)
+        resource_list.items[:] = [item for item, (fate, _) in edits if fate != REMOVED]
+    return [part.summary for part in parts]
 
 
-def _edit_part(
-    items: Sequence[Resource], editor: ItemEditor[Summary], write: Callable[[Resource, Results], bytes]
-) -> _Part[Summary]:
+def _edit_part(items: Sequence[Resource], editor: ItemEditor[Summary]) -> _Part[Summary]:
     done: list[tuple[ItemFate, bytes]] = []
     try:
         for item in items:
             fate = editor.edit(item)
-            done.append((fate, write(item, editor.results) if fate == CHANGED else b""))
+            done.append((fate, _item_bytes(item, editor.results) if fate == CHANGED else b""))
     finally:
         summary = editor.finish()
     return _Part(done, list(editor.results), summary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from posixpath import basename, normpath
@@ -374,11 +374,6 @@ def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
     return is_secret_kind(item.kind) or job.patch.is_secret or next(hidden_in(now), None) is not None
 
 
-def check_copies(parts: Iterable[Sequence[Tally]]) -> None:
-    """Raises KrmMergeError if the parts of a run copy too many nodes together."""
-    CopiedInAll(sum(tally.copied for part in parts for tally in part))
-
-
 def is_list(item: Resource) -> bool:
     """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize split it into its objects."""
     return item.kind == "List" and item.api_version == "v1"
@@ -388,18 +383,10 @@ def _settle(after: Object, before: Object, job: PatchJob) -> Object:
     return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
 
 
-def report(
-    results: Results,
-    job: PatchJob,
-    tallies: list[Tally],
-    prefix: str = "",
-    where: str = "the package",
-    missing: Severity = "warning",
+def _report(
+    results: Results, job: PatchJob, tallies: Sequence[Tally], prefix: str, where: str, missing: Severity
 ) -> None:
-    """Reports the matches and changes of a patch; `tallies` are those of all parts of the package.
-
-    Messages begin with the prefix, and say `where` the resources are; `missing` is the severity of no match.
-    """
+    """Reports the matches and changes of a patch; `tallies` are those of all parts of the package."""
     matched = sum(tally.matched for tally in tallies)
     changed = [name for tally in tallies for name in tally.changed]
     if not matched and job.patch.body.get(PATCH) == "delete":
@@ -431,21 +418,43 @@ def report(
 
 def patch_resources(resource_list: ResourceList) -> None:
     """Applies the patches in their order; reports the matches and changes of each."""
-    results = resource_list.results
     config = read_jobs(resource_list)
-    if results.errors:
+    if resource_list.results.errors:
         return
-    Targets([job.target for job in config.jobs]).check(len(resource_list.items))
+    tallies = apply_jobs(resource_list, config)
+    if not resource_list.results.errors:
+        report_jobs(resource_list, config, tallies, "functionConfig: ")
+
+
+def apply_jobs(resource_list: ResourceList, config: Jobs, prefix: str = "functionConfig: ") -> list[Sequence[Tally]]:
+    """Applies the patches to the items; the tallies of each, of all parts of the package.
+
+    Raises KrmMergeError, with this prefix, if it takes too many comparisons, or if the patches copy too much.
+    """
+    Targets([job.target for job in config.jobs]).check(len(resource_list.items), prefix)
     definitions = definitions_of(resource_list.items)
     parts = edit_items(resource_list, lambda: Patcher(config, definitions))
-    check_copies(parts)
-    if results.errors:
-        return
-    report_renames(
-        resource_list.items, (rename for part in parts for tally in part for rename in tally.renames), results
-    )
-    for at, job in enumerate(config.jobs):
-        report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")
+    CopiedInAll(sum(tally.copied for part in parts for tally in part))
+    return [*zip(*parts, strict=True)]
+
+
+def report_jobs(
+    resource_list: ResourceList,
+    config: Jobs,
+    tallies: Sequence[Sequence[Tally]],
+    prefix: str,
+    where: str = "the package",
+    missing: Severity = "warning",
+) -> None:
+    """Reports each patch, and the identities that the resources have after them (P4, P9).
+
+    Messages begin with the prefix, and say `where` the resources are; `missing` is the severity of no match.
+    """
+    results = resource_list.results
+    renames = (rename for of_job in tallies for tally in of_job for rename in tally.renames)
+    report_renames(resource_list.items, renames, results)
+    for job, of_job in zip(config.jobs, tallies, strict=True):
+        _report(results, job, of_job, prefix, where, missing)
 
 
 # ---- made from two versions ------------------------------------------------------------------------------------------

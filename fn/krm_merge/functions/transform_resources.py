@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, dirname, join
 from typing import TypeAlias
@@ -60,13 +60,11 @@ def added_resources(
     items: Sequence[Resource],
     results: Results,
     copied: CopiedInAll,
-    place_of_source: Callable[[Created], str | None],
+    root: str | None = None,
 ) -> Iterator[tuple[Created, Resource, str]]:
     """New resources, each once, with the file that kpt would give it beside the resource that it was made for.
 
-    Existing ones are kept.
-
-    `items` are those of the package, `place_of_source` gives the file of the resource that one was made for.
+    Existing ones are kept. `items` are those of the package, whose `root` the host may have named.
     """
     created = [resource for summary in summaries for resource in summary.created]
     whited_out = set().union(*(summary.whited_out for summary in summaries))
@@ -79,7 +77,8 @@ def added_resources(
                 what = f"{proposal.plugin} proposes other contents than the package has; the package's are kept"
                 results.info(f"{new.ref}: {what}", resource=new.ref, file=item.file, rule="T7", tags=tags)
             continue
-        path = join(dirname(place_of_source(proposal) or ""), basename(default_place(identity)))
+        file = place_of(proposal.annotations, root) or proposal.file or ""
+        path = join(dirname(file), basename(default_place(identity)))
         yield proposal, new, path
         _report_added(proposal, new.ref, path, transformation.runner, results, copied)
     transformation.runner.close()
@@ -330,8 +329,12 @@ _SHOWN = 5
 def transform_resources(resource_list: ResourceList) -> None:
     """Runs the plugins that the functionConfig names; reports every change that is ignored, and why."""
     transformation = read_transformation(resource_list, PluginDirectory.of_environment())
-    if transformation is None:
-        return
+    if transformation is not None:
+        transform_items(resource_list, transformation)
+
+
+def transform_items(resource_list: ResourceList, transformation: Transformation) -> None:
+    """Runs plugins over the items; reports every change that is ignored, and why."""
     results, runner = resource_list.results, transformation.runner
     check_targets(runner, len(resource_list.items))
     definitions = definitions_of(resource_list.items)
@@ -344,9 +347,7 @@ def transform_resources(resource_list: ResourceList) -> None:
     if not results.errors and any(summary.created for summary in summaries):
         items, root = resource_list.items, root_package(resource_list)
         free = FreeIndexes(resource_list, root)
-        for _, new, path in added_resources(
-            summaries, transformation, items, results, copied, lambda created: place_of(created.annotations, root)
-        ):
+        for _, new, path in added_resources(summaries, transformation, items, results, copied, root):
             items.append(new_resource(Member("", new.identity, new.root, ""), path, free.take(path)))
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)

@@ -107,7 +107,7 @@ class Resource:
         except UnicodeDecodeError:
             self._refuse("not UTF-8; save the file as UTF-8")
         try:
-            root = read(text[: self._dash] + " " + text[self._dash + 1 :])
+            root = read(self._with_dash(" ", text))
         except TextError as error:
             self._refuse(str(error))
         if not isinstance(root, MappingNode):
@@ -276,12 +276,15 @@ class Resource:
     def settle(self, data: bytes) -> None:
         """Sets the bytes, as `data` gives them, of the object with all changes made so far."""
         self.forget()
-        self._settled = data
+        self._root, self._settled = None, data
 
     def forget(self) -> None:
         """Forgets tree and changes: these take many times the memory of the text."""
-        self._root = self._editor = self._rendered = None
+        self._editor = self._rendered = None
         self._is_presented = False
+        # What was read elsewhere cannot be read again.
+        if self.slice.data:
+            self._root = None
 
     def _descend(self, steps: FieldPath) -> tuple[MappingNode | SequenceNode, FieldPath]:
         node: MappingNode | SequenceNode = self.root
@@ -382,10 +385,13 @@ class Resource:
         """The item's bytes: as they were read if nothing changed."""
         if not self.is_changed:
             return self.slice.data if self._settled is None else self._settled
-        if not self._is_presented:
+        if self.slice.data and not self._is_presented:
             self.drop_ids()
-        text = self.text()
-        return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
+        return self._with_dash("-", self.text()).encode()
+
+    def _with_dash(self, sign: str, text: str) -> str:
+        """The text of an item with a sign in the place of its dash; a document of a file has none."""
+        return text[: self._dash] + sign + text[self._dash + 1 :] if self.slice.data else text
 
     def drop_ids(self) -> None:
         """Removes kpt's internal annotations from a changed object (W3)."""

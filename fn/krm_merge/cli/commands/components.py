@@ -8,10 +8,18 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli import options
-from krm_merge.cli.documents import Documents, configure, edited_by
+from krm_merge.cli import options as common
+from krm_merge.cli.documents import (
+    Documents,
+    EditOptions,
+    configure,
+    documents_of,
+    edit_directory,
+    edit_options,
+    items_of,
+)
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
-from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome, show_results
+from krm_merge.cli.output import print_json, say, show_results
 from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
@@ -38,7 +46,7 @@ from krm_merge.text import read, to_value, yaml_of
 STDOUT = Path("-")
 
 
-@click.group("components", cls=options.Subcommands)
+@click.group("components", cls=common.Subcommands)
 def components_command() -> None:
     """Plan the updates of components that depend on each other, and carry plans out.
 
@@ -47,11 +55,11 @@ def components_command() -> None:
 
 
 @components_command.command("apply")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=common.PATH)
 @with_places
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
-@options.quiet
-@options.form
+@common.quiet
+@common.form
 def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, quiet: bool, form: str) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
@@ -89,7 +97,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
 @components_command.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
-@options.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
+@common.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
 @with_places
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places: Places) -> None:
     """Read the pull requests of git repositories into PullRequest items.
@@ -120,9 +128,9 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
 
 
 @components_command.command("summary")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=options.PATH)
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=common.PATH)
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@options.choice_option(
+@common.choice_option(
     ["text", "json", "html"], "--format", "form", help="For people, for programs, or as a page that unfolds."
 )
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
@@ -165,36 +173,34 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
 
 _KIND = "PlanComponentUpdates"
 _CONFIG = f"apiVersion: fn.kpt.dev/v1alpha1\nkind: {_KIND}\nmetadata: {{name: components}}\n"
-_directory = click.argument("directory", metavar="DIR", type=options.PATH)
+_directory = click.argument("directory", metavar="DIR", type=common.PATH)
 _config = click.option(
-    "--config", type=options.FILE, help="A PlanComponentUpdates functionConfig; its mode does not count."
+    "--config", type=common.FILE, help="A PlanComponentUpdates functionConfig; its mode does not count."
 )
 
 
 @components_command.command("validate")
 @_directory
 @_config
-@options.quiet
-@options.form
+@common.quiet
+@common.form
 def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> None:
     """Check the graph of the Components in DIR: cycles, edges that do not count, names that nothing has.
 
     Example:  krm-merge components validate app
     """
-    _run(directory, config, "validate", write=False, with_diff=False, quiet=quiet, form=form)
+    _run(directory, config, "validate", EditOptions(with_diff=False, dry_run=True, quiet=quiet, form=form))
 
 
-def _add_mode(mode: str, dry_run: str, description: str) -> None:
+def _add_mode(mode: str, consequence: str, description: str) -> None:
     """Adds the command that runs a mode of the function over a directory."""
 
     @_directory
     @_config
-    @options.show_diff
-    @click.option("--dry-run", is_flag=True, help=f"Only report what would {dry_run}.")
-    @options.quiet
-    @options.form
-    def command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
-        _run(directory, config, mode, write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
+    @edit_options(consequence)
+    @common.options_as(EditOptions)
+    def command(directory: Path, config: Path | None, options: EditOptions) -> None:
+        _run(directory, config, mode, options)
 
     example = f"Example:  krm-merge components {mode} app --dry-run"
     components_command.command(mode, help=f"{description}\n\n{example}")(command)
@@ -216,7 +222,7 @@ _add_mode(
 @components_command.command("graph")
 @_directory
 @_config
-@options.choice_option(
+@common.choice_option(
     ["mermaid", "dot", "svg", "html"],
     "--format",
     "form",
@@ -224,23 +230,18 @@ _add_mode(
 )
 @click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --focus: at most so many edges far.")
-@options.output("The file to write, by default stdout.", default=STDOUT)
+@common.output("The file to write, by default stdout.", default=STDOUT)
 def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for.
 
     Example:  krm-merge components graph app --format html -o graph.html
     """
-    options.refuse_missing(directory)
+    common.refuse_missing(directory)
     if depth and not focus:
         raise click.UsageError("--depth: it counts from a Component; name one with --focus")
-    results = Results()
-    drawing: Drawing | None = None
-
-    def draw(resource_list: ResourceList) -> None:
-        nonlocal drawing
-        drawing = drawing_of(resource_list)
-
-    edited_by(draw, directory, Directory(directory), _with_mode(config, "plan"), results)
+    resource_list = _with_mode(config, "plan")
+    resource_list.items[:] = items_of(documents_of(directory, Directory(directory)))
+    drawing, results = drawing_of(resource_list), resource_list.results
     show_results(results, quiet=True)
     if drawing is not None:
         if focus:
@@ -270,22 +271,12 @@ def _draw(drawing: Drawing, form: str) -> str:
     return text
 
 
-def _run(
-    directory: Path, config: Path | None, mode: str, *, write: bool, with_diff: bool, quiet: bool, form: str
-) -> None:
-    results = Results()
-    with opened_journal(directory) as journal:
-        tree = Directory(directory)
-        changes = edited_by(plan_component_updates, directory, tree, _with_mode(config, mode), results)
-        if with_diff and form == "text":
-            show_diff(tree, changes)
-        if write and not results.errors:
-            journal.commit(changes, tree)
-    show_outcome(tree, changes, results, quiet=quiet, form=form)
+def _run(directory: Path, config: Path | None, mode: str, options: EditOptions) -> None:
+    edit_directory(directory, _with_mode(config, mode), plan_component_updates, options)
 
 
-def _with_mode(config: Path | None, mode: str) -> str:
-    """The functionConfig as YAML, with another mode."""
+def _with_mode(config: Path | None, mode: str) -> ResourceList:
+    """A list without items, with the functionConfig in another mode."""
     value = to_value(configure(config, _KIND).function_config if config is not None else read(_CONFIG))
     assert isinstance(value, dict)
     data = value.get("data")
@@ -293,4 +284,4 @@ def _with_mode(config: Path | None, mode: str) -> str:
         value = {**value, "data": {**data, "mode": mode}}
     else:
         value = {**value, "mode": mode}
-    return yaml_of(value)
+    return ResourceList.with_config(yaml_of(value))

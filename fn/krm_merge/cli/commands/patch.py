@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,32 +11,30 @@ import click
 from krm_merge.cli import options as common
 from krm_merge.cli.documents import (
     Documents,
-    changes_of,
+    EditOptions,
     configure,
     documents_of,
-    edited_by_parts,
+    edit_directory,
+    edit_options,
     items_of,
-    resources_after,
 )
 from krm_merge.cli.options import options_as, output, quiet
-from krm_merge.cli.output import opened_journal, show_diff, show_outcome, show_results
+from krm_merge.cli.output import show_diff, show_results
 from krm_merge.cli.sides import STDIN, name_of_input, read_input
-from krm_merge.functions.edit_items import definitions_of, report_renames
+from krm_merge.functions.edit_items import definitions_of
 from krm_merge.functions.patch_resources import (
     THE_NAME,
     Jobs,
-    Patcher,
     PatchJob,
-    Tally,
-    check_copies,
+    apply_jobs,
     patch_document,
     patches_between,
     read_jobs,
-    report,
+    report_jobs,
 )
-from krm_merge.krm import Resource, Results, Target, Targets
+from krm_merge.krm import ResourceList, Results, Severity, Target
 from krm_merge.merge import CRD, Schemas
-from krm_merge.packages import Changes, Directory, File, PackageError, RefusedError, write_file
+from krm_merge.packages import Directory, File, PackageError, RefusedError, write_file
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -125,24 +122,25 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if file == patch == STDIN or (in_place and (file == STDIN or target != STDIN)):
         raise click.UsageError("only one file can be -, and --in-place cannot be combined with -o or -")
     before = read_input(file)
-    modes = Modes(options.list_order, options.merge_keys)
-    wrong = Results()
-    jobs = _jobs(patch, options, wrong)
-    if wrong.errors:
-        show_results(wrong, quiet=options.quiet)
+    resource_list = ResourceList.with_config("")
+    results = resource_list.results
+    jobs = _jobs(patch, options, results)
+    if results.errors:
+        show_results(results, quiet=options.quiet)
         sys.exit(1)
     name = name_of_input(file)
     documents = Documents(name, before)
+    resource_list.items[:] = documents.resources
     for job in jobs:
         if job.patch.body.get("kind") == "PatchResources" and not any(
             job.target.selects(item.value) for item in documents.resources
         ):
             raise RefusedError(f"{job.label} is a PatchResources; {_RUN}")
-    Targets([job.target for job in jobs]).check(len(documents.resources), f"{name_of_input(patch)}: ")
-    results, config = Results(), Jobs(jobs, modes)
-    data, tallies = _patched(config, {name: documents}, results)
-    after = File(data[name], before.mode)
-    _report(config, tallies, Documents(name, after, name).resources, results, name, options.allow_missing)
+    config = Jobs(jobs, Modes(options.list_order, options.merge_keys))
+    tallies = apply_jobs(resource_list, config, f"{name_of_input(patch)}: ")
+    after = File(documents.rest(set(map(id, resource_list.items)), results), before.mode)
+    resource_list.items[:] = Documents(name, after, name).resources
+    report_jobs(resource_list, config, tallies, "", name, _severity(options.allow_missing))
     show_results(results, quiet=options.quiet)
     if results.errors:
         sys.exit(1)
@@ -156,30 +154,6 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         sys.stdout.buffer.flush()
 
 
-def _patched(
-    config: Jobs, files: Mapping[str, Documents], results: Results
-) -> tuple[dict[str, bytes], list[list[Tally]]]:
-    """The files after all patches, and the tallies of each patch. Raises KrmMergeError if they copy too much."""
-    data, parts = edited_by_parts(files, lambda: Patcher(config, definitions_of(items_of(files))), results)
-    check_copies(parts)
-    return data, [list(tallies) for tallies in zip(*parts, strict=True)]
-
-
-def _report(
-    config: Jobs,
-    tallies: Sequence[list[Tally]],
-    after: Sequence[Resource],
-    results: Results,
-    where: str,
-    allow_missing: bool,
-    prefix: str = "",
-) -> None:
-    """Reports each patch, and the identities that the resources have after them (P4, P9)."""
-    report_renames(after, (change for of_job in tallies for tally in of_job for change in tally.renames), results)
-    for job, of_job in zip(config.jobs, tallies, strict=True):
-        report(results, job, of_job, prefix, where, "warning" if allow_missing else "error")
-
-
 @patch_command.command("run")
 @click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
@@ -190,37 +164,29 @@ def _report(
     help="The PatchResources functionConfig with the patches.",
 )
 @_allow_missing
-@common.show_diff
-@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
-@quiet
-@common.form
-def run_command(
-    directory: Path, config_file: Path, allow_missing: bool, with_diff: bool, dry_run: bool, quiet: bool, form: str
-) -> None:
+@edit_options("be done")
+@options_as(EditOptions)
+def run_command(directory: Path, config_file: Path, allow_missing: bool, options: EditOptions) -> None:
     """Apply the patches of a PatchResources to the resources in DIR, as a pipeline does.
 
     The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
 
     Example:  krm-merge patch run web --config patches.yaml --dry-run
     """
-    with opened_journal(directory) as journal:
-        tree = Directory(directory)
-        files = documents_of(directory, tree)
-        changes: Changes = {}
-        resource_list = configure(config_file, "PatchResources")
-        resource_list.items[:] = items_of(files)
-        config, results = read_jobs(resource_list), resource_list.results
-        if not results.errors:
-            Targets([job.target for job in config.jobs]).check(len(resource_list.items), f"{config_file}: ")
-            data, tallies = _patched(config, files, results)
-            changes = {} if results.errors else changes_of(data, tree)
-            after = resources_after(directory, files, changes)
-            _report(config, tallies, after, results, str(directory), allow_missing, f"{config_file}: ")
-        if with_diff and form == "text" and not results.errors:
-            show_diff(tree, changes)
-        if not dry_run and not results.errors:
-            journal.commit(changes, tree)
-    show_outcome(tree, changes, results, quiet=quiet, form=form)
+    prefix = f"{config_file}: "
+
+    def patch(resource_list: ResourceList) -> None:
+        config = read_jobs(resource_list)
+        if not resource_list.results.errors:
+            tallies = apply_jobs(resource_list, config, prefix)
+            report_jobs(resource_list, config, tallies, prefix, str(directory), _severity(allow_missing))
+
+    edit_directory(directory, configure(config_file, "PatchResources"), patch, options)
+
+
+def _severity(allow_missing: bool) -> Severity:
+    """That of a patch that matches nothing."""
+    return "warning" if allow_missing else "error"
 
 
 def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob]:

@@ -17,14 +17,15 @@ from krm_merge import interrupts
 from krm_merge.cli import options as common
 from krm_merge.cli.documents import (
     Documents,
-    changes_of,
+    EditOptions,
     configure,
     documents_of,
+    edit_directory,
+    edit_options,
     items_of,
-    resources_after,
-    with_document,
+    show_outcome,
 )
-from krm_merge.cli.output import opened_journal, print_json, say, show_diff, show_outcome
+from krm_merge.cli.output import opened_journal, print_json, say
 from krm_merge.functions.edit_items import definitions_of, report_renames
 from krm_merge.functions.transform_config import (
     Transformation,
@@ -37,14 +38,14 @@ from krm_merge.functions.transform_config import (
 from krm_merge.functions.transform_resources import (
     Created,
     Transformer,
-    TransformSummary,
     added_resources,
     check_targets,
     report_failures,
     report_idle,
+    transform_items,
 )
 from krm_merge.functions.transform_results import patch_of
-from krm_merge.krm import Resource, Results
+from krm_merge.krm import Resource, ResourceList, Results
 from krm_merge.limits import CopiedInAll
 from krm_merge.packages import (
     Changes,
@@ -58,7 +59,7 @@ from krm_merge.packages import (
     reason,
 )
 from krm_merge.safe_text import quoted
-from krm_merge.startup import replace, split_names
+from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
@@ -243,17 +244,13 @@ _skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", 
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(EditOptions):
     """Options for the source of plugins, the place of the outcome, and what is printed of it."""
 
     plugin_dir: Path | None
     config: Path | None
     transform_dir: Path | None
     ignored_patches_dir: Path | None
-    with_diff: bool
-    dry_run: bool
-    quiet: bool
-    form: str
 
 
 @transform_command.command("run")
@@ -293,10 +290,7 @@ class RunOptions:
 )
 @click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there as crane does.")
 @click.option("--ignored-patches-dir", type=common.PATH, help="Write what was ignored there, as crane does.")
-@common.show_diff
-@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
-@common.quiet
-@common.form
+@edit_options("be done")
 @click.pass_context
 @common.options_as(RunOptions)
 def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **choices: Any) -> None:
@@ -319,41 +313,29 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         raise click.UsageError(f"--config says all of it; leave out {flags[0]}")
     if options.ignored_patches_dir is not None and options.transform_dir is None:
         raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, the results report them")
-    results = Results()
     plugins = PluginDirectory(options.plugin_dir, trusted=True)
-    run = (
-        _of_config(options.config, plugins, results)
-        if options.config is not None
-        else _of_flags(plugins, results, **choices)
-    )
+    if options.config is not None:
+        resource_list = configure(options.config, "TransformResources")
+        run = read_transformation(resource_list, plugins)
+    else:
+        resource_list = ResourceList.with_config("")
+        run = _of_flags(plugins, resource_list.results, **choices)
+    results = resource_list.results
+
+    def transform(items: ResourceList) -> None:
+        if run is not None:
+            transform_items(items, run)
+
+    if options.transform_dir is None:
+        edit_directory(directory, resource_list, transform, options)
+        return
     with opened_journal(directory) as journal:
         tree = Directory(directory)
-        changes: Changes = {}
         if run is not None:
-            documents = documents_of(directory, tree)
-            check_targets(run.runner, len(items_of(documents)))
-            with _running(run, documents, results) as transformer:
-                if options.transform_dir is None:
-                    edited = {path: file_documents.edit(transformer) for path, file_documents in documents.items()}
-                else:
-                    patches = crane_files(documents, transformer)
-            transformed = transformer.finish()
-            new = _new(transformed, run, documents, results)
-            if options.transform_dir is None:
-                changes = _changes(edited, new, tree)
-                if transformed.renames and not results.errors:
-                    report_renames(resources_after(directory, documents, changes), transformed.renames, results)
-            else:
-                patches.add_new(new)
-                if not results.errors:
-                    report_renames(patches.outcome, transformed.renames, results)
-            if options.transform_dir is not None and not results.errors and not options.dry_run:
+            patches = _crane_files(documents_of(directory, tree), run, results)
+            if not results.errors and not options.dry_run:
                 patches.write(options.transform_dir, options.ignored_patches_dir, journal)
-            if options.with_diff and options.form == "text" and not results.errors:
-                show_diff(tree, changes)
-            if not options.dry_run and not results.errors:
-                journal.commit(changes, tree)
-    show_outcome(tree, changes, results, quiet=options.quiet, form=options.form)
+    show_outcome(tree, {}, results, options)
 
 
 @transform_command.command("list-plugins")
@@ -400,15 +382,6 @@ def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
     return [replace(metadata_of(plugin), name=plugin.name) for plugin in running]
 
 
-def _of_config(file: Path, directory: PluginDirectory, results: Results) -> Transformation | None:
-    """The run that a functionConfig describes; what is wrong is reported."""
-    resource_list = configure(file, "TransformResources")
-    run = read_transformation(resource_list, directory)
-    for result in resource_list.results:
-        results.add(result)
-    return run
-
-
 def _of_flags(
     directory: PluginDirectory,
     results: Results,
@@ -451,38 +424,23 @@ def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     return options
 
 
-@contextmanager
-def _running(run: Transformation, documents: dict[str, Documents], results: Results) -> Iterator[Transformer]:
-    """Ends the plugins after all, and reports what they did."""
-    transformer = Transformer(run, definitions_of(items_of(documents)))
+def _crane_files(documents: Mapping[str, Documents], run: Transformation, results: Results) -> CraneFiles:
+    """The files of a run over these documents; reports what was decided."""
+    items = items_of(documents)
+    check_targets(run.runner, len(items))
+    transformer = Transformer(run, definitions_of(items))
     try:
-        yield transformer
+        patches = crane_files(documents, transformer)
     finally:
+        # The plugins end, whatever became of the run.
         transformed = transformer.finish()
     for result in transformer.results:
         results.add(result)
     report_failures([transformed], results)
     if not results.errors:
         report_idle(run.runner, [transformed], results)
-
-
-def _new(
-    transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
-) -> dict[str, list[tuple[Created, Resource]]]:
-    """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
-    items, copied = items_of(documents), CopiedInAll(transformed.copied)
-    added: dict[str, list[tuple[Created, Resource]]] = {}
-    for created, new, path in added_resources([transformed], run, items, results, copied, lambda created: created.file):
-        added.setdefault(path, []).append((created, new))
-    return added
-
-
-def _changes(edited: dict[str, bytes], added: dict[str, list[tuple[Created, Resource]]], tree: Tree) -> Changes:
-    """The changes of the files; one whose resources are all dropped is removed."""
-    changes = changes_of(edited, tree)
-    for path, new in added.items():
-        there = changes.get(path, tree.get(path))
-        for _, resource in new:
-            there = with_document(there, written(resource.root))
-        changes[path] = there
-    return changes
+    added = added_resources([transformed], run, items, results, CopiedInAll(transformed.copied))
+    patches.add_new(group_by_key((path, (created, new)) for created, new, path in added))
+    if not results.errors:
+        report_renames(patches.outcome, transformed.renames, results)
+    return patches
