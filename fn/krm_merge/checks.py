@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, count
 from posixpath import basename, dirname, normpath
 
-from krm_merge.krm import KPTFILE, FieldPath, Resource, check, flaw_of, format_path, identity_of, parse_path
+from krm_merge.krm import KPTFILE, FieldPath, Resource, check, flaw_of, format_path, parse_path
 from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
     File,
@@ -145,25 +145,12 @@ def _config_file_problem(path_text: str, tree: Tree) -> str:
 
 def _holds(tree: Tree, fields: dict[str, str]) -> bool:
     """Whether a resource of the package has these values."""
-    for path, file in tree.items():
-        if not holds_resources(path) or file.mode == "link":
-            continue
-        try:
-            roots = list(read_all(file.data.decode("utf-8")))
-        except (UnicodeDecodeError, TextError):
-            continue
-        for root in roots:
-            if isinstance(root, MappingNode) and _has(root, fields):
-                return True
+    for member in PackageVersion("local", tree).members():
+        ref = Resource.from_tree(member.root).ref
+        values = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "namespace": ref.namespace}
+        if all(values[field] == value for field, value in fields.items()):
+            return True
     return False
-
-
-def _has(root: MappingNode, fields: dict[str, str]) -> bool:
-    identity = identity_of(root)
-    version = root.get("apiVersion")
-    values = {"kind": identity.kind, "name": identity.name, "namespace": identity.namespace}
-    values["apiVersion"] = "" if version is None else key_text(version)
-    return all(values[field] == value for field, value in fields.items())
 
 
 def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:
