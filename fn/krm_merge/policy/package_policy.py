@@ -280,8 +280,8 @@ def edit_policy(
     # Who only recalls choices does not pay for this import.
     from krm_merge.krm import too_many
 
-    text = _NEW if file is None else file.data.decode("utf-8")
-    root = _policy(text, name)
+    file = file or File(_NEW.encode())
+    root = _policy(file.data.decode("utf-8"), name)
     value = to_value(root)
     new = dict(value)
     # The first match wins, so what was said last comes first.
@@ -294,8 +294,7 @@ def edit_policy(
         raise KrmMergeError(f"{name}: {field}{problem}")
     resource = Resource.from_tree(root)
     resource.change(value, new)
-    before = document_text(root)
-    return File(text.replace(before, resource.text(), 1).encode(), "file" if file is None else file.mode)
+    return _with_document(file, resource)
 
 
 def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution]) -> File:
@@ -310,10 +309,13 @@ def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution
     else:
         for resolution in dropped:
             resource.editor.remove(resolutions, resolutions.items[resolution.number])
-    file = tree[policy.file]
-    text = file.data.decode("utf-8")
-    before = document_text(root)
-    return File(text.replace(before, resource.text(), 1).encode(), file.mode)
+    return _with_document(tree[policy.file], resource)
+
+
+def _with_document(file: File, resource: Resource) -> File:
+    """The file with a resource of it as that is now."""
+    text = file.data.decode("utf-8").replace(document_text(resource.root), resource.text(), 1)
+    return File(text.encode(), file.mode)
 
 
 def resolution_value(chosen: Resolution) -> dict[str, Value]:
