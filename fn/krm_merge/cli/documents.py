@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -116,16 +117,10 @@ class EditOptions:
     form: str
 
 
-def edit_options(consequence: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def edit_options(consequence: str) -> Callable[..., Any]:
     """The options of EditOptions; help says that a dry run reports what would be the consequence."""
     dry_run = click.option("--dry-run", is_flag=True, help=f"Only report what would {consequence}.")
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in (common.form, common.quiet, dry_run, common.show_diff):
-            command = option(command)
-        return command
-
-    return decorate
+    return common.combined(common.show_diff, dry_run, common.quiet, common.form)
 
 
 def edit_directory(directory: Path, resource_list: ResourceList, function: Function, options: EditOptions) -> None:

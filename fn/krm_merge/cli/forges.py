@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -44,7 +41,40 @@ pace = click.option(
     metavar="SECONDS",
     help="The least time between two changing requests to a host.",
 )
-_OPTIONS = (
+
+
+@dataclass
+class Places:
+    """Repositories and their forges, as the options say."""
+
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+    pace: float
+    changes_per_hour: int
+    author: str
+    sign: bool
+
+    def __post_init__(self) -> None:
+        """Reads the options. Raises KrmMergeError."""
+        self._forges = Forges(ForgeSettings.parse(self.forges, self.apis, Pace(self.pace, self.changes_per_hour)))
+        self._author = Person.parse(self.author) if self.author else KRM_MERGE
+        self._signing = signing_settings(forced=self.sign)
+        self._cache = GitCache()
+
+    def of(self, url: str) -> tuple[Repository, Forge]:
+        """A repository with its branches as they are now, and its forge. Raises GitError and ForgeError."""
+        forge = self._forges.of(url)
+        name = same_repository(str(Path(url).resolve()) if is_relative(url) else url)
+        # Readable, and one for each.
+        folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
+        credentials = credentials_for(url, forge.git_token(url))
+        store = Store.open(self._cache.directory_of(folder))
+        repository = Repository(url, store, credentials, author=self._author, signing=self._signing)
+        repository.refresh()
+        return repository, forge
+
+
+with_places = options.combined(
     forge_kinds,
     forge_apis,
     pace,
@@ -67,46 +97,8 @@ _OPTIONS = (
         is_flag=True,
         help="Sign our commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
     ),
+    options.options_as(Places, "places"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Repositories and their forges, as the options say."""
-
-    forges: Forges
-    author: Person
-    signing: tuple[str, ...]
-    cache: GitCache = field(default_factory=GitCache)
-
-    def of(self, url: str) -> tuple[Repository, Forge]:
-        """A repository with its branches as they are now, and its forge. Raises GitError and ForgeError."""
-        forge = self.forges.of(url)
-        name = same_repository(str(Path(url).resolve()) if is_relative(url) else url)
-        # Readable, and one for each.
-        folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
-        credentials = credentials_for(url, forge.git_token(url))
-        store = Store.open(self.cache.directory_of(folder))
-        repository = Repository(url, store, credentials, author=self.author, signing=self.signing)
-        repository.refresh()
-        return repository, forge
-
-
-def with_places(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options about forges; it takes them as `places`."""
-
-    @functools.wraps(command)
-    def with_settings(
-        *, forges: tuple[str, ...], apis: tuple[str, ...], pace: float, changes_per_hour: int, **more: Any
-    ) -> None:
-        settings = ForgeSettings.parse(forges, apis, Pace(pace, changes_per_hour))
-        author, sign = more.pop("author"), more.pop("sign")
-        person = Person.parse(author) if author else KRM_MERGE
-        command(places=Places(Forges(settings), person, signing_settings(forced=sign)), **more)
-
-    for option in reversed(_OPTIONS):
-        with_settings = option(with_settings)
-    return with_settings
 
 
 def is_relative(url: str) -> bool:

@@ -21,16 +21,28 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def options_as(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Hands a command those of its options that are fields of a value class as one value, named `options`."""
-    names: tuple[str, ...] = kind.__match_args__
+def options_as(kind: type[Any], name: str = "options") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Hands a command those of its options that are fields of a value class as one value of this name."""
+    fields: tuple[str, ...] = kind.__match_args__
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(*arguments: object, **values: object) -> None:
-            command(*arguments, options=kind(**{name: values.pop(name) for name in names}), **values)
+            value = kind(**{field: values.pop(field) for field in fields})
+            command(*arguments, **{name: value}, **values)
 
         return run
+
+    return decorate
+
+
+def combined(*options: Callable[[Callable[..., None]], Callable[..., None]]) -> Callable[..., Any]:
+    """Several decorators of commands as one; help shows options in this order."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
 
     return decorate
 
@@ -200,12 +212,9 @@ class MergeOptions:
         return options if self.function_identity == "smart" else [*options, "--function-identity", "document"]
 
 
-def merge_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of MergeOptions, for a command that takes them as `options`."""
-    command = options_as(MergeOptions)(command)
-    for option in (reports, form, quiet, function_identity, rules, on_conflict_or_markers, show_diff):
-        command = option(command)
-    return command
+merge_options = combined(
+    *(show_diff, on_conflict_or_markers, rules, function_identity, quiet, form, reports), options_as(MergeOptions)
+)
 
 
 def named_package(argument: str) -> tuple[Path, str]:
