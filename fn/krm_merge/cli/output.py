@@ -36,7 +36,7 @@ from krm_merge.packages import (
 from krm_merge.posix import temporary_directory
 from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
 from krm_merge.safe_text import line, quantity, terminal_line
-from krm_merge.startup import replace
+from krm_merge.startup import group_by_key, replace
 
 if TYPE_CHECKING:
     from krm_merge.report import Comparison, Style
@@ -90,6 +90,19 @@ ALL_IN: Final = "--report FILE and --format json have all of them"
 """What commands say that print reports."""
 
 
+STDIN: Final = Path("-")
+STDOUT: Final = STDIN
+
+
+def write_result(place: Path, file: File, before: File | None = None) -> None:
+    """Writes a result to a file, which must hold what it held `before`, or to stdout. Raises PackageError."""
+    if place == STDOUT:
+        sys.stdout.buffer.write(file.data)
+        sys.stdout.buffer.flush()
+    else:
+        write_file(place, file, before)
+
+
 @contextmanager
 def opened_journal(package: Path) -> Iterator[Journal]:
     """The journal of a package. Reports how an interrupted update was recovered. Raises PackageError."""
@@ -124,21 +137,14 @@ def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: s
     for severity, most in _MOST_SHOWN.items():
         if severity == "info" and leaves_out:
             break
-        by_file = _by_file(result for result in results if result.severity == severity)
+        groups = group_by_key((result.file, result) for result in results if result.severity == severity)
+        by_file = [result for group in groups.values() for result in group]
         visible = by_file[:most] if all_in else by_file
         for result in visible:
             _show_result(result, len(resources.get(result.file, ())) > 1)
         if left := by_file[len(visible) :]:
             where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
-
-
-def _by_file(results: Iterable[Result]) -> list[Result]:
-    """The results with those on one file next to each other."""
-    files: dict[str | None, list[Result]] = {}
-    for result in results:
-        files.setdefault(result.file, []).append(result)
-    return [result for of_file in files.values() for result in of_file]
 
 
 def _show_result(result: Result, names_resource: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import click
 
-from krm_merge.cli.output import opened_journal
+from krm_merge.cli.output import STDIN, opened_journal, write_result
 from krm_merge.packages import (
     Changed,
     Changes,
@@ -20,15 +20,12 @@ from krm_merge.packages import (
     Tree,
     path_of,
     read_file,
-    write_file,
     write_tree,
 )
 from krm_merge.usecases import MergeSides
 from krm_merge.vendored.merging import FOR_ONE_FILE, Given, align_manifests
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
-STDIN: Final = Path("-")
-STDOUT: Final = STDIN
 _ALL: Final = 3
 
 Writer: TypeAlias = Callable[[Tree, Changes], None]
@@ -126,8 +123,4 @@ def _write_file(place: Path, tree: Tree, changes: Changes, *, in_place: bool) ->
     if file is None:
         # All its resources were deleted.
         file = File(b"")
-    if place == STDOUT:
-        sys.stdout.buffer.write(file.data)
-        sys.stdout.buffer.flush()
-    else:
-        write_file(place, file, next(iter(tree.values())) if in_place else None)
+    write_result(place, file, next(iter(tree.values())) if in_place else None)

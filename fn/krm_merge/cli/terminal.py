@@ -15,7 +15,7 @@ from krm_merge.krm import KPTFILE, Severity, format_path
 from krm_merge.merge import PackageDecisions
 from krm_merge.packages import Tree
 from krm_merge.safe_text import line, quantity
-from krm_merge.startup import pattern
+from krm_merge.startup import group_by_key, pattern
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -119,11 +119,8 @@ ConflictPlaces: TypeAlias = Mapping[str, Sequence[str]]
 
 def conflicts_in(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> ConflictPlaces:
     """The conflicts of a merge; with `only_open` those that nothing settled, so that the merge was refused."""
-    paths: dict[str, list[str]] = {}
-    for file, path, severity in _conflicts(decided):
-        if severity == "error" or not only_open:
-            paths.setdefault(file, []).append(path)
-    return paths
+    conflicts = _conflicts(decided)
+    return group_by_key((file, path) for file, path, severity in conflicts if severity == "error" or not only_open)
 
 
 def where(places: ConflictPlaces) -> str:

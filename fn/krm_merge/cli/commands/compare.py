@@ -10,8 +10,8 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
-from krm_merge.cli.output import COLORS, errors_as_json, write_reports
-from krm_merge.cli.sides import STDIN, is_directory, read_input, refuse_missing_inputs
+from krm_merge.cli.output import COLORS, STDIN, errors_as_json, write_reports
+from krm_merge.cli.sides import is_directory, read_input, refuse_missing_inputs
 from krm_merge.cli.terminal import fit, stages, width_of
 from krm_merge.merge import OnConflict, Policy
 from krm_merge.packages import (

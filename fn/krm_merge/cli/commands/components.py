@@ -19,7 +19,7 @@ from krm_merge.cli.documents import (
     items_of,
 )
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
-from krm_merge.cli.output import print_json, say, show_results
+from krm_merge.cli.output import STDOUT, print_json, say, show_results, write_result
 from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, mermaid, page, svg
 from krm_merge.components.drawing import focus as focus_on
 from krm_merge.components.execution import apply_plan
@@ -42,8 +42,6 @@ from krm_merge.krm import ResourceList, Results
 from krm_merge.packages import Directory, File, PackageError, holds_resources, note, read_file, reason, write_file
 from krm_merge.safe_text import bare_address
 from krm_merge.text import read, to_value, yaml_of
-
-STDOUT = Path("-")
 
 
 @click.group("components", cls=common.Subcommands)
@@ -249,11 +247,7 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
                 drawing = focus_on(drawing, focus, depth or 0)
             except LookupError as error:
                 raise PackageError(f"--focus: {error.args[0]}") from None
-        text = _draw(drawing, form)
-        if target == STDOUT:
-            click.echo(text, nl=False)
-        else:
-            write_file(target, File(text.encode()))
+        write_result(target, File(_draw(drawing, form).encode()))
     if results.errors:
         sys.exit(1)
 

@@ -23,6 +23,8 @@ from krm_merge.cli.options import (
 )
 from krm_merge.cli.output import (
     ALL_IN,
+    STDIN,
+    STDOUT,
     command_of,
     errors_as_json,
     opened_journal,
@@ -201,7 +203,7 @@ def merge_command(
     Example:  krm-merge merge v1 v2 web --on-conflict local -o merged
     """
     # An update does not pay for these imports.
-    from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
+    from krm_merge.cli.sides import destination, read_sides, record_upstream
     from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
     if len(places) not in (2, 3):

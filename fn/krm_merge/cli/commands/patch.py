@@ -19,9 +19,9 @@ from krm_merge.cli.documents import (
     items_of,
 )
 from krm_merge.cli.options import options_as, output, quiet
-from krm_merge.cli.output import show_diff, show_results
-from krm_merge.cli.sides import STDIN, name_of_input, read_input
-from krm_merge.functions.edit_items import definitions_of
+from krm_merge.cli.output import STDIN, STDOUT, show_diff, show_results, write_result
+from krm_merge.cli.sides import name_of_input, read_input
+from krm_merge.functions.edit_items import Shapes, definitions_of
 from krm_merge.functions.patch_resources import (
     THE_NAME,
     Jobs,
@@ -32,14 +32,13 @@ from krm_merge.functions.patch_resources import (
     read_jobs,
     report_jobs,
 )
-from krm_merge.krm import ResourceList, Results, Severity, Target
-from krm_merge.merge import CRD, Schemas
-from krm_merge.packages import Directory, File, PackageError, RefusedError, write_file
+from krm_merge.krm import Resource, ResourceList, Results, Severity, Target
+from krm_merge.merge import CRD
+from krm_merge.packages import Directory, File, PackageError, RefusedError
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
     PatchError,
-    SchemaShape,
     create,
     create_merge,
     create_merge_three_way,
@@ -101,7 +100,7 @@ class ApplyOptions:
 @_list_order
 @_merge_keys
 @_allow_missing
-@output("The file to write, by default stdout.", default=STDIN)
+@output("The file to write, by default stdout.", default=STDOUT)
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
 @quiet
@@ -119,7 +118,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     """
     if (directory := next((place for place in (file, patch) if place.is_dir()), None)) is not None:
         raise PackageError(f"{directory} is a directory; {_RUN}")
-    if file == patch == STDIN or (in_place and (file == STDIN or target != STDIN)):
+    if file == patch == STDIN or (in_place and (file == STDIN or target != STDOUT)):
         raise click.UsageError("only one file can be -, and --in-place cannot be combined with -o or -")
     before = read_input(file)
     resource_list = ResourceList.with_config("")
@@ -147,11 +146,8 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     if options.with_diff:
         shown = file.name if file != STDIN else name
         show_diff({shown: before}, {shown: after} if after.data != before.data else {})
-    if in_place or target != STDIN:
-        write_file(file if in_place else target, after, before if in_place else None)
-    elif not options.with_diff:
-        sys.stdout.buffer.write(after.data)
-        sys.stdout.buffer.flush()
+    if in_place or target != STDOUT or not options.with_diff:
+        write_result(file if in_place else target, after, before if in_place else None)
 
 
 @patch_command.command("run")
@@ -273,7 +269,7 @@ def create_command(
     original, modified = objects[old], objects[new]
     if live is not None:
         _check_one_object(live, objects[live], new, modified)
-    schema = SchemaShape(Schemas(lambda: definitions).of_object(from_value(modified)))
+    schema = Shapes(lambda: definitions).of(Resource.from_tree(from_value(modified)))
     try:
         if type_ == "json":
             click.echo(yaml_of([*create_json(original, modified)]), nl=False)

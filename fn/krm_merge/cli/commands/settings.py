@@ -10,7 +10,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli import options as common
-from krm_merge.cli.output import opened_package, print_json, say, show_results
+from krm_merge.cli.output import STDOUT, opened_package, print_json, say, show_results, write_result
 from krm_merge.krm import KPTFILE, Results
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages import (
@@ -25,15 +25,12 @@ from krm_merge.packages import (
     add_function,
     merge_function_config,
     remove_function,
-    write_file,
 )
 from krm_merge.safe_text import line, quantity
 from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
 """What `make image` builds: nothing is published yet (docs/releasing.md)."""
-
-STDOUT = Path("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +87,8 @@ def config_command(package: Path, after: str | None, before: str | None, target:
             journal.commit(add_function(local, text, options.image), local)
             if not options.quiet:
                 say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
-        elif target == STDOUT:
-            click.echo(text, nl=False)
         else:
-            write_file(target, File(text))
+            write_result(target, File(text))
 
 
 def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
