@@ -40,14 +40,10 @@ from krm_merge.packages import (
     remove_function,
 )
 from krm_merge.text import (
-    NO_COMMENTS,
-    MappingNode,
     Object,
-    SequenceNode,
     Value,
     from_value,
     joined,
-    read,
     same,
     yaml_of,
 )
@@ -236,21 +232,12 @@ def _declared_config(package: _Package, path: str) -> Member | None:
 def _with_patches(package: _Package, path: str, patches: Sequence[Value]) -> bytes:
     """The text of a PatchResources with these patches behind those that it has."""
     config = _declared_config(package, path)
-    document = yaml_of(patch_document(patches))
     if config is None:
-        return document.encode()
-    resource = Resource.from_tree(config.root)
-    declared, added = config.root.get("patches"), read(document)
-    if not isinstance(declared, SequenceNode):
+        return yaml_of(patch_document(patches)).encode()
+    declared = config.value.get("patches")
+    if not isinstance(declared, list):
         raise PackageError(f"{path}: patches is not a list; nothing was changed")
-    assert isinstance(added, MappingNode)
-    new = added.get("patches")
-    assert isinstance(new, SequenceNode)
-    last = declared.items[-1] if declared.items else None
-    for item in new.items:
-        resource.editor.insert(declared, item, last, NO_COMMENTS)
-        last = item
-    return resource.text().encode()
+    return _changed_text(config, {**config.value, "patches": [*declared, *patches]}).encode()
 
 
 def _declared(local: Tree, path: str, config: bytes, image: str) -> Changes:
