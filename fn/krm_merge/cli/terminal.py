@@ -87,19 +87,9 @@ def stages(first: str, form: str = "text") -> Iterator[Stage]:
         return
     from rich.console import Console
 
-    status = Console(stderr=True).status(_one_line(first))
-    shown_status = [status]
-
-    def show(text: str) -> None:
-        # Whoever keeps the repositories asks them later, too.
-        for running in shown_status:
-            running.update(_one_line(text))
-
-    with status:
-        try:
-            yield show
-        finally:
-            shown_status.clear()
+    with Console(stderr=True).status(_one_line(first)) as status:
+        # Repositories report stages later, too: then this shows nothing.
+        yield lambda text: status.update(_one_line(text))
 
 
 def _one_line(text: str) -> Text:
