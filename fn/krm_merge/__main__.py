@@ -27,7 +27,7 @@ def program() -> int:
     from krm_merge import interrupts
 
     try:
-        with interrupts.as_exceptions_to_the_end():
+        with interrupts.as_exceptions(to_the_end=True):
             return main()
     except interrupts.Interrupted:
         # Nothing was done yet.

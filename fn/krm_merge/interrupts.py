@@ -27,8 +27,11 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def as_exceptions() -> Iterator[None]:
-    """In this block the first signal raises Interrupted; signals that are ignored or handled already are left alone."""
+def as_exceptions(*, to_the_end: bool = False) -> Iterator[None]:
+    """In this block the first signal raises Interrupted; signals that are ignored or handled already are left alone.
+
+    Handlers are restored afterwards. `to_the_end` of the program they ignore signals instead: the work is done.
+    """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     hook = sys.unraisablehook
     ours = _handle()
@@ -39,23 +42,11 @@ def as_exceptions() -> Iterator[None]:
         with suppress(ValueError):
             if ours and _HAS_TIMER:
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                if to_the_end:
+                    # Python restores default handlers at its end: a signal or the timer would then kill the process.
+                    signal.signal(signal.SIGALRM, signal.SIG_IGN)
             for number in ours:
-                signal.signal(number, before[number])
-
-
-@contextmanager
-def as_exceptions_to_the_end() -> Iterator[None]:
-    """As `as_exceptions`, but after the block signals are ignored: the work is done, and Python ends the process."""
-    ours = _handle()
-    try:
-        yield
-    finally:
-        # Python restores default handlers at its end: a signal or the timer would then kill the process.
-        if ours and _HAS_TIMER:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        for number in ours:
-            signal.signal(number, signal.SIG_IGN)
+                signal.signal(number, signal.SIG_IGN if to_the_end else before[number])
 
 
 def ignore_further() -> None:
