@@ -129,6 +129,7 @@ def all_over(text: str) -> Result:
 @given(st.lists(RESULTS, min_size=1, max_size=4))
 @example([Result("error", "a")])
 @example([Result("error", "a", tags={"0:=": "0:="})])
+@example([Result("error", "None: a"), Result("error", ": a", path="")])
 @example([Result("info", "1", tags={"a": "1"}), Result("info", "a", file="x", file_index=1)])
 def test_results_are_written_as_the_emitter_writes_them(results: list[Result]) -> None:
     text = results_text(results, "\n")

@@ -173,7 +173,8 @@ def _item(result: Result) -> str:
     head = _lines_of_resource(result.severity, result.resource)
     file = _lines_of_file(result.file, result.file_index)
     # kpt prints the field in front of the message.
-    message = _line("message", result.message.removeprefix(f"{result.path}: "), _PAD, scalar_text)
+    text = result.message.removeprefix(f"{result.path}: ") if result.path else result.message
+    message = _line("message", text, _PAD, scalar_text)
     return f"- {message[2:]}{head}{_lines(_field(result), _PAD)}{file}{_lines(_tags(result), _PAD)}"
 
 
