@@ -247,6 +247,15 @@ def test_context_holds_no_secret_and_stays_in_the_document() -> None:
     assert context.lines[-1] == "data: {a: u}"
 
 
+def test_a_hidden_value_that_a_conflict_left_is_not_said_to_be_gone() -> None:
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n"
+    sides = [{"s.yaml": f"{head}  p: hunter{number}\n".encode()} for number in range(3)]
+    records = merge_packages(*sides).records
+    page = render_document(MergeReport("web", {}, records, Files(), (), (), {}), ".html")
+    assert "nothing is left here" not in page
+    assert "secret value B" in page.partition('class="result"')[2]
+
+
 def test_context_hides_what_is_around_a_place() -> None:
     text = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: w}}\nspec:\n"

@@ -211,9 +211,8 @@ def _result(record: DecisionRecord, context: Context | None) -> Html:
         return tag("p", f"Open. Choices: {choices}." if choices else "Open.", class_="result")
     by = tag("span", f"settled by {record.settled_by}", class_="by")
     if context is None:
-        value = (
-            _value(record, "result") if "result" in record.values else tag("p", "nothing is left here", class_="gone")
-        )
+        is_gone = record.alike is None and "result" not in record.values
+        value = tag("p", "nothing is left here", class_="gone") if is_gone else _value(record, "result")
         return tag("div", tag("h4", "result ", by), value, class_="result")
     before, here, behind = (
         "\n".join(context.lines[start:stop])
