@@ -49,6 +49,7 @@ OLD = {"d.yaml": WEB}
 NEW = WEB.replace("web:1", "web:2")
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: b\n"
 LATER = CONFIG.replace("a: b", "a: c")
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: web-\nspec:\n  b: 1\n"
 BUCKET = """\
 apiVersion: storage.cnrm.cloud.google.com/v1beta1
 kind: StorageBucket
@@ -362,6 +363,12 @@ CASES: dict[str, Case] = {
         Package(OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("web:1", "web:3")}, {}),
         [("conflict-unreported", "spec.template.spec.containers[name=web].image")],
         lines={"kpt": {"notes": 6, "both": 2}, "krm-merge": {"notes": 6, "both": 2}},
+    ),
+    "a conflict in an object without a name": Case(
+        Package(
+            {"j.yaml": JOB}, {"j.yaml": JOB + "  a: 2\n"}, {"j.yaml": JOB + "  a: 3\n"}, {"j.yaml": JOB + "  a: 3\n"}
+        ),
+        [("decided-otherwise", "spec.a")],
     ),
 }
 

@@ -9,7 +9,7 @@ from functools import cache
 from posixpath import basename
 from typing import TypeAlias
 
-from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
+from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, generate_name_of, identity_of, parse_path
 from krm_merge.merge import Policy, shorten
 from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName
 from krm_merge.report.comparison.lines import (
@@ -282,15 +282,16 @@ def _reference(root: MappingNode | None) -> ResourceRef | None:
     if root is None or identity is None or not identity.kind:
         return None
     version = root.get("apiVersion")
-    return ResourceRef("" if version is None else key_text(version), identity.kind, identity.name, identity.namespace)
+    name = identity.name or generate_name_of(root)
+    return ResourceRef("" if version is None else key_text(version), identity.kind, name, identity.namespace)
 
 
 def _is_about(difference: Difference, document: ComparedDocument) -> bool:
     """Whether a difference is about a document, or its whole file."""
-    about, identity = difference.resource, document.identity
-    if about is None or identity is None:
+    about, resource = difference.resource, _reference(document.root)
+    if about is None or resource is None:
         return True
-    return (about.kind, about.name, about.namespace) == (identity.kind, identity.name, identity.namespace)
+    return (about.kind, about.name, about.namespace) == (resource.kind, resource.name, resource.namespace)
 
 
 @cache
