@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.merge.lines.three_way import discarded_comments
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.text import Comments
+from merge.values.deciding import decide
 
 PLACES = {
     "head of the file": "{}\n",
@@ -401,22 +401,32 @@ def test_comments_stay_with_their_elements(
     assert not [message for message in messages if not message.startswith("info")]
 
 
+@pytest.mark.parametrize("winner", ["upstream", "local"])
 @pytest.mark.parametrize(
-    ("before", "loser", "winner", "lost", "kept"),
+    ("before", "of_loser", "of_winner", "lost", "remaining"),
     [
-        ("", "# why", "", ("# why",), None),
-        ("# why", "# why", "", (), "# why"),
-        ("", "# why", "# why", (), "# why"),
-        ("", "# why", "# other", ("# why",), "# other"),
-        # A setter says where the value comes from.
-        ("", "# kpt-set: ${a}", "", (), "# kpt-set: ${a}"),
-        ("", "", "# why", (), None),
+        pytest.param("|o", "|l", "|u", "l", "|u", id="changed by both"),
+        pytest.param("|o", "|o", "|u", "", "", id="left alone"),
+        pytest.param("|o", "|l", "|l", "", "", id="changed alike"),
+        pytest.param("o|", "o l|", "u|", "l", "o|", id="one more above"),
+        pytest.param("|", "l|m", "|", "l m", "|", id="added"),
+        pytest.param("|o", "|", "|u", "", "", id="removed"),
+        pytest.param("|", "kpt-set:l|kpt-set:m", "|", "", "", id="setters"),
+        pytest.param("|", "l|kpt-set:m", "|", "l", "|kpt-set:m", id="a setter and another one"),
     ],
 )
 def test_comments_that_a_side_changed_with_a_value_that_lost_go(
-    before: str, loser: str, winner: str, lost: tuple[str, ...], kept: str | None
+    before: str, of_loser: str, of_winner: str, lost: str, remaining: str, winner: OnConflict
 ) -> None:
-    of_sides = [Comments((), text or None) for text in (before, loser, winner)]
-    assert discarded_comments(*of_sides) == (lost, Comments((), kept))
-    above = [Comments((text,) if text else (), None) for text in (before, loser, winner)]
-    assert discarded_comments(*above)[0] == lost
+    def document(value: int, words: str) -> str:
+        head, _, line = words.partition("|")
+        return "".join(f"# {word}\n" for word in head.split()) + f"a: {value}{f' # {line}' if line else ''}\n"
+
+    sides = [document(2, of_winner), document(3, of_loser)]
+    upstream, local = sides if winner == "upstream" else sides[::-1]
+    (decision,) = decide(document(1, before), upstream, local, Policy(winner))[1]
+    discarded = decision.discarded_comments
+    assert ([] if discarded is None else [line.removeprefix("# ") for line in discarded.lines]) == lost.split()
+    if discarded is not None:
+        head, _, line = remaining.partition("|")
+        assert discarded.kept == Comments(tuple(f"# {word}" for word in head.split()), f"# {line}" if line else None)

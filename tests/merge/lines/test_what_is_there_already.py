@@ -30,7 +30,6 @@ from krm_merge.merge.lines.three_way import (
     MergedText,
     are_in_place,
     comments_in,
-    discarded_comments,
     loses_json,
     merge_added_lines,
     merge_lines,
@@ -442,28 +441,3 @@ def test_what_has_no_text_has_no_comments() -> None:
         assert CommentReader().of(collection, child) == NO_COMMENTS
         assert CommentReader().around(collection, None) == []
     assert CommentReader().around(read("a: 1 # l\n"), None) == []
-
-
-@pytest.mark.parametrize(
-    ("before", "loser", "winner", "lost", "remaining"),
-    [
-        pytest.param("|o", "|l", "|u", "l", "|u", id="changed by both"),
-        pytest.param("|o", "|o", "|u", "", "|o", id="left alone"),
-        pytest.param("|o", "|l", "|l", "", "|l", id="changed alike"),
-        pytest.param("o|", "o l|", "u|", "l", "o|", id="one more above"),
-        pytest.param("|", "l|m", "|", "l m", "|", id="added"),
-        pytest.param("|o", "|", "|u", "", "|", id="removed"),
-        pytest.param("|", "kpt-set:l|kpt-set:m", "|", "", "kpt-set:l|kpt-set:m", id="setters"),
-        pytest.param("|", "l|kpt-set:m", "|", "l", "|kpt-set:m", id="a setter and another one"),
-    ],
-)
-def test_comments_that_a_side_changed_with_a_value_that_lost(
-    before: str, loser: str, winner: str, lost: str, remaining: str
-) -> None:
-    def comments(words: str) -> Comments:
-        head, _, line = words.partition("|")
-        return Comments(tuple(f"# {word}" for word in head.split()), f"# {line}" if line else None)
-
-    gone, left = discarded_comments(comments(before), comments(loser), comments(winner))
-    assert [text.removeprefix("# ") for text in gone] == lost.split()
-    assert left == comments(remaining)

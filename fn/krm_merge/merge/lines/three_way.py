@@ -271,17 +271,3 @@ def _places(collection: MappingNode | SequenceNode) -> dict[int, Chunk]:
         return dict(zip(map(id, collection.children), chunks(collection), strict=True))
     except CannotEditError:
         return {}
-
-
-def discarded_comments(before: Comments, loser: Comments, winner: Comments) -> tuple[tuple[str, ...], Comments]:
-    """The comments that a side changed together with a value that lost, and what it keeps of its own (V8).
-
-    Comments that name a setter stay: they say where the value comes from, not why it is what it is.
-    """
-    others = {*before.head, before.line, *winner.head, winner.line}
-    lost = tuple(
-        text for text in (*loser.head, loser.line) if text and text not in others and not text.startswith(SETTER)
-    )
-    gone = set(lost)
-    line = winner.line if loser.line in gone else loser.line
-    return lost, Comments(tuple(text for text in loser.head if text not in gone), line)

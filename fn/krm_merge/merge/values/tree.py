@@ -21,15 +21,15 @@ from krm_merge.merge.decisions.decision import (
     same,
 )
 from krm_merge.merge.decisions.policy import Nature, Policy, Resolution
-from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner, discarded_comments
+from krm_merge.merge.lines.three_way import SETTER, CommentReader, Winner
 from krm_merge.merge.values.likeness import are_images, contested_fields, merge_images, renamed_by_both
 from krm_merge.merge.values.texts import merge_order, merge_text, merge_wrapped, texts_of
 from krm_merge.schema import Discriminator, Schema, Secrecy, with_pods
 from krm_merge.startup import replace
 from krm_merge.text import (
-    NO_COMMENTS,
     Canonical,
     Child,
+    Comments,
     Entry,
     MappingNode,
     Node,
@@ -463,14 +463,13 @@ class TreeMerge:
             return None
         known_lines = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
         lines = tuple(line for line in inside if line not in known_lines and not line.startswith(SETTER))
+        if not lines:
+            return None
         if winner is None:
-            return DiscardedComments(loser, child, lines) if lines else None
-        before, loser_lines, others = (
-            NO_COMMENTS if node is None else self.comments.of(sides.nodes[place], node)
-            for place, node in ((0, children[0]), (at, child), (other, winner))
-        )
-        _, remaining = discarded_comments(before, loser_lines, others)
-        return DiscardedComments(loser, child, lines, remaining) if lines else None
+            return DiscardedComments(loser, child, lines)
+        own, others = (self.comments.of(sides.nodes[place], node) for place, node in ((at, child), (other, winner)))
+        head = tuple(text for text in own.head if text not in lines)
+        return DiscardedComments(loser, child, lines, Comments(head, others.line if own.line in lines else own.line))
 
     # ---- records -----------------------------------------------------------------------------------------------
 
