@@ -14,13 +14,13 @@ from fleet.world import World
 from krm_merge.functions import process
 from krm_merge.merge.decisions.policy import Choice
 from krm_merge.packages.files.tree import Changed
+from krm_merge.report import FORMS
 from packages.repositories import Repository, kptfile
 from report.secret_places import FILES, PLACES, POLICY, SIDES, leaks, package
 from resolve.packages import session_of, task_of
 from resolve.serving import serve
 
 COUNT = len(PLACES) + len(FILES)
-FORMS = ("json", "sarif", "html", "md")
 ON_BOTH = {side: package(side) for side in SIDES}
 DELETED = ON_BOTH | {"upstream": package("upstream", without_resources=True)}
 MADE = {"changed on both sides": ON_BOTH, "deleted by upstream": DELETED}
@@ -64,10 +64,10 @@ def test_there_are_enough_places() -> None:
 def test_no_report_has_them(tmp_path: Path, nature: str) -> None:
     for side in SIDES:
         write_bytes(tmp_path / side, MADE[nature][side])
-    reports = [f"--report=r.{form}" for form in FORMS]
+    reports = [f"--report=r{suffix}" for suffix in FORMS]
     done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", *reports, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    texts = {form: (tmp_path / f"r.{form}").read_text() for form in FORMS}
+    texts = {suffix: (tmp_path / f"r{suffix}").read_text() for suffix in FORMS}
     texts |= {"terminal": done.stdout + done.stderr}
     texts |= {
         "terminal json": krm_merge(
@@ -75,7 +75,7 @@ def test_no_report_has_them(tmp_path: Path, nature: str) -> None:
         ).stdout
     }
     assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
-    records = json.loads(texts["json"])["records"]
+    records = json.loads(texts[".json"])["records"]
     assert len([record for record in records if record["status"] != "automatic"]) == COUNT
     assert all(record.get("redacted") for record in records)
 
@@ -83,7 +83,7 @@ def test_no_report_has_them(tmp_path: Path, nature: str) -> None:
 def test_no_difference_of_two_versions_has_them(tmp_path: Path) -> None:
     for side in SIDES:
         write_bytes(tmp_path / side, ON_BOTH[side])
-    names = [f"r.{form}" for form in FORMS]
+    names = [f"r{suffix}" for suffix in FORMS]
     done = krm_merge("diff", "original", "local", *(f"--report={name}" for name in names), cwd=tmp_path)
     texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]
     assert leaks("".join(texts)) == []
@@ -92,7 +92,7 @@ def test_no_difference_of_two_versions_has_them(tmp_path: Path) -> None:
 
 @pytest.mark.kpt
 def test_no_comparison_with_kpt_has_them(tmp_path: Path) -> None:
-    names = [f"r.{form}" for form in FORMS]
+    names = [f"r{suffix}" for suffix in FORMS]
     place = follow(tmp_path, without=("broken.yaml", "broken.json"))
     done = krm_merge("compare", "web@v2", *(f"--report={name}" for name in names), cwd=place.parent)
     assert done.returncode == 0, done.stderr
@@ -129,7 +129,7 @@ def test_no_ledger_of_a_campaign_has_them(tmp_path: Path) -> None:
     world = World(tmp_path)
     upstream = ("--upstream", f"file://{tmp_path}/upstream/web", "--to", "v2")
     outputs = [world.fleet("init", "campaign", *upstream, "--packages", place.parent), world.fleet("run", "campaign")]
-    names = [f"r.{form}" for form in FORMS]
+    names = [f"r{suffix}" for suffix in FORMS]
     reports = [f"--report={name}" for name in names]
     outputs += [world.fleet("conflicts", "campaign", *words) for words in (["--format=json"], reports)]
     assert sum(group["count"] for group in json.loads(outputs[2].stdout)["groups"]) == COUNT
