@@ -252,6 +252,7 @@ def test_what_lines_settle(original: str, upstream: str, local: str, has_all: bo
         ("a: [1, 2]", "a: [1, 2, 3]", "a"),
         ("a: [{b: 1, c: 1}]", "a: [{b: 2, c: 1}]", "a[0].b"),
         ("a: {b: 1}", "a: [1]", "a"),
+        ("a: [1]", "a: {b: 1}", "a"),
         ("a: &x 1|b: *x", "a: &x 2|b: *x", "a, b"),
     ],
 )

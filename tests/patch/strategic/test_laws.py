@@ -588,3 +588,12 @@ def test_nothing_moves_that_stands_in_the_patches_order(live: list[str], patch: 
     if new_first:
         at = names.index(shared[0])
         assert names[at - len(new_first) : at] == new_first
+
+
+def test_a_new_element_comes_once_behind_all_that_have_the_key_of_its_neighbour() -> None:
+    live: list[Any] = ["a1", "a2"]
+
+    def key(item: Any) -> str:
+        return str(item)[0]
+
+    assert by_patch_list([*live, "new"], ["a1", "new"], live, key, "document") == ["a1", "a2", "new"]

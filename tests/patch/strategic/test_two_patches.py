@@ -8,6 +8,7 @@ import pytest
 
 from generated.objects import SMALL, SpecShape
 from krm_merge.patch import PatchError, apply, merge_patches
+from krm_merge.patch.strategic.combine import patches_conflict
 
 SHAPE: Final = SpecShape(SMALL)
 DOCUMENTS: Final[list[Any]] = [
@@ -47,6 +48,11 @@ def in_any_order(document: Any) -> Any:
             {"inner": {"value": "1"}},
             {"inner": {"$patch": "replace", "other": "2"}},
             {"inner": {"$patch": "replace", "other": "2"}},
+        ),
+        (
+            {"kept": {"$retainKeys": ["value"], "value": "1"}},
+            {"kept": {"$retainKeys": ["value", "other"], "other": "2"}},
+            {"kept": {"$retainKeys": ["value", "other"], "value": "1", "other": "2"}},
         ),
         # Lists with keys.
         (
@@ -129,3 +135,7 @@ def test_no_one_patch_removes_a_list_of_scalars_and_sets_it_anew() -> None:
 def test_no_one_order_is_that_of_a_list_and_of_other_elements_behind_it(first: Any, second: Any) -> None:
     with pytest.raises(PatchError, match="no one order says what both patches do"):
         merge_patches(first, second, SHAPE)
+
+
+def test_lists_of_scalars_where_maps_are_expected_do_not_conflict() -> None:
+    assert patches_conflict({"items": ["a"]}, {"items": ["b"]}, SHAPE, "multi") is None

@@ -473,8 +473,10 @@ def _likely_rename(new: Member) -> Decision:
 def follows_upstream_move(outcome: ResourceOutcome, results: Results) -> bool:
     """Whether local's resource goes to the file that upstream moved it to, as local left it alone (R2); reports it."""
     original, upstream, local = outcome.original, outcome.upstream, outcome.local
-    if outcome.fate != "merged" or original is None or upstream is None or local is None:
+    if outcome.fate != "merged" or original is None:
         return False
+    assert upstream is not None
+    assert local is not None
     if not upstream.place != original.place == local.place:
         return False
     follows = _same(any_object_schema(), original, local)

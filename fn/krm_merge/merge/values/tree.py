@@ -556,7 +556,10 @@ def _fields_as_one(side: dict[Canonical, Entry], keys: Sequence[Canonical]) -> M
 
 def _only_removes(original: MappingNode | None, side: MappingNode | None) -> bool:
     """Whether a side holds nothing but what the original's alternative has: the same mapping, less some fields."""
-    if original is None or side is None or original.fields.keys() != side.fields.keys():
+    # What the original or both sides lack is settled before.
+    assert original is not None
+    assert side is not None
+    if original.fields.keys() != side.fields.keys():
         return False
     for key, entry in side.fields.items():
         before, has = resolved(original.fields[key].value), resolved(entry.value)
