@@ -12,13 +12,21 @@ from itertools import accumulate
 from posixpath import join
 from typing import Any
 
-from krm_merge.krm import NO_RESOURCE, FieldPath, ResourceRef, format_path, identity_of, parse_path
+from krm_merge.krm import (
+    NO_RESOURCE,
+    FieldPath,
+    Identity,
+    ResourceRef,
+    format_path,
+    generate_name_of,
+    identity_of,
+    parse_path,
+)
 from krm_merge.merge import (
     Choice,
     Content,
     Decision,
     FileDecision,
-    Member,
     Nature,
     PackageDecisions,
     Policy,
@@ -117,7 +125,8 @@ class _Reader:
         of_existence = decision.rule == "F5"
         rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
         choices = partial(_choices, decision, sides, secret)
-        return self._record(decision, file, _resource(subject), rule, contents, choices, key, secret)
+        resource = resource_ref(subject.identity, subject.root)
+        return self._record(decision, file, resource, rule, contents, choices, key, secret)
 
     def _of_file(self, decision: FileDecision, file: str) -> DecisionRecord:
         data: dict[SideName, bytes | None] = _values(decision)
@@ -214,13 +223,13 @@ def _values(decision: Decision | FileDecision) -> dict[SideName, Any]:
     }
 
 
-def _resource(member: Member) -> ResourceRef | None:
-    identity = member.identity
+def resource_ref(identity: Identity, root: MappingNode) -> ResourceRef | None:
+    """How reports name an object, by its `generateName` where it has no name; None where it is no resource."""
     if not identity.kind:
         return None
-    node = member.root.get("apiVersion")
+    node = root.get("apiVersion")
     version = node.text if isinstance(node, Scalar) else ""
-    return ResourceRef(version, identity.kind, identity.name or member.generate_name, identity.namespace)
+    return ResourceRef(version, identity.kind, identity.name or generate_name_of(root), identity.namespace)
 
 
 def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:

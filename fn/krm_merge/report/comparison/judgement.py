@@ -9,7 +9,7 @@ from functools import cache
 from posixpath import basename
 from typing import TypeAlias
 
-from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, generate_name_of, identity_of, parse_path
+from krm_merge.krm import KPTFILE, FieldPath, ResourceRef, format_path, identity_of, parse_path
 from krm_merge.merge import Policy, shorten
 from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Difference, FindingName
 from krm_merge.report.comparison.lines import (
@@ -20,9 +20,10 @@ from krm_merge.report.comparison.lines import (
     unexplained_lines,
 )
 from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
+from krm_merge.report.reading import resource_ref
 from krm_merge.safe_text import quantity
 from krm_merge.schema import Secrecy
-from krm_merge.text import BOM_BYTES, MappingNode, key_text
+from krm_merge.text import BOM_BYTES, MappingNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +279,7 @@ def _judged_by(counts: Sequence[int], *, is_ours: bool) -> Judgement:
 
 
 def _reference(root: MappingNode | None) -> ResourceRef | None:
-    identity = None if root is None else identity_of(root)
-    if root is None or identity is None or not identity.kind:
-        return None
-    version = root.get("apiVersion")
-    name = identity.name or generate_name_of(root)
-    return ResourceRef("" if version is None else key_text(version), identity.kind, name, identity.namespace)
+    return None if root is None else resource_ref(identity_of(root), root)
 
 
 def _is_about(difference: Difference, document: ComparedDocument) -> bool:
