@@ -16,7 +16,7 @@ from krm_merge.merge.decisions.policy import Choice
 from krm_merge.packages.files.tree import Changed
 from krm_merge.report import FORMS
 from packages.repositories import Repository, kptfile
-from report.secret_places import FILES, PLACES, POLICY, SIDES, leaks, package
+from report.secret_places import FILES, HARMLESS, PLACES, POLICY, SIDES, harmless_package, leaks, package
 from resolve.packages import session_of, task_of
 from resolve.serving import serve
 
@@ -69,11 +69,9 @@ def test_no_report_has_them(tmp_path: Path, nature: str) -> None:
     assert done.returncode == 0, done.stderr
     texts = {suffix: (tmp_path / f"r{suffix}").read_text() for suffix in FORMS}
     texts |= {"terminal": done.stdout + done.stderr}
-    texts |= {
-        "terminal json": krm_merge(
-            "merge", *SIDES, "--on-conflict=upstream", "--dry-run", "--format=json", cwd=tmp_path
-        ).stdout
-    }
+    done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "again", "--format=json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    texts |= {"terminal json": done.stdout + done.stderr}
     assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
     records = json.loads(texts[".json"])["records"]
     assert len([record for record in records if record["status"] != "automatic"]) == COUNT
@@ -88,6 +86,67 @@ def test_no_difference_of_two_versions_has_them(tmp_path: Path) -> None:
     texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]
     assert leaks("".join(texts)) == []
     assert done.stdout.count("(a secret value)") == COUNT
+
+
+@pytest.mark.parametrize("changed", ["upstream", "local"])
+def test_no_report_has_them_where_only_one_side_changed_them(tmp_path: Path, changed: str) -> None:
+    for side in SIDES:
+        write_bytes(tmp_path / side, ON_BOTH[side if side == changed else "original"])
+    reports = [f"--report=r{suffix}" for suffix in FORMS]
+    done = krm_merge("merge", *SIDES, "-o", "out", *reports, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    texts = [done.stdout, done.stderr, *((tmp_path / f"r{suffix}").read_text() for suffix in FORMS)]
+    assert leaks("".join(texts)) == []
+
+
+def test_no_session_on_the_terminal_has_them(tmp_path: Path) -> None:
+    place = follow(tmp_path)
+    done = krm_merge("resolve", "web@v2", "--terminal", cwd=place.parent, stdin="s\n" * COUNT + "q\n")
+    assert leaks(done.stdout + done.stderr) == []
+    assert all(f"n{number:03}" in done.stdout for number in range(len(PLACES)))
+
+
+def test_the_password_of_an_address_is_left_out(tmp_path: Path) -> None:
+    for side in SIDES:
+        text = f"apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nspec:\n  url: postgres://me:hush{side}@{side}.db/x\n"
+        write_bytes(tmp_path / side, {"a.yaml": text.encode()})
+    done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", cwd=tmp_path)
+    assert "upstream.db/x" in done.stderr
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_no_comment_has_them(tmp_path: Path) -> None:
+    sides = {}
+    for side in SIDES:
+        text = f"spec:\n  # password: hush{side}\n  a: {side} # DB_PASSWORD=hush{side}\n  # Mine: {side}\n"
+        sides[side] = {"a.yaml": f"apiVersion: v1\nkind: A\nmetadata: {{name: a}}\n{text}".encode()}
+        write_bytes(tmp_path / side, sides[side])
+    reports = [f"--report=r{suffix}" for suffix in FORMS]
+    done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", *reports, cwd=tmp_path)
+    texts = [done.stdout, done.stderr, *((tmp_path / f"r{suffix}").read_text() for suffix in FORMS)]
+    with serve(task_of(*sides.values())) as client:
+        records = client.report()["records"]
+        context = json.dumps([client.ask(f"/api/context?id={record['id']}").body for record in records])
+    assert "Mine: local" in context
+    assert "hush" not in "".join([*texts, context])
+
+
+def test_what_only_looks_like_a_secret_is_shown(tmp_path: Path) -> None:
+    assert len(HARMLESS) >= 40
+    for side in SIDES:
+        write_bytes(tmp_path / side, harmless_package(side))
+    # SARIF has places, and no values.
+    suffixes = [suffix for suffix in FORMS if suffix != ".sarif"]
+    reports = [f"--report=r{suffix}" for suffix in suffixes]
+    done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", *reports, cwd=tmp_path)
+    texts = {suffix: (tmp_path / f"r{suffix}").read_text() for suffix in suffixes} | {"terminal": done.stderr}
+    texts |= {"diff": krm_merge("diff", "original", "local", cwd=tmp_path).stdout}
+    hidden = {
+        name: [place for place in HARMLESS if place not in leaks(text, [*HARMLESS])] for name, text in texts.items()
+    }
+    # A difference shows a text as a whole.
+    assert hidden.pop("diff") == ["beside a password in a text", "beside auths"]
+    assert not any(hidden.values()), hidden
 
 
 @pytest.mark.kpt

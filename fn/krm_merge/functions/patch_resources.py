@@ -69,7 +69,7 @@ from krm_merge.patch.patches import (
 )
 from krm_merge.patch.strategic.elements import PATCH
 from krm_merge.safe_text import abridge
-from krm_merge.schema import hidden_in, is_secret_kind
+from krm_merge.schema import hidden_in
 from krm_merge.startup import group_by_key
 from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
 
@@ -371,7 +371,7 @@ class Patcher:
 
 def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
     """Whether messages about a patch of a resource must not show values (M6)."""
-    return is_secret_kind(item.kind) or job.patch.is_secret or next(hidden_in(now), None) is not None
+    return any(next(hidden_in(value), None) is not None for value in (item.root, now)) or job.patch.is_secret
 
 
 def is_list(item: Resource) -> bool:

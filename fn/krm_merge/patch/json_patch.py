@@ -23,7 +23,7 @@ from krm_merge.patch.model import (
 )
 from krm_merge.patch.strategic.combine import have_conflicts
 from krm_merge.safe_text import LONGEST_QUOTE
-from krm_merge.schema import Secrecy
+from krm_merge.schema import hidden_in
 from krm_merge.text import MAX_DEPTH, Object, Value
 
 
@@ -200,8 +200,7 @@ class JsonPatch:
     @property
     def is_secret(self) -> bool:
         """Whether an operation has a value that messages must not show (M6)."""
-        operations = [operation for operation in self._operations if isinstance(operation, dict)]
-        return any(Secrecy().hides(field_path(item.get("path")), (item.get("value"),)) for item in operations)
+        return next(hidden_in(self._operations), None) is not None
 
     def apply(self, document: Object, copies: Copies | None = None) -> Object:
         """The document with all operations applied; it is not changed. Raises PatchError naming the operation.

@@ -43,7 +43,7 @@ from krm_merge.merge import (
 from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.safe_text import REDACTED, without_credentials
-from krm_merge.schema import Redaction, Secrecy, is_secret_file
+from krm_merge.schema import Redaction, Secrecy, is_secret_file, is_telling
 from krm_merge.text import (
     MappingNode,
     Node,
@@ -110,7 +110,9 @@ class _Reader:
         self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy, secrecy: Secrecy
     ) -> DecisionRecord:
         subject, sides = outcome.member, _sides(decision, outcome)
-        secret = secrecy.hides(decision.path, [sides[side] for side in VERSIONS])
+        lost = decision.discarded_comments
+        comments = None if lost is None else "\n".join(lost.lines)
+        secret = secrecy.hides(decision.path, [*(sides[side] for side in VERSIONS), comments])
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
         compared = [contents[side] for side in VERSIONS]
         if decision.nature == "resource":
@@ -364,11 +366,17 @@ class _Document:
         before, last = max(top, first - AROUND), min(last, first + _MOST_LINES)
         context_lines = self._lines[before : min(bottom, last + AROUND) + 1]
         return Context(
-            tuple(without_credentials(line.rstrip("\r")) for line in context_lines), first - before, last - before + 1
+            tuple(_shown_line(line.rstrip("\r")) for line in context_lines), first - before, last - before + 1
         )
 
     def _line(self, position: int) -> int:
         return bisect_right(self._starts, position) - 1
+
+
+def _shown_line(line: str) -> str:
+    """A line of YAML without the values of comments and addresses that are hidden."""
+    code, mark, comment = line.partition("#")
+    return without_credentials(f"{code}{mark} {REDACTED}" if is_telling(comment) else line)
 
 
 def _without(text: str, hidden: Iterable[Node]) -> str:

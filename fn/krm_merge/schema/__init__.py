@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from krm_merge.schema.secrecy import hidden_in as hidden_in
     from krm_merge.schema.secrecy import is_secret_file as is_secret_file
     from krm_merge.schema.secrecy import is_secret_kind as is_secret_kind
+    from krm_merge.schema.secrecy import is_telling as is_telling
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -57,6 +58,6 @@ __getattr__, __dir__ = lazy_interface(
         "packages": "FILES FUNCTION_LISTS GROUP KINDS KptfileSchema KustomizationSchema",
         "references": "FileReference LabelSelector Reference files_in labels_in objects_at references_in "
         "selectors_in targets_in",
-        "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind",
+        "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind is_telling",
     },
 )

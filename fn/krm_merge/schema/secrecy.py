@@ -6,49 +6,75 @@ This is the one place that decides it, for merges, reports, patches and plugins.
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from krm_merge.krm import ANY, FieldPath, Step, identity_of
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
+    IN_COLLECTIONS,
     Alias,
     MappingNode,
+    Node,
     Scalar,
     SequenceNode,
     Source,
+    TextError,
+    canonical_text,
     documents_in,
-    key_text,
+    read_all,
     resolved,
     to_value,
 )
 
 _KINDS = ("secret", "secretlist")
-_ENDS = ("_password", "_token", "_secret", "_key")
-_ALONE = ("password", "token", "secret")
-"""Names of variables that need no word before them."""
+_ENDS_OF_VALUES = ("password", "passwd", "passphrase", "token", "apikey", "privatekey", "accesskey", "clientsecret")
+_ENDS = (*_ENDS_OF_VALUES, "_secret", "_key")
+"""Ends of the names of secrets. In labels and annotations, the last two end the names of what holds a secret."""
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRET_FIELDS = frozenset((_LAST_APPLIED, "secretGenerator", "stringData", "auths", ".dockercfg", ".dockerconfigjson"))
+"""Fields that hold secrets, whatever is in them. The last three are those of Docker's settings."""
+_WORDS = (
+    *("password", "passwd", "passphrase", "token", "secret", "apikey", "privatekey", "accesskey", "private key"),
+    *("-key", "_key", ".key", "/key", "stringdata", "last-applied-configuration", "auths", "dockerc"),
+    *("\\", "!"),
+)
+"""Every value that is hidden without a redaction has one of these, or its name has: escapes and tags write others."""
 
 _SECRET = pattern(
-    r"""kind["']?\s*:\s*["']?Secret(?:List)?\b|\bsecretGenerator\b|last-applied-configuration|PRIVATE KEY-----""",
+    r"""kind["']?\s*:\s*(?:[!&>|]\S{0,40}\s+){0,3}["']?(?:Secret(?:List)?\b|U2VjcmV0)|PRIVATE KEY-----"""
+    r"""|(?:\bsecretGenerator|\bstringData|last-applied-configuration|["']auths|\.dockercfg|\.dockerconfigjson)["']?\s*:""",
     re.IGNORECASE,
 )
-# A reference such as $NAME or {{ name }} is no value.
+_REFERENCE = (
+    r"(?:\$\([^()\n]{0,80}\)|\$\{[\w.-]{0,80}\}|\$[A-Z_][A-Z0-9_]*|\{\{[^{}\n]{0,200}\}\}|<[^<>\n]{0,80}>)"
+    r"""(?=[\s"',;)}\]]|\Z)"""
+)
+"""$NAME, {{ name }} and the like: no value, but where one comes from."""
+_VALUE = (
+    rf"""(?!["']{{2}}|\#\s|["']?(?:{_REFERENCE}|[{{\[](?!\{{|\w+[}}\]]\S)|(?i:true|false|null|~)(?=[\s,}}\]"']|\Z)))"""
+    r"""(?=["']?[^\s"'])"""
+)
+_WHOLE_REFERENCE = pattern(rf"\s*{_REFERENCE}\s*\Z")
 _ASSIGNMENT = pattern(
-    r"""(?:^[ \t]*(?:-[ \t]+|export[ \t]+)*|["'])([\w./-]+)(?:["'][ \t]*:|[ \t]*:[ \t]|["']?[ \t]*=)[ \t]*"""
-    r"""(?!["']{2}|["']?[{\[$<])["']?[^\s"']""",
+    rf"""(?:^[ \t\#]*(?:-[ \t]+|export[ \t]+)*|[{{,][ \t]*|["'])([\w./-]+)(?:["'][ \t]*:|[ \t]*:[ \t])[ \t]*{_VALUE}"""
+    rf"""|(?<![\w./-])([\w./-]+)["']?[ \t]*=(?!=)[ \t]*{_VALUE}"""
+    rf"""|(?<![\w.-])--?([\w.-]+)[ \t]+(?!-){_VALUE}""",
     re.MULTILINE,
 )
-_WORDS = (
-    *("password", "token", "secret", "private key", "stringdata", "last-applied-configuration"),
-    *("-key", "_key", ".key", "/key"),
-)
-"""Every value that is hidden without a redaction has one of these, or its name has."""
+_OPTION = pattern(r"--?[\w.-]+\Z")
 _DIVIDERS = str.maketrans("-./", "___")
 _ELEMENT = pattern(
-    r"""\b(?:name|key)["']?[ \t]*:[ \t]*["']?([\w./-]+)["']?[ \t]*(?:,|\r?\n)\s*["']?value["']?[ \t]*:""",
+    r"""\b(?:name|key)["']?[ \t]*:[ \t]*["']?([\w./-]+)["']?[ \t]*(?:,|\r?\n)[\s#]*["']?value["']?[ \t]*:""",
 )
+_ESCAPE = pattern(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt]))?")
+_MOST_TEXTS = 8
+"""Texts in texts that are read; what holds more is hidden if it may hold a secret."""
 
 
 def is_secret_kind(kind: str) -> bool:
@@ -58,13 +84,9 @@ def is_secret_kind(kind: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name is secret where it holds a text or number."""
-    return _normal(name).endswith(_ENDS)
-
-
-def is_secret_variable(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a variable of this name is secret, by itself or by one of the user's patterns."""
-    return is_secret_name(name) or _normal(name).strip("_") in _ALONE or fits(name, patterns)
+    """Whether a name is that of a secret: of a field, a variable, an option or a setting in a text."""
+    normal = _normal(name)
+    return normal.endswith(_ENDS) or normal.strip("_") == "secret"
 
 
 def fits(name: str, patterns: Sequence[str]) -> bool:
@@ -72,19 +94,9 @@ def fits(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(_normal(name), _normal(each)) for each in patterns)
 
 
-def holds_secret(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Whether a Secret or a private key may be written in a part of a text."""
-    return _SECRET.search(text, start, len(text) if end is None else end) is not None
-
-
 def is_telling(text: str, patterns: Sequence[str] = ()) -> bool:
-    """Whether a text holds a Secret, a private key, or a secret variable with its value."""
-    if holds_secret(text):
-        return True
-    if ":" not in text and "=" not in text:
-        return False
-    names = {match[1] for expression in (_ASSIGNMENT, _ELEMENT) for match in expression.finditer(text)}
-    return any(is_secret_variable(name, patterns) for name in names)
+    """Whether a text holds a Secret, a private key, or a secret name with its value."""
+    return next(_found_in_text(text, text, (), tuple(((), field) for field in patterns)), None) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -100,13 +112,11 @@ _NO_CONTENT = ("apiVersion", "kind", "type", "immutable")
 _OPEN_FIELDS = ("name", "namespace", "labels")
 """Fields of a Secret's metadata that are shown. Annotations may hold all of the Secret."""
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_SECRET_FIELDS = frozenset((_LAST_APPLIED, "secretGenerator", "stringData"))
 _NO_VARIABLES = ("labels", "annotations")
-"""Maps whose names say nothing about their values: the annotation `auth-secret` is the name of a Secret."""
+"""Maps where a name says less about the value: the annotation `auth-secret` is the name of a Secret."""
 
-_Place: TypeAlias = "tuple[str | None, ...]"
-"""The fields that lead to a value; None is any element of a list."""
+_Place: TypeAlias = "tuple[str | tuple[str] | None, ...]"
+"""The fields that lead to a value, and the names of elements of lists; None is any element."""
 _Scope: TypeAlias = "tuple[tuple[FieldPath, str | None], ...]"
 """Of each redaction, what is left of its path at a place, and its pattern of names."""
 
@@ -130,22 +140,26 @@ class Redaction:
 class _Found:
     """A hidden value.
 
-    Its own name and content do not show that it is one where it `is_of_secret`, or that of a `variable`.
+    Where it `covers` what is in it, neither the names nor the values there show that they are hidden. `variable` is the
+    name of the variable that it is the value of.
     """
 
     place: _Place
     value: Any
-    is_of_secret: bool = False
+    covers: bool = False
     variable: str = ""
 
 
 @frozen
 class _Known:
-    """All hidden values of a resource, the places of two kinds of them, and the names of variables by value's id."""
+    """All hidden values of a resource, the places that cover what is in them, and names of variables by value's id.
+
+    In the places without names, every element of a list is any.
+    """
 
     found: list[_Found]
-    of_secrets: frozenset[_Place]
-    of_variables: frozenset[_Place]
+    covered: frozenset[_Place]
+    covered_without_names: frozenset[_Place]
     variables: dict[int, str]
 
 
@@ -160,7 +174,7 @@ class Secrecy:
         self._scope: _Scope = tuple(
             (redaction.path or (), redaction.field) for redaction in fitting if redaction.path or redaction.field
         )
-        self.is_whole = len(self._scope) < len(fitting) or any(map(is_secret_kind, (i.kind for i in identities)))
+        self.is_whole = len(self._scope) < len(fitting) or any(map(_is_secret, self._roots))
         """Whether all of it is hidden but its name, namespace and labels."""
 
     def hides(self, path: FieldPath, values: Iterable[Any]) -> bool:
@@ -181,16 +195,16 @@ class Secrecy:
             scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0], step))) is not None)
             if _is_covered(scope):
                 return True
-        if _names_secret(path) and any(map(_is_text_or_number, present)):
-            return True
-        place = tuple(step if isinstance(step, str) else None for step in path)
-        return any(next(_find_secrets(value, place, scope), None) for value in present) or self._is_inside(path, place)
+        place = tuple(_place_of(step) for step in path)
+        return any(next(_find_secrets(value, place, scope), None) for value in present) or self._is_inside(place)
 
     @cached_property
     def _open_texts(self) -> Collection[Source]:
         """The texts of all sides if nothing in them is hidden: no side has a word that hides a value."""
         texts = [root.source for root in self._roots if root.source is not None]
-        is_open = not self._scope and len(texts) == len(self._roots) and not any(map(_may_hide, texts))
+        is_open = (
+            not self._scope and len(texts) == len(self._roots) and not any(_may_hide(source.text) for source in texts)
+        )
         return texts if is_open else ()
 
     def values(self) -> list[Any]:
@@ -210,29 +224,27 @@ class Secrecy:
     @cached_property
     def _known(self) -> _Known:
         """All that is hidden, looked for once."""
-        secrets = [secrets for root in self._roots for secrets in _find_secrets(root, (), self._scope)]
+        secrets = [secret for root in self._roots for secret in _find_secrets(root, (), self._scope)]
+        covered = frozenset(secret.place for secret in secrets if secret.covers)
         return _Known(
             secrets,
-            frozenset(one.place for one in secrets if one.is_of_secret),
-            frozenset(one.place for one in secrets if one.variable),
-            {id(resolved(one.value)): one.variable for one in secrets if one.variable},
+            covered,
+            frozenset(map(_without_names, covered)),
+            {id(resolved(secret.value)): secret.variable for secret in secrets if secret.variable},
         )
 
-    @cached_property
-    def _may_hold_secret(self) -> bool:
-        return any(map(_may_hold_secret, self._roots))
-
-    def _is_inside(self, path: FieldPath, place: _Place) -> bool:
+    def _is_inside(self, place: _Place) -> bool:
         """Whether something around the value hides it that neither the path nor the value itself shows.
 
         Positions differ between the sides, so whatever an element of a list hides is hidden in all of them.
         """
-        if not self._may_hold_secret and ("value" not in path or all(map(_has_name, path))):
+        if self._open_texts:
             return False
         known = self._known
+        around = (place[:end] for end in range(1, len(place) + 1))
         return any(
-            place[:end] in known.of_secrets or (place[:end] in known.of_variables and not _has_name(path[end - 2]))
-            for end in range(1, len(place) + 1)
+            _without_names(outer) in known.covered_without_names if None in outer else outer in known.covered
+            for outer in around
         )
 
 
@@ -244,68 +256,154 @@ def hidden_in(value: Any) -> Iterator[Any]:
 def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
     """Whether a file that was merged as a text or as a whole holds anything hidden."""
     everywhere = [redaction.field for redaction in redactions if redaction == Redaction(field=redaction.field)]
-    if is_telling(data.decode("latin-1"), [field for field in everywhere if field is not None]):
+    if is_telling(data.decode(errors="replace"), [field for field in everywhere if field is not None]):
         return True
-    if not redactions and b"value" not in data:
-        # What names alone do not show in a text is hidden by the user, or in elements whose fields are in any order.
-        return False
-    mappings = (root for root in documents_in(data) or () if isinstance(root, MappingNode))
-    return any(Secrecy((root,), redactions).hides((), (root,)) for root in mappings)
+    # The user may hide what names do not show.
+    roots = (documents_in(data) or ()) if redactions else ()
+    return any(Secrecy((root,), redactions).hides((), (root,)) for root in roots if isinstance(root, MappingNode))
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
-def _find_secrets(value: Any, place: _Place, scope: _Scope) -> Iterator[_Found]:
-    """The outermost hidden values in a value at a place."""
+def _find_secrets(value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
+    """The outermost hidden values in a value at a place, which is inside so many texts, and those inside of texts."""
     value = resolved(value)
     fields = _fields_of(value)
     if fields is not None:
-        yield from _found_in_fields(fields, place, scope)
+        yield from _found_in_fields(fields, place, scope, texts)
     elif isinstance(value, SequenceNode | list):
-        for at, item in enumerate(value.items if isinstance(value, SequenceNode) else value):
-            yield from _found_below(item, (*place, None), scope, at)
-    elif is_telling(_text(value), _patterns(scope)):
+        items = value.items if isinstance(value, SequenceNode) else value
+        if _has_secret_argument(items, scope):
+            yield _Found(place, value, covers=True)
+            return
+        for at, item in enumerate(items):
+            yield from _found_below(item, (*place, _element_of(item)), scope, at, texts)
+    elif _names_secret(place) and _is_value(value):
         yield _Found(place, value)
+    else:
+        yield from _found_in_text(_text(value), value, place, scope, texts)
 
 
-def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope) -> Iterator[_Found]:
-    is_secret = is_secret_kind(_text(fields.get("kind"))) and any(name in fields for name in _CONTENT)
+def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope, texts: int) -> Iterator[_Found]:
+    is_secret = _is_secret(fields) and any(name in fields for name in _CONTENT)
+    is_for_secrets = _selects_secrets(fields.get("target"))
     variable = _variable_of(fields, scope)
     for name, child in fields.items():
         at = (*place, name)
         if is_secret and name == "metadata" and (inner := _fields_of(resolved(child))) is not None:
             for field, value in inner.items():
                 if field not in _OPEN_FIELDS:
-                    yield _Found((*at, field), value, is_of_secret=True)
-        elif is_secret and name not in _NO_CONTENT:
-            yield _Found(at, child, is_of_secret=True)
+                    yield _Found((*at, field), value, covers=True)
+        elif (is_secret and name not in _NO_CONTENT) or (is_for_secrets and "patch" in name.lower()):
+            yield _Found(at, child, covers=True)
         elif variable and name == "value":
-            yield _Found(at, child, variable=variable)
-        elif (
-            name in _SECRET_FIELDS or fits(name, _patterns(scope)) or (_names_secret(at) and _is_text_or_number(child))
-        ):
+            yield _Found(at, child, covers=True, variable=variable)
+        elif name in _SECRET_FIELDS or fits(name, _patterns(scope)):
             yield _Found(at, child)
         else:
-            yield from _found_below(child, at, scope, name)
+            yield from _found_below(child, at, scope, name, texts)
 
 
-def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int) -> Iterator[_Found]:
+def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int, texts: int) -> Iterator[_Found]:
     inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0], step, child))) is not None)
     if _is_covered(inner):
         yield _Found(place, child)
     else:
-        yield from _find_secrets(child, place, inner)
+        yield from _find_secrets(child, place, inner, texts)
 
 
-def _has_name(step: Step) -> bool:
-    """Whether a step of a path shows the name of what it leads to."""
-    return isinstance(step, str) or (isinstance(step, tuple) and "name" in dict(step))
+def _found_in_text(text: str, value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
+    """The value whose text this is, if the text holds something hidden, and what is hidden in its fields."""
+    if not scope and not _may_hide(text):
+        return
+    if texts == _MOST_TEXTS:
+        yield _Found(place, value, covers=True)
+        return
+    is_hidden = _names_secret_in(text, _patterns(scope))
+    if is_hidden:
+        yield _Found(place, value)
+    for root in _collections_in(text):
+        for secret in _find_secrets(root, place, scope, texts + 1):
+            if not is_hidden:
+                is_hidden = True
+                yield _Found(place, value)
+            yield secret
+
+
+def _names_secret_in(text: str, patterns: Sequence[str]) -> bool:
+    """Whether a text, which need not be YAML or JSON, names a Secret, a private key, or a secret with its value."""
+    text = _ESCAPE.sub(_unescaped, text)
+    if _SECRET.search(text):
+        return True
+    matches = (match for expression in (_ASSIGNMENT, _ELEMENT) for match in expression.finditer(text))
+    names = {match[match.lastindex or 0] for match in matches}
+    return any(is_secret_name(name) or fits(name, patterns) for name in names)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else "\n" if escape[3] else ""
+
+
+def _collections_in(text: str) -> Iterator[Node]:
+    """The documents that a text is, if it is YAML or JSON; a text may be quoted once more."""
+    if IN_COLLECTIONS.isdisjoint(text) or not (len(text.split(None, 1)) > 1 or text[0] in "[{\"'"):
+        return
+    with suppress(TextError):
+        yield from (root for root in read_all(text) if not isinstance(root, Scalar) or root.style in ("'", '"'))
+
+
+def _has_secret_argument(items: Sequence[Any], scope: _Scope) -> bool:
+    """Whether an argument in a list is the value of the option before it."""
+    return any(
+        _OPTION.match(option := _text(resolved(before)))
+        and (is_secret_name(option) or fits(option.lstrip("-"), _patterns(scope)))
+        and _is_value(after)
+        and not _text(resolved(after)).startswith("-")
+        for before, after in pairwise(items)
+    )
+
+
+def _is_secret(value: Any) -> bool:
+    """Whether a mapping has the kind of Secrets."""
+    return is_secret_kind(_text((_fields_of(value) or {}).get("kind")))
+
+
+def _selects_secrets(target: Any) -> bool:
+    """Whether the target of a patch selects Secrets by their kind, with a regular expression or without."""
+    kind = _text((_fields_of(resolved(target)) or {}).get("kind"))
+    if not kind or is_secret_kind(kind):
+        return bool(kind)
+    # Few resources have targets.
+    from krm_merge.krm import pattern_of
+
+    try:
+        expression = pattern_of(kind)
+    except ValueError:
+        return False
+    return not isinstance(expression, str) and expression.fullmatch("Secret") is not None
+
+
+def _place_of(step: Step) -> str | tuple[str] | None:
+    """A step of a path as it is in a place."""
+    name = dict(step).get("name") if isinstance(step, tuple) else None
+    return step if isinstance(step, str) else None if name is None else (name,)
+
+
+def _element_of(item: Any) -> tuple[str] | None:
+    """The same for an element of a list."""
+    name = (_fields_of(resolved(item)) or {}).get("name")
+    return None if name is None else (_key(name),)
+
+
+def _without_names(place: _Place) -> _Place:
+    return tuple(step if isinstance(step, str) else None for step in place)
 
 
 def _fields_of(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, MappingNode):
-        return {key_text(entry.key): entry.value for entry in value.fields.values()}
+        return {_text(entry.key) or canonical_text(entry.key.canonical): entry.value for entry in value.fields.values()}
     return value if isinstance(value, dict) else None
 
 
@@ -313,6 +411,12 @@ def _text(value: Any) -> str:
     """A text as it is; '' for all else."""
     if isinstance(value, Scalar | Alias):
         value = value.canonical
+    if isinstance(value, tuple) and value[0] == "binary":
+        # Go reads it as the text that it encodes.
+        try:
+            return a2b_base64(str(value[1])).decode()
+        except ValueError:
+            return ""
     return value if isinstance(value, str) else ""
 
 
@@ -322,34 +426,49 @@ def _key(value: Any) -> str:
     return value.text if isinstance(value, Scalar) else str(value)
 
 
-def _is_text_or_number(value: Any) -> bool:
+def _is_value(value: Any) -> bool:
+    """Whether a value is a text or a number, and no reference to one."""
     value = to_value(value) if isinstance(value, Scalar | Alias) else value
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return bool(value.strip()) and not _WHOLE_REFERENCE.match(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _may_hold_secret(root: MappingNode) -> bool:
-    """Whether a Secret may be inside a resource."""
-    source = root.source
-    return source is None or holds_secret(source.text, root.start, root.end)
+def _may_hide(text: str) -> bool:
+    """Whether anything may be hidden in a text without redactions."""
+    text = text.casefold()
+    return any(map(text.__contains__, _WORDS))
 
 
-def _may_hide(source: Source) -> bool:
-    """Whether anything may be hidden in a resource without redactions: its text has a word that hides values."""
-    # Escapes write words without their letters.
-    text = source.text.casefold()
-    return "\\" in text or any(map(text.__contains__, _WORDS))
-
-
-def _names_secret(path: Sequence[Step | None]) -> bool:
-    """Whether a path ends in a field that is secret where it holds a text or number."""
-    last = path[-1] if path else None
-    return isinstance(last, str) and is_secret_name(last) and not (len(path) > 1 and path[-2] in _NO_VARIABLES)
+def _names_secret(place: Sequence[str | tuple[str] | None]) -> bool:
+    """Whether a text or number at a place is secret by its field's name; `value` and elements have the name around."""
+    fields = [*place]
+    while fields and not isinstance(fields[-1], str):
+        fields.pop()
+    if len(fields) > 1 and fields[-1] == "value":
+        fields.pop()
+    name = fields[-1] if fields else None
+    if not isinstance(name, str):
+        return False
+    return (
+        _normal(name).endswith(_ENDS_OF_VALUES)
+        if fields[-2:-1] and fields[-2] in _NO_VARIABLES
+        else is_secret_name(name)
+    )
 
 
 def _variable_of(element: Mapping[str, Any], scope: _Scope) -> str:
-    """The name of an element that is a variable with a secret value, or ''."""
-    names = (_text(element.get(key)) for key in ("name", "key"))
-    return next((name for name in names if name and is_secret_variable(name, _patterns(scope))), "")
+    """The name of an element that is a variable with a secret value, or ''. The path of a JSON patch is one, too."""
+    names = [_text(element.get(key)) for key in ("name", "key")]
+    secret = next((name for name in names if is_secret_name(name) or fits(name, _patterns(scope))), "")
+    path = _text(element.get("path"))
+    return secret or (path if path.startswith("/") and _leads_to_secret(path, _patterns(scope)) else "")
+
+
+def _leads_to_secret(pointer: str, patterns: Sequence[str]) -> bool:
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
+    fields = [step for step in steps if step != "-" and not step.isdecimal()]
+    return _names_secret(fields) or any(step in _SECRET_FIELDS or fits(step, patterns) for step in fields)
 
 
 # ---- redactions ------------------------------------------------------------------------------------------------------

@@ -193,7 +193,8 @@ def results_of(
 
 
 def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy: Secrecy) -> Result:
-    secret = secrecy.hides(decision.path, (decision.original, decision.upstream, decision.local))
+    lost = "\n".join(decision.discarded_comments.lines) if decision.discarded_comments is not None else None
+    secret = secrecy.hides(decision.path, (decision.original, decision.upstream, decision.local, lost))
     path = format_path(decision.path)
     tags: dict[str, str] = {"side": decision.side}
     values = ""
@@ -201,9 +202,8 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy
         sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
         tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
         values = _values(decision, secret)
-    if decision.discarded_comments is not None and not secret:
-        lost = " ".join(decision.discarded_comments.lines)
-        values += f"; its comment went with it: {lost}"
+    if lost is not None and not secret:
+        values += f"; its comment went with it: {' '.join(lost.splitlines())}"
     # A refused conflict leaves everything as local has it.
     merged_node = decision.local if decision.severity == "error" else decision.merged
     return Result(

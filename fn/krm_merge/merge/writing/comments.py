@@ -275,7 +275,7 @@ def _together(original: int, upstream: int, local: int) -> int:
 
 def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[str]) -> Decision:
     severity: Severity = "warning" if any(comment.startswith(SETTER) for comment in comments) else "info"
-    message = lost_comments_message(side, comments, is_hidden=secrecy.hides(path, ()))
+    message = lost_comments_message(side, comments, is_hidden=secrecy.hides(path, ("\n".join(comments),)))
     return Decision("V8", path, message, side, severity, is_reported=True)
 
 

@@ -21,8 +21,8 @@ from krm_merge.report.comparison.lines import (
 )
 from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
 from krm_merge.report.reading import resource_ref
-from krm_merge.safe_text import quantity
-from krm_merge.schema import Secrecy
+from krm_merge.safe_text import REDACTED, quantity
+from krm_merge.schema import Secrecy, is_telling
 from krm_merge.text import BOM_BYTES, MappingNode
 
 
@@ -204,7 +204,8 @@ class _File:
                 yield self._difference("unexplained", first, "the values differ", spot.path)
         yield from self._of_comments(ours, [spot for spot in spots_of_document if spot.kind == "comment"], first)
         if lines := unexplained_lines(ours.text, kpt.text, spots_of_document):
-            yield self._difference("unexplained", first, f"nothing says why the lines differ: {_list_texts(lines)}")
+            shown = "" if self._is_hidden(self._roots_of(ours)) else f": {_list_texts(lines)}"
+            yield self._difference("unexplained", first, f"nothing says why the lines differ{shown}")
         if layout := Counter(str(spot.kind) for spot in spots_of_document if spot.kind in LAYOUT):
             named = [kind if layout[kind] == 1 else f"{kind} ({layout[kind]:,})" for kind in LAYOUT if layout[kind]]
             message = f"kpt writes the same otherwise: {', '.join(named)}"
@@ -216,12 +217,18 @@ class _File:
         }:
             yield self._difference("notes", first, f"kpt's own notes differ: {_list_texts(sorted(notes))}")
 
+    def _roots_of(self, ours: ComparedDocument) -> list[MappingNode | None]:
+        return [counterpart(ours, self._versions[name].documents(self._path) or []) for name in VERSIONS]
+
+    def _is_hidden(self, roots: Sequence[MappingNode | None]) -> bool:
+        existing = [root for root in roots if root is not None]
+        return Secrecy(existing, self._policy.redactions).hides((), existing)
+
     def _of_comments(
         self, ours: ComparedDocument, comment_spots: Sequence[Spot], root: MappingNode
     ) -> Iterator[Difference]:
-        roots = [counterpart(ours, self._versions[name].documents(self._path) or []) for name in VERSIONS]
-        existing = [root for root in roots if root is not None]
-        hidden = Secrecy(existing, self._policy.redactions).hides((), existing)
+        roots = self._roots_of(ours)
+        hidden = self._is_hidden(roots)
         grouped: dict[Judgement, list[str]] = {}
         for spot in comment_spots:
             grouped.setdefault(_judge_comment(spot, roots), []).append(str(spot.content))
@@ -312,4 +319,4 @@ def _are_related(first: FieldPath, second: FieldPath) -> bool:
 
 def _list_texts(texts: Sequence[str]) -> str:
     more = [f"{len(texts) - _MOST_NAMED:,} more"] if len(texts) > _MOST_NAMED else []
-    return ", ".join([*map(shorten, texts[:_MOST_NAMED]), *more])
+    return REDACTED if is_telling("\n".join(texts)) else ", ".join([*map(shorten, texts[:_MOST_NAMED]), *more])
