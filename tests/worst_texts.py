@@ -394,8 +394,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(" ", "auths"),
     ),
     "schema.secrecy._WHOLE_REFERENCE": (Worst(" "), Worst("A", "$"), Worst("{", "{"), Worst("<"), Worst("$(")),
+    "schema.secrecy._NEEDS_READING": (Worst("pass"), Worst("-"), Worst("&"), Worst("privat"), Worst("%TA")),
     "schema.secrecy._OPTION": (Worst("-"), Worst("a", "--")),
-    "schema.secrecy._ESCAPE": (Worst("\\"), Worst("\\u"), Worst("\\x1")),
+    "schema.secrecy._ESCAPE": (Worst("\\"), Worst("\\u"), Worst("\\x1"), Worst(" ", "\\\n"), Worst("\\\n")),
     "schema.secrecy._ELEMENT": (
         Worst("name:"),
         Worst(" ", "name:"),

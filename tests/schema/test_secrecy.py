@@ -40,7 +40,8 @@ def hides(text: str, path: str, *redactions: Redaction) -> bool:
 
 
 NAMES = (
-    "DB_PASSWORD db_password db-password db.password Api-Token X_SECRET tls.key a/b-key password TOKEN Secret --token"
+    "DB_PASSWORD db_password db-password db.password Api-Token X_SECRET tls.key a/b-key password TOKEN Secret --token "
+    "adminPassword PGPASSWORD accessToken apiKey api_key private-key secretAccessKey clientSecret passphrase"
 )
 
 
@@ -49,9 +50,13 @@ def test_names_of_secret_variables(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["", "key", "KEYS", "passwordFile", "SECRET_NAME", "TOKEN_URL", "monkey", "topologyKey"]
+OTHER_NAMES = (
+    "key KEYS passwordFile SECRET_NAME TOKEN_URL monkey topologyKey publicKey existingSecret secretKey passwords "
+    "key.txt password-file passwordSecretRef"
 )
+
+
+@pytest.mark.parametrize("name", ["", *OTHER_NAMES.split()])
 def test_names_of_other_variables(name: str) -> None:
     assert not is_secret_name(name)
 
@@ -93,6 +98,23 @@ def test_of_a_secret_variable_only_the_value_is_hidden(field: str, is_hidden: bo
         "env:\n- name: API_TOKEN\n  value: a",
         '{"name":"API_TOKEN","value":"a"}',
         "env:\r\n- name: API_TOKEN\r\n  value: a\r\n",
+        "run --password a --verbose",
+        "run \\\n  --password \\\n  a",
+        "run A=b DB_PASSWORD=a",
+        "x = {user: b, password: a}",
+        "# password: a",
+        "# - name: DB_PASSWORD\n#   value: a",
+        "DB_PASSWORD=$2b$10$a",
+        "password: ${PASSWORD:-a}",
+        'broken {"p\\u0061ssword":"a"',
+        '{"p\\u0061ssword":"a"}',
+        "broken: [\nkind: !!binary U2VjcmV0",
+        '{"b": "{\\"password\\":\\"a\\"}"}',
+        "password:\n- a",
+        "password: {value: a}",
+        "args: [--password, a]",
+        "b: |\n  c: |\n    kind: Secret",
+        '{"auths":{"b":{"auth":"a"}}}',
     ],
 )
 def test_texts_that_hold_a_secret(text: str) -> None:
@@ -118,6 +140,17 @@ def test_texts_that_hold_a_secret(text: str) -> None:
         "kind: ConfigMap",
         "name: API_TOKEN\nvalueFrom: a",
         "passwords: a",
+        "password: # mine",
+        "password: $(cat file)",
+        "token: true\npassword: null",
+        '{"token": false, "level": "a"}',
+        "run --password-file /file",
+        "run --password $PASSWORD",
+        "run --token",
+        "run --token --level a",
+        "args: [--password, --level]",
+        "password: {secretKeyRef: {name: a}}",
+        "b: |\n  kind: SecretStore",
     ],
 )
 def test_texts_that_hold_none(text: str) -> None:
@@ -145,6 +178,18 @@ def test_texts_that_hold_none(text: str) -> None:
         ("t: {kind: Secret, metadata: {name: x, annotations: {a: b}}}", "spec.t.metadata.annotations.a"),
         ("t: [{kind: ConfigMap, data: {a: b}}, {kind: Secret, data: {a: b}}]", "spec.t[1].data.a"),
         ("stringData: {a: b}", "spec.stringData.a"),
+        ("password: a", "spec"),
+        ("passwords: {token: [a, b]}", "spec.passwords.token[0]"),
+        ("password: {value: a}", "spec.password.value"),
+        ("t: {kind: !!binary U2VjcmV0, data: {a: b}}", "spec.t.data.a"),
+        ("t: {!!binary a2luZA==: Secret, data: {a: b}}", "spec.t.data.a"),
+        ("args: [--password, a]", "spec.args[1]"),
+        ("args: [--password, a]", "spec.args"),
+        ("p: [{path: /a/password, value: b}]", "spec.p[0].value"),
+        ("p: [{path: /a/stringData/0, value: {b: c}}]", "spec.p[0].value.b"),
+        ("p: [{target: {kind: Secret}, patch: [{path: /data/a, value: b}]}]", "spec.p[0].patch[0].value"),
+        ('p: [{target: {kind: "S.*t"}, patch: [{path: /data/a, value: b}]}]', "spec.p"),
+        ('a: \'{"kind":"Secret","data":{"b":"c"}}\'', "spec.a.data.b"),
     ],
 )
 def test_places_that_are_hidden(spec: str, path: str) -> None:
@@ -166,6 +211,14 @@ def test_places_that_are_hidden(spec: str, path: str) -> None:
         ("t: {kind: Secret, data: {a: b}}", "spec.replicas"),
         ("template: {metadata: {annotations: {auth-secret: s}}}", "spec"),
         ("secretName: s", "spec"),
+        ('token: ""', "spec"),
+        ("password: ${PASSWORD}", "spec"),
+        ("a: [{name: b, args: [--password, c]}, {name: d, args: [e]}]", "spec.a[name=d].args[0]"),
+        ("args: [--password-file, /a]", "spec"),
+        ("p: [{path: /a/secretName, value: b}]", "spec"),
+        ('p: [{target: {kind: "("}, patch: a}]', "spec"),
+        ("p: [{target: {kind: Service}, patch: [{path: /data/a, value: b}]}]", "spec"),
+        ('a: \'{"kind":"Secret","data":{"b":"c"}}\'', "spec.b"),
         ("tolerations: [{key: a, value: b}]", "spec"),
     ],
 )
@@ -293,6 +346,21 @@ def test_files_that_are_shown(data: bytes, redactions: tuple[Redaction, ...]) ->
 
 def test_a_name_that_is_written_with_escapes_hides_its_value() -> None:
     assert hides(f'{WIDGET}spec: {{"db-p\\x61ssword": hunter2}}\n', "spec")
+
+
+def test_texts_in_more_texts_than_are_read_are_hidden() -> None:
+    text = "note: the secret"
+    for _ in range(12):
+        text = "a: |\n" + "".join(f"  {line}\n" for line in text.splitlines())
+    assert is_telling(f"{text}b: an apiKey\n")
+    assert not is_telling("a: |\n  note: the secret\nb: an apiKey\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_hidden"), [("example.com/db-password", True), ("auth-secret", False), ("ssh-key", False)]
+)
+def test_in_annotations_fewer_names_are_those_of_secrets(name: str, is_hidden: bool) -> None:
+    assert hides(f"kind: A\nmetadata: {{name: a, annotations: {{{name}: b}}}}\n", "metadata.annotations") is is_hidden
 
 
 def test_values_of_another_text_are_looked_at_whatever_the_resource_holds() -> None:

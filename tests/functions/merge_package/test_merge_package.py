@@ -432,7 +432,7 @@ def test_the_values_of_a_secret_are_not_told(path: str) -> None:
     assert result.tags["upstream"] == "(redacted)"
 
 
-@pytest.mark.parametrize(("kind", "path"), [("Secret", "metadata.labels.a"), ("ConfigMap", "data.password")])
+@pytest.mark.parametrize(("kind", "path"), [("Secret", "metadata.labels.a"), ("ConfigMap", "data.passwordPolicy")])
 def test_what_is_no_secret_is_told(kind: str, path: str) -> None:
     (result,) = results_of([conflict(path)], about := member(kind), REF, Secrecy([about.root]), refused=False)
     assert (result.current, result.proposed) == ("l-hidden", "u-hidden")
