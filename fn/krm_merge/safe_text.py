@@ -19,8 +19,11 @@ REDACTED: Final = "(redacted)"
 
 # C0 without the tab, C1, direction marks, line separators, and bytes of file names that are not UTF-8.
 _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-_UNSAFE = pattern(_UNSAFE_CHARACTERS)
-_UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f"))
+# Commands to continuous integration (A16): `::` at the begin of a line to GitHub Actions, `##[` anywhere in it as well,
+# `##vso[` to Azure Pipelines, `##teamcity[` to TeamCity.
+_COMMANDS = r"|(?m:^[^\S\n]*:(?=:))|#(?=#\w*\[)"
+_UNSAFE = pattern(_UNSAFE_CHARACTERS + _COMMANDS)
+_UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f") + _COMMANDS)
 _SHORT = {"\n": "\\n", "\r": "\\r"}
 # Not everybody escapes a slash in a password: then no port follows the colon.
 # Schemes are short: without a limit, matching would take quadratic time.
@@ -81,7 +84,7 @@ def quoted(value: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    return text.isprintable() and "://" not in text
+    return text.isprintable() and "::" not in text and "##" not in text and "://" not in text
 
 
 def _hidden(match: re.Match[str]) -> str:
@@ -93,11 +96,11 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    char = match[0]
+    before, char = match[0][:-1], match[0][-1]
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8 (PEP 383)
         code -= 0xDC00
-    return _SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+    return before + (_SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"))
 
 
 DEBUG: Final = "KRM_MERGE_DEBUG"
