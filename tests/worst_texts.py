@@ -207,8 +207,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "git.store._SIGNATURE": (Worst("gpgsig a\n"), Worst(" a\n", "gpgsig a\n"), Worst("gpgsig ")),
     "resolve.interface._PART": (Worst("a"), Worst('"'), Worst('"a '), Worst('a"')),
     "safe_text._FIELD": (Worst("a", "?"), Worst("?"), Worst("token", "?"), Worst("?token"), Worst("&key=")),
-    "safe_text._UNSAFE": LETTERS,
-    "safe_text._UNSAFE_IN_LINES": LETTERS,
+    "safe_text._HASH": (Worst("#"), Worst("a", "##"), Worst("##a")),
+    "safe_text._UNSAFE": (*LETTERS, Worst(" "), Worst(" \n"), Worst("#"), Worst("##a")),
+    "safe_text._UNSAFE_IN_LINES": (*LETTERS, Worst(" "), Worst(" \n"), Worst("#"), Worst("##a")),
     "safe_text._USER": (
         Worst("a"),
         Worst("a://"),

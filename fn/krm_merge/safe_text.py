@@ -21,7 +21,9 @@ REDACTED: Final = "(redacted)"
 _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 # Commands to continuous integration (A16): `::` at the begin of a line to GitHub Actions, `##[` anywhere in it as well,
 # `##vso[` to Azure Pipelines, `##teamcity[` to TeamCity.
-_COMMANDS = r"|(?m:^[^\S\n]*:(?=:))|#(?=#\w*\[)"
+_HASHES = r"#(?=#\w*\[)"
+_HASH = pattern(_HASHES)
+_COMMANDS = rf"|(?m:^[^\S\n]*:(?=:))|{_HASHES}"
 _UNSAFE = pattern(_UNSAFE_CHARACTERS + _COMMANDS)
 _UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f") + _COMMANDS)
 _SHORT = {"\n": "\\n", "\r": "\\r"}
@@ -55,6 +57,14 @@ def line(text: str) -> str:
 def terminal_line(text: str) -> str:
     """A line of a file, in which only characters that would control a terminal are escaped."""
     return _UNSAFE.sub(_escape, text)
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """A value as JSON in ASCII: a terminal may be shown it, and no line of it is a command (A16)."""
+    # Hardly any run of the function needs it.
+    import json
+
+    return _HASH.sub(r"\\u0023", json.dumps(value, indent=indent, default=str))
 
 
 def lines(text: str) -> str:

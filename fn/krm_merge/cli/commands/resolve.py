@@ -75,25 +75,29 @@ def show(package: Path, form: str) -> None:
         print_json({"file": policy.file, "policy": value})
         return
     if policy.root is None:
-        click.echo(
-            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge"
+        say(
+            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge",
+            on_stdout=True,
         )
         return
     winner = policy.on_conflict
     others = f"are won by {winner}" if winner in ("upstream", "local") else "that nothing here settles stay open"
-    click.echo(f"{policy.file}: conflicts {others}")
+    say(f"{policy.file}: conflicts {others}", on_stdout=True)
     for rule in policy.rules:
         sides = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
         about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
         about += [format_path(rule.path)] if rule.path is not None else []
         wins = ", ".join(f"{name}: {value}" for name, value in sides.items() if value is not None)
-        click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
+        say(f"rule        {' '.join(about) or 'everything'}: {wins}", on_stdout=True)
     for redaction in policy.redactions:
         named = [part for part in (redaction.kind, redaction.namespace, redaction.name) if part]
         named += [format_path(redaction.path)] if redaction.path is not None else []
-        click.echo(f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}")
+        say(
+            f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}",
+            on_stdout=True,
+        )
     for resolution in policy.resolutions.all:
-        click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
+        say(f"resolution  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
 
 
 @policy_command.command("check")
@@ -116,10 +120,10 @@ def check(package: Path, form: str) -> None:
         print_json({"file": policy.file, "problems": problems})
     else:
         for problem in problems:
-            click.echo(problem)
+            say(problem, on_stdout=True)
         if not problems:
             message = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
-            click.echo(message)
+            say(message, on_stdout=True)
     if problems:
         sys.exit(1)
 
@@ -161,9 +165,9 @@ def prune(
         print_json({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]})
         return
     for resolution in dropped:
-        click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")
+        say(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
     if not dropped:
-        click.echo("every choice fits" if policy.resolutions.all else "there are no choices")
+        say("every choice fits" if policy.resolutions.all else "there are no choices", on_stdout=True)
 
 
 def _policy(package: Path) -> tuple[Tree, PackagePolicy]:

@@ -34,7 +34,7 @@ Changes: TypeAlias = Mapping[str, File | None]
 
 # Git's own files, and the journals of packages inside.
 # Some disks take `.GIT` for `.git`.
-_NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
+_NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE | re.ASCII)
 
 
 def belongs(name: str) -> bool:
@@ -51,7 +51,7 @@ _FLAGS = re.ASCII | re.IGNORECASE | re.DOTALL
 _GIT_FOLDER = pattern(rf"(\.git|git~1){_CUT}|\.git[\udc80-\udcff\ufffe\uffff].*", _FLAGS)
 # As a link it would have git read what it points to.
 _MODULES = pattern(
-    rf"(\.gitmodules|gitmod~[1-4]|(?=.{{8}})(gi7eba|gi7eb|gi7e|gi7|gi|g|)~[1-9][0-9]*){_CUT}"
+    rf"(\.gitmodules|gitmod~[1-4]|(?=.{{8}}([. :]|\Z))(gi7eba|gi7eb|gi7e|gi7|gi|g|)~[1-9][0-9]*){_CUT}"
     r"|\.gitmodules[\udc80-\udcff\ufffe\uffff].*",
     _FLAGS,
 )
