@@ -289,9 +289,20 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("#\n", "metadata:\n"),
     ),
     "merge.package.narrow._name_at": (Worst(" "), Worst("  name:"), Worst(" ", "  name:"), Worst("a", "  name: ")),
+    "packages.files.tree._DRIVE": LETTERS,
+    "packages.files.tree._GIT_FOLDER": (Worst(" ", ".git"), Worst(":", "git~1"), Worst(". ", ".git"), Worst(".git")),
+    "packages.files.tree._MODULES": (
+        Worst(" ", ".gitmodules"),
+        Worst(". ", "gitmod~1"),
+        Worst("1", "gi7eba~1"),
+        Worst(":", "gi7eba~1"),
+    ),
+    "packages.files.tree._SKIPPED": LETTERS,
     "packages.files.tree._NOT_OF_A_PACKAGE": (Worst("."), Worst(".krm-merge", ".")),
     "packages.git._COMMIT": (Worst("a"),),
     "packages.git._CONTROL": LETTERS,
+    "packages.git._HELPER": (Worst("a"), Worst("a:"), Worst(":")),
+    "packages.git._SCHEME": (Worst("a"), Worst("a:"), Worst("a:/")),
     "packages.git._alternatives": (Worst("a"),),
     "packages.kpt._COPIES": (
         Worst("/"),
@@ -315,7 +326,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),
     "report.forms.html._INVISIBLE": LETTERS,
     "report.words._WORD": LETTERS,
-    "report.forms.terminal._CONTROL": LETTERS,
     "report.words._NOT_IN_ANCHORS": LETTERS,
     "text.cut._DOUBTFUL": (
         *(
