@@ -196,7 +196,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "functions.component_items._lay_out": (Worst(" "), Worst(" &&")),
     "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
-    "git.store._REFUSED": (
+    "git.program._REFUSED": (
         Worst("("),
         Worst("(", "! [rejected]"),
         Worst("! [rejected] (\n"),

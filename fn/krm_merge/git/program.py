@@ -8,11 +8,12 @@ the environment, where the processes that git starts find them, too.
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -24,7 +25,7 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.posix import require_process_groups
 from krm_merge.safe_text import quoted, without_credentials
-from krm_merge.startup import fresh, frozen
+from krm_merge.startup import fresh, frozen, pattern
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
 # Helpers may answer, windows and terminals may not be opened for it.
@@ -489,3 +490,63 @@ class WorkingTree:
     def output(self, arguments: Sequence[str], data: bytes | None = None) -> bytes:
         """The output of git, run at the top. Raises GitError."""
         return output(arguments, self.repository, data, work_tree=self.top)
+
+
+_SETTINGS = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
+_TRUE = frozenset(("true", "yes", "on", "1"))
+
+
+def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
+    """The options of git that sign commits by the user's settings; none if commits are not signed.
+
+    Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
+    and format in `gpg.*`. Raises GitError.
+    """
+    listed = run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
+    entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
+    # A setting without a value is true.
+    settings = {name: value if line else "true" for name, line, value in entries}
+    if not forced and settings.pop("commit.gpgsign", "false").lower() not in _TRUE:
+        return ()
+    if forced and "user.signingkey" not in settings:
+        raise GitError("commits cannot be signed without a key; name one with: git config --global user.signingKey")
+    return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+
+
+HEADS: Final = "refs/heads/"
+_LINES = 3
+_REFUSED = pattern(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
+
+
+def refusal(stderr: bytes) -> str:
+    """The reason for which a branch was not pushed, in git's words, and the server's where it has a rule of its own."""
+    refused = _REFUSED.search(stderr)
+    if refused is None:
+        return complaint(stderr)
+    reason = refused[1].decode(errors="replace")
+    lines = stderr.decode(errors="replace").splitlines()
+    reasons = [
+        line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
+    ]
+    reasons = [line for line in reasons if line]
+    return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
+
+
+def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CREDENTIALS) -> tuple[dict[str, str], str]:
+    """The commits of the refs that names and patterns mean, and with `HEAD` the default branch, '' for none.
+
+    Raises GitError.
+    """
+    if url.startswith("-"):
+        raise GitError(f"{url} is no address of a git repository")
+    arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
+    answer = output([*credentials.options, *arguments], environment=credentials.environment)
+    commits: dict[str, str] = {}
+    default = ""
+    for line in answer.decode().splitlines():
+        value, _, name = line.partition("\t")
+        if not value.startswith("ref: "):
+            commits[name] = value
+        elif name == "HEAD":
+            default = value.removeprefix(f"ref: {HEADS}")
+    return commits, default

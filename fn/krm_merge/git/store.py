@@ -21,7 +21,16 @@ from threading import Timer
 from typing import IO
 
 from krm_merge.git import program
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, GitTimeoutError, complaint
+from krm_merge.git.program import (
+    HEADS,
+    NO_CREDENTIALS,
+    Credentials,
+    GitError,
+    GitTimeoutError,
+    complaint,
+    list_refs,
+    refusal,
+)
 from krm_merge.limits import PATHS
 from krm_merge.posix import temporary_directory
 from krm_merge.startup import frozen, pattern
@@ -159,27 +168,6 @@ def _end(git: subprocess.Popen[bytes]) -> None:
         with suppress(BrokenPipeError):
             pipe.close()
     git.wait()
-
-
-_SETTINGS = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
-_TRUE = frozenset(("true", "yes", "on", "1"))
-
-
-def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
-    """The options of git that sign commits by the user's settings; none if commits are not signed.
-
-    Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
-    and format in `gpg.*`. Raises GitError.
-    """
-    listed = program.run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
-    entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
-    # A setting without a value is true.
-    settings = {name: value if line else "true" for name, line, value in entries}
-    if not forced and settings.pop("commit.gpgsign", "false").lower() not in _TRUE:
-        return ()
-    if forced and "user.signingkey" not in settings:
-        raise GitError("commits cannot be signed without a key; name one with: git config --global user.signingKey")
-    return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
 
 
 _PERSON = pattern(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
@@ -532,49 +520,12 @@ class Store:
         return program.run(arguments, self.directory, data, environment, alone=True)
 
 
-_HEADS = "refs/heads/"
 # Pull requests of forks have no branch here: GitHub and Forgejo keep them below refs/pull, GitLab below merge-requests.
 _EVERYTHING = (
     "+refs/heads/*:refs/remote/heads/*",
     "+refs/pull/*/head:refs/remote/pull/*",
     "+refs/merge-requests/*/head:refs/remote/pull/*",
 )
-_LINES = 3
-_REFUSED = pattern(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
-
-
-def refusal(stderr: bytes) -> str:
-    """The reason for which a branch was not pushed, in git's words, and the server's where it has a rule of its own."""
-    refused = _REFUSED.search(stderr)
-    if refused is None:
-        return complaint(stderr)
-    reason = refused[1].decode(errors="replace")
-    lines = stderr.decode(errors="replace").splitlines()
-    reasons = [
-        line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
-    ]
-    reasons = [line for line in reasons if line]
-    return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
-
-
-def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CREDENTIALS) -> tuple[dict[str, str], str]:
-    """The commits of the refs that names and patterns mean, and with `HEAD` the default branch, '' for none.
-
-    Raises GitError.
-    """
-    if url.startswith("-"):
-        raise GitError(f"{url} is no address of a git repository")
-    arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
-    answer = program.output([*credentials.options, *arguments], environment=credentials.environment)
-    commits: dict[str, str] = {}
-    default = ""
-    for line in answer.decode().splitlines():
-        value, _, name = line.partition("\t")
-        if not value.startswith("ref: "):
-            commits[name] = value
-        elif name == "HEAD":
-            default = value.removeprefix(f"ref: {_HEADS}")
-    return commits, default
 
 
 @dataclass(slots=True)
@@ -592,8 +543,8 @@ class Remote:
     def refresh(self) -> None:
         """Reads the branches."""
         # One request for all of it: each is a connection.
-        refs, default = list_refs(self.url, ["HEAD", f"{_HEADS}*"], self.credentials)
-        self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
+        refs, default = list_refs(self.url, ["HEAD", f"{HEADS}*"], self.credentials)
+        self.branches = {name.removeprefix(HEADS): commit for name, commit in refs.items() if name.startswith(HEADS)}
         self.default_branch = default or "main"
 
     def fetch_ref(self, name: str, depth: int = 0) -> str:
@@ -635,7 +586,7 @@ class Remote:
         """
         # An empty one says that the branch must not exist yet.
         expected = self.branches.get(branch, "") if seen is None else seen
-        name = f"{_HEADS}{branch}"
+        name = f"{HEADS}{branch}"
         lease = f"--force-with-lease={name}:{expected}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.url, f"{commit}:{name}"]
         command = [*self.credentials.options, *push]

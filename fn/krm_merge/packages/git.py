@@ -12,8 +12,8 @@ from posixpath import join, normpath
 from typing import NamedTuple
 
 from krm_merge.git import program
-from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
-from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry, list_refs
+from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree, list_refs
+from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry
 from krm_merge.limits import PACKAGE_MB
 from krm_merge.packages.files.tree import (
     File,

@@ -36,7 +36,7 @@ from krm_merge.fleet.requests import Published, PullRequests
 from krm_merge.fleet.run import matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
-from krm_merge.git.store import signing_settings
+from krm_merge.git.program import signing_settings
 from krm_merge.merge import Choice
 from krm_merge.packages import File, PackageError, UnavailableError, write_file
 from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
