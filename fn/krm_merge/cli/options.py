@@ -87,7 +87,7 @@ allow_address = click.option(
     "allowed",
     multiple=True,
     metavar="ADDRESS",
-    help="Fetch packages inside from this address, which upstream brings and no Kptfile had. Repeatable.",
+    help="Fetch packages inside from this address, which upstream brings. Repeatable.",
 )
 show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
