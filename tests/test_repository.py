@@ -182,3 +182,15 @@ def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
     page = {f"krm_merge/resolve/page/{file.name}" for file in (ROOT / "fn/krm_merge/resolve/page").iterdir()}
     assert len(page) > 5
     assert page <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_every_row_of_the_security_page_names_its_test() -> None:
+    """The last column of what is defended."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    table = text.partition("## What is defended")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 15
+    for row in rows:
+        named = re.fullmatch(r"\| .* \| .* \| \[test\]\((tests/[^)]+)\) \|", row)
+        assert named is not None, row
+        assert (ROOT / named[1]).exists(), row

@@ -196,7 +196,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "functions.component_items._lay_out": (Worst(" "), Worst(" &&")),
     "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
-    "git.store._REFUSED": (
+    "git.program._REFUSED": (
         Worst("("),
         Worst("(", "! [rejected]"),
         Worst("! [rejected] (\n"),
@@ -207,8 +207,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "git.store._SIGNATURE": (Worst("gpgsig a\n"), Worst(" a\n", "gpgsig a\n"), Worst("gpgsig ")),
     "resolve.interface._PART": (Worst("a"), Worst('"'), Worst('"a '), Worst('a"')),
     "safe_text._FIELD": (Worst("a", "?"), Worst("?"), Worst("token", "?"), Worst("?token"), Worst("&key=")),
-    "safe_text._UNSAFE": LETTERS,
-    "safe_text._UNSAFE_IN_LINES": LETTERS,
+    "safe_text._HASH": (Worst("#"), Worst("a", "##"), Worst("##a")),
+    "safe_text._UNSAFE": (*LETTERS, Worst(" "), Worst(" \n"), Worst("#"), Worst("##a")),
+    "safe_text._UNSAFE_IN_LINES": (*LETTERS, Worst(" "), Worst(" \n"), Worst("#"), Worst("##a")),
     "safe_text._USER": (
         Worst("a"),
         Worst("a://"),
@@ -288,9 +289,20 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("#\n", "metadata:\n"),
     ),
     "merge.package.narrow._name_at": (Worst(" "), Worst("  name:"), Worst(" ", "  name:"), Worst("a", "  name: ")),
+    "packages.files.tree._DRIVE": LETTERS,
+    "packages.files.tree._GIT_FOLDER": (Worst(" ", ".git"), Worst(":", "git~1"), Worst(". ", ".git"), Worst(".git")),
+    "packages.files.tree._MODULES": (
+        Worst(" ", ".gitmodules"),
+        Worst(". ", "gitmod~1"),
+        Worst("1", "gi7eba~1"),
+        Worst(":", "gi7eba~1"),
+    ),
+    "packages.files.tree._SKIPPED": LETTERS,
     "packages.files.tree._NOT_OF_A_PACKAGE": (Worst("."), Worst(".krm-merge", ".")),
     "packages.git._COMMIT": (Worst("a"),),
     "packages.git._CONTROL": LETTERS,
+    "packages.git._HELPER": (Worst("a"), Worst("a:"), Worst(":")),
+    "packages.git._SCHEME": (Worst("a"), Worst("a:"), Worst("a:/")),
     "packages.git._alternatives": (Worst("a"),),
     "packages.kpt._COPIES": (
         Worst("/"),
@@ -314,7 +326,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),
     "report.forms.html._INVISIBLE": LETTERS,
     "report.words._WORD": LETTERS,
-    "report.forms.terminal._CONTROL": LETTERS,
     "report.words._NOT_IN_ANCHORS": LETTERS,
     "text.cut._DOUBTFUL": (
         *(

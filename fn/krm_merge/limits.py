@@ -60,6 +60,15 @@ RESOLUTIONS = Limit("RESOLUTIONS", 10_000)
 COMPARISONS = Limit("COMPARISONS", 1_000_000)
 """Comparisons of resources with targets of patches that name no resource: each resource with each target."""
 
+PATHS = Limit("PATHS", 200_000)
+"""Files and folders in a commit: trees that hold each other make many from few bytes."""
+
+PACKAGE_MB = Limit("PACKAGE_MB", 100)
+"""Megabytes of files in a package from git: compressed, they may come as a few bytes."""
+
+SUBPACKAGES = Limit("SUBPACKAGES", 1_000)
+"""Packages with an upstream of their own that an update follows: they can hold each other, too."""
+
 CACHE_MB = Limit("CACHE_MB", 2_000, "KRM_MERGE_")
 """Megabytes of copies of git repositories in the user's cache."""
 

@@ -19,8 +19,13 @@ REDACTED: Final = "(redacted)"
 
 # C0 without the tab, C1, direction marks, line separators, and bytes of file names that are not UTF-8.
 _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-_UNSAFE = pattern(_UNSAFE_CHARACTERS)
-_UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f"))
+# Commands to continuous integration (A16): `::` at the begin of a line to GitHub Actions, `##[` anywhere in it as well,
+# `##vso[` to Azure Pipelines, `##teamcity[` to TeamCity.
+_HASHES = r"#(?=#\w*\[)"
+_HASH = pattern(_HASHES)
+_COMMANDS = rf"|(?m:^[^\S\n]*:(?=:))|{_HASHES}"
+_UNSAFE = pattern(_UNSAFE_CHARACTERS + _COMMANDS)
+_UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f") + _COMMANDS)
 _SHORT = {"\n": "\\n", "\r": "\\r"}
 # Not everybody escapes a slash in a password: then no port follows the colon.
 # Schemes are short: without a limit, matching would take quadratic time.
@@ -54,6 +59,14 @@ def terminal_line(text: str) -> str:
     return _UNSAFE.sub(_escape, text)
 
 
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """A value as JSON in ASCII: a terminal may be shown it, and no line of it is a command (A16)."""
+    # Hardly any run of the function needs it.
+    import json
+
+    return _HASH.sub(r"\\u0023", json.dumps(value, indent=indent, default=str))
+
+
 def lines(text: str) -> str:
     """As `line`, but line ends are kept: for messages of ours, which have several lines on purpose."""
     return text if _is_plain(text) else _UNSAFE_IN_LINES.sub(_escape, without_credentials(text))
@@ -81,7 +94,7 @@ def quoted(value: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    return text.isprintable() and "://" not in text
+    return text.isprintable() and "::" not in text and "##" not in text and "://" not in text
 
 
 def _hidden(match: re.Match[str]) -> str:
@@ -93,11 +106,11 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    char = match[0]
+    before, char = match[0][:-1], match[0][-1]
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8 (PEP 383)
         code -= 0xDC00
-    return _SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+    return before + (_SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"))
 
 
 DEBUG: Final = "KRM_MERGE_DEBUG"

@@ -5,20 +5,21 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, git, wait_until
+from e2e.in_process import krm_merge
 from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError
 from krm_merge.git.store import Remote, Store
 from krm_merge.packages.files.tree import File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version, uncommitted_files
 from krm_merge.packages.git_cache import CACHE_VARIABLE
-from packages.repositories import Repository, Text, write
+from packages.repositories import KPTFILE, Repository, Text, kptfile, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"
 
@@ -487,3 +488,42 @@ def test_a_commit_that_arrives_while_it_is_pushed_is_pushed(upstream: Repository
     write(bare / "hooks", {"pre-receive": File(b"#!/bin/sh\necho 'error: GH006: no' >&2\nexit 1\n", "executable")})
     with pytest.raises(GitError, match="newer cannot be pushed: pre-receive hook declined: GH006: no"):
         remote.push(commit, "newer")
+
+
+class TestTimeLimit:
+    """The time limit of git is for an update as a whole."""
+
+    @pytest.fixture
+    def slow(self, tmp_path: Path, upstream: Repository, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+        """Makes a package, and a git that does `pause` before some of its commands."""
+
+        def make(pause: str) -> Path:
+            real = shutil.which("git")
+            first = upstream.version("v1", {"Kptfile": KPTFILE})
+            upstream.version("v2", {"a.txt": "a\n"})
+            script = f'#!/bin/sh\ncase "$*" in {pause};; esac\nexec {real} "$@"\n'
+            write(tmp_path / "bin", {"git": File(script.encode(), "executable")})
+            monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+            return write(tmp_path / "web", {"Kptfile": kptfile(upstream.path, "v1", first)})
+
+        return make
+
+    @pytest.mark.parametrize("pause", ["*cat-file*) exec sleep 600", "*ls-remote*) while echo x; do sleep 0.1; done"])
+    def test_what_never_ends_is_stopped(self, slow: Callable[[str], Path], tmp_path: Path, pause: str) -> None:
+        """A read of objects, and a command that makes progress without end."""
+        done = krm_merge("update", f"{slow(pause)}@v2", cwd=tmp_path, KRM_MERGE_GIT_TIMEOUT="1")
+        assert done.returncode == 3
+        assert "took longer than 1 s and was stopped; set KRM_MERGE_GIT_TIMEOUT" in done.stderr
+
+    def test_calls_count_together(self, slow: Callable[[str], Path], tmp_path: Path) -> None:
+        package = slow("*ls-remote*|*fetch*) sleep 3")
+        done = krm_merge("update", f"{package}@v2", "--latest", cwd=tmp_path, KRM_MERGE_GIT_TIMEOUT="5")
+        assert done.returncode == 2
+        done = krm_merge("update", f"{package}@v2", cwd=tmp_path, KRM_MERGE_GIT_TIMEOUT="5")
+        assert done.returncode == 3
+        assert "5 s and was stopped" in done.stderr
+
+    def test_a_server_that_answers_without_end_is_stopped(self, slow: Callable[[str], Path], tmp_path: Path) -> None:
+        done = krm_merge("update", f"{slow('*ls-remote*) exec yes')}@v2", cwd=tmp_path)
+        assert done.returncode == 3
+        assert "git ls-remote answered more than 33,554,432 bytes and was stopped" in done.stderr

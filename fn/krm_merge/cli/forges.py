@@ -14,8 +14,8 @@ from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
-from krm_merge.git.program import credentials_for
-from krm_merge.git.store import Person, Store, signing_settings
+from krm_merge.git.program import credentials_for, signing_settings
+from krm_merge.git.store import Person, Store
 from krm_merge.packages import GitCache
 
 forge_kinds = click.option(

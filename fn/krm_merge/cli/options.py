@@ -82,6 +82,13 @@ function_identity = choice_option(
     default="smart",
     help="How functions of a pipeline without names are recognised.",
 )
+allow_address = click.option(
+    "--allow-address",
+    "allowed",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Fetch packages inside from this address, which upstream brings. Repeatable.",
+)
 show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
 form = choice_option(
@@ -214,6 +221,26 @@ class MergeOptions:
 
 merge_options = combined(
     *(show_diff, on_conflict_or_markers, rules, function_identity, quiet, form, reports), options_as(MergeOptions)
+)
+
+
+@frozen
+class Permissions:
+    """What a user allows an update to do: change what is not committed, and fetch from addresses that are new."""
+
+    allow_dirty: bool
+    allowed: tuple[str, ...]
+
+    def words(self) -> list[str]:
+        """They as options."""
+        addresses = [word for address in self.allowed for word in ("--allow-address", address)]
+        return [*(["--allow-dirty"] if self.allow_dirty else []), *addresses]
+
+
+permissions = combined(
+    click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed."),
+    allow_address,
+    options_as(Permissions, "permissions"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +34,7 @@ from krm_merge.packages import (
 )
 from krm_merge.posix import temporary_directory
 from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
-from krm_merge.safe_text import line, quantity, terminal_line
+from krm_merge.safe_text import json_text, line, quantity, terminal_line
 from krm_merge.startup import group_by_key, replace
 
 if TYPE_CHECKING:
@@ -62,13 +61,13 @@ def errors_printed(context: click.Context) -> Iterator[None]:
     except (KrmMergeError, click.ClickException) as error:
         if context.meta[JSON_ERRORS]:
             message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            click.echo(json.dumps({"results": [Result("error", message).to_value()]}))
+            click.echo(json_text({"results": [Result("error", message).to_value()]}))
         raise
 
 
 def print_json(value: object) -> None:
     """Prints a value for programs."""
-    click.echo(json.dumps(value, indent=2, default=str))
+    click.echo(json_text(value, indent=2))
 
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_
 from krm_merge.fleet.ledger import LedgerEntry, RequestState
 from krm_merge.fleet.publish import WaveState, states_of
 from krm_merge.report import Html, card, code, page, plain, tag
+from krm_merge.safe_text import json_text
 from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
@@ -171,7 +171,7 @@ def as_markdown(overview: Overview) -> str:
 
 def as_json(overview: Overview) -> str:
     """Every target, for programs."""
-    return json.dumps(overview.to_value(), indent=2) + "\n"
+    return json_text(overview.to_value(), indent=2) + "\n"
 
 
 FORMS: Final[Mapping[str, Callable[[Overview], str]]] = {".html": as_html, ".md": as_markdown, ".json": as_json}

@@ -20,8 +20,8 @@ from krm_merge.fleet.job import Job, TargetOutcome
 from krm_merge.fleet.merge import Merging, TargetPackage
 from krm_merge.forges.choice import ForgeSettings
 from krm_merge.forges.interface import Pace, host_of
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, credentials_for
-from krm_merge.git.store import NewCommit, Remote, Store, TreeEntry, list_refs
+from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, credentials_for, list_refs
+from krm_merge.git.store import NewCommit, Remote, Store, TreeEntry
 from krm_merge.packages import MODES, Changes, PackageError, Tree, belongs, files_of, is_kptfile
 
 HEADS: Final = "refs/heads/"

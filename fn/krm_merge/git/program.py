@@ -8,12 +8,14 @@ the environment, where the processes that git starts find them, too.
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -23,7 +25,7 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.posix import require_process_groups
 from krm_merge.safe_text import quoted, without_credentials
-from krm_merge.startup import fresh, frozen
+from krm_merge.startup import fresh, frozen, pattern
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
 # Helpers may answer, windows and terminals may not be opened for it.
@@ -155,13 +157,17 @@ _SAFE: Final = {
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
+_PROTOCOLS: Final = ("file", "git", "http", "https", "ssh")
+"""All that git may speak: for any other `SCHEME::ADDRESS` it starts the program `git-remote-SCHEME` of the PATH."""
 _NO_ATTRIBUTES: Final = {"core.attributesFile": os.devnull}
 _OLDEST: Final = (2, 38)
 """The first version that obeys safe.bareRepository and merges without a working tree."""
 
 TIMEOUT_VARIABLE = "KRM_MERGE_GIT_TIMEOUT"
-"""The environment variable for the time that git may make no progress, in seconds."""
-_TIMEOUT = 60.0
+"""The environment variable for the seconds that git may take for an update, or elsewhere make no progress."""
+_TIMEOUT = 300.0
+_MOST_ANSWERED = 32 * 1024 * 1024
+"""The bytes that a server may have git write: names of branches, progress and complaints."""
 _CHUNK = 1 << 16
 _TO_END_IN = 2.0
 _BETWEEN_LOOKS = 0.01
@@ -179,7 +185,43 @@ class GitError(KrmMergeError):
 
 
 class GitTimeoutError(GitError):
-    """Git made no progress for too long and was stopped."""
+    """Git took too long, or made no progress for too long, and was stopped."""
+
+
+_seconds_left: ContextVar[list[float] | None] = ContextVar("seconds_left", default=None)
+"""What is left of the time for an update; None outside of one."""
+
+
+@contextmanager
+def time_limited() -> Iterator[None]:
+    """Has all calls of git inside take together what TIMEOUT_VARIABLE allows (A13). Raises GitError."""
+    if _seconds_left.get() is not None:
+        yield
+        return
+    token = _seconds_left.set([_limit()])
+    try:
+        yield
+    finally:
+        _seconds_left.reset(token)
+
+
+@contextmanager
+def counted_time() -> Iterator[float]:
+    """The seconds that a call of git may take now, infinite outside of `time_limited`. Raises GitTimeoutError."""
+    left = _seconds_left.get()
+    begin = time.monotonic()
+    try:
+        yield float("inf") if left is None else max(left[0], 0.0)
+    finally:
+        if left is not None:
+            left[0] -= time.monotonic() - begin
+
+
+def too_slow(what: str, *, is_silent: bool = False) -> GitTimeoutError:
+    """The error about a git that was stopped; `what` it did."""
+    how = "made no progress for" if is_silent else "took longer than"
+    remedy = f"set {TIMEOUT_VARIABLE} to more seconds if its server is that slow"
+    return GitTimeoutError(f"{what} {how} {_limit():g} s and was stopped; {remedy}")
 
 
 def output(
@@ -235,15 +277,16 @@ def _run(
             process = subprocess.Popen(
                 command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=directory, start_new_session=True
             )
-        written, complaints = _exchange(process, data or b"", limit)
+        most = _MOST_ANSWERED if any(word in _REMOTE for word in arguments) else None
+        with counted_time() as left:
+            written, complaints = _exchange(process, data or b"", limit, left, most)
         return subprocess.CompletedProcess(command, process.wait(), written, complaints)
     except FileNotFoundError:
         raise _missing() from None
-    except TimeoutError:
-        remedy = f"set {TIMEOUT_VARIABLE} to more seconds if its server is that slow"
-        raise GitTimeoutError(
-            f"{_subject(arguments)} made no progress for {limit:g} s and was stopped; {remedy}"
-        ) from None
+    except TimeoutError as error:
+        raise too_slow(_subject(arguments), is_silent=bool(error.args)) from None
+    except BufferError:
+        raise GitError(f"{_subject(arguments)} answered more than {_MOST_ANSWERED:,} bytes and was stopped") from None
     finally:
         if process is not None:
             with interrupts.held():
@@ -271,8 +314,14 @@ def _subject(arguments: Sequence[str]) -> str:
     return f"{where}: git {arguments[at]}"
 
 
-def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tuple[bytes, bytes]:
-    """Writes git's input and reads stdout and stderr. Raises TimeoutError after `limit` seconds without progress."""
+def _exchange(
+    process: subprocess.Popen[bytes], data: bytes, limit: float, left: float, most: int | None
+) -> tuple[bytes, bytes]:
+    """Writes git's input and reads stdout and stderr.
+
+    Raises TimeoutError after `left` seconds, or after `limit` seconds without progress, which its argument says; and
+    BufferError where git writes more than `most` bytes.
+    """
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin is not None
     assert stdout is not None
@@ -286,16 +335,20 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
         # Or a git that writes before it reads all of its input would wait for us, and we for it.
         os.set_blocking(stdin.fileno(), False)
         selector.register(stdin, selectors.EVENT_WRITE)
-        last = time.monotonic()
+        begin = last = time.monotonic()
+        size = 0
         while selector.get_map():
             ready = selector.select(max(0.0, min(_TO_END_IN, last + limit - time.monotonic())))
+            now = time.monotonic()
             if ready:
-                last = time.monotonic()
+                last = now
             # After the last output was read: nothing of it is lost.
             elif process.poll() is not None:
                 break  # processes that git left running hold our pipes, but write nothing
-            elif time.monotonic() - last >= limit:
-                raise TimeoutError
+            elif now - last >= limit:
+                raise TimeoutError("silent")
+            if now - begin >= left:
+                raise TimeoutError(*([] if size else ["silent"]))
             for key, _ in ready:
                 if key.fileobj is stdin:
                     try:
@@ -307,6 +360,9 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
                         stdin.close()
                 elif part := os.read(key.fd, _CHUNK):
                     chunks[key.fd].append(part)
+                    size += len(part)
+                    if most is not None and size > most:
+                        raise BufferError
                 else:
                     selector.unregister(key.fileobj)
     return b"".join(results[0]), b"".join(results[1])
@@ -343,8 +399,8 @@ def start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
 
 def complaint(stderr: bytes) -> str:
     """The first line of git's error message."""
-    lines = stderr.decode(errors="replace").strip().splitlines()
-    why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
+    lines = stderr.decode(errors="replace").strip().splitlines() or ["git failed and did not say why"]
+    why = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
     return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
 
 
@@ -373,6 +429,9 @@ def safe_environment(*, alone: bool = False) -> dict[str, str]:
         settings |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     # Git must not prompt, its messages are parsed, and an object is what its id says.
     fixed = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    # The user may allow fewer (A14).
+    allowed = os.environ.get("GIT_ALLOW_PROTOCOL", ":".join(_PROTOCOLS)).split(":")
+    fixed["GIT_ALLOW_PROTOCOL"] = ":".join(name for name in _PROTOCOLS if name in allowed)
     return inherited | (_ALONE if alone else {}) | settings | fixed
 
 
@@ -431,3 +490,63 @@ class WorkingTree:
     def output(self, arguments: Sequence[str], data: bytes | None = None) -> bytes:
         """The output of git, run at the top. Raises GitError."""
         return output(arguments, self.repository, data, work_tree=self.top)
+
+
+_SETTINGS = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
+_TRUE = frozenset(("true", "yes", "on", "1"))
+
+
+def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
+    """The options of git that sign commits by the user's settings; none if commits are not signed.
+
+    Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
+    and format in `gpg.*`. Raises GitError.
+    """
+    listed = run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
+    entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
+    # A setting without a value is true.
+    settings = {name: value if line else "true" for name, line, value in entries}
+    if not forced and settings.pop("commit.gpgsign", "false").lower() not in _TRUE:
+        return ()
+    if forced and "user.signingkey" not in settings:
+        raise GitError("commits cannot be signed without a key; name one with: git config --global user.signingKey")
+    return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+
+
+HEADS: Final = "refs/heads/"
+_LINES = 3
+_REFUSED = pattern(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
+
+
+def refusal(stderr: bytes) -> str:
+    """The reason for which a branch was not pushed, in git's words, and the server's where it has a rule of its own."""
+    refused = _REFUSED.search(stderr)
+    if refused is None:
+        return complaint(stderr)
+    reason = refused[1].decode(errors="replace")
+    lines = stderr.decode(errors="replace").splitlines()
+    reasons = [
+        line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
+    ]
+    reasons = [line for line in reasons if line]
+    return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
+
+
+def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CREDENTIALS) -> tuple[dict[str, str], str]:
+    """The commits of the refs that names and patterns mean, and with `HEAD` the default branch, '' for none.
+
+    Raises GitError.
+    """
+    if url.startswith("-"):
+        raise GitError(f"{url} is no address of a git repository")
+    arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
+    answer = output([*credentials.options, *arguments], environment=credentials.environment)
+    commits: dict[str, str] = {}
+    default = ""
+    for line in answer.decode().splitlines():
+        value, _, name = line.partition("\t")
+        if not value.startswith("ref: "):
+            commits[name] = value
+        elif name == "HEAD":
+            default = value.removeprefix(f"ref: {HEADS}")
+    return commits, default

@@ -10,14 +10,28 @@ import re
 import shutil
 import subprocess
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from itertools import islice
 from pathlib import Path
+from threading import Timer
 from typing import IO
 
 from krm_merge.git import program
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, GitTimeoutError, complaint
+from krm_merge.git.program import (
+    HEADS,
+    NO_CREDENTIALS,
+    Credentials,
+    GitError,
+    GitTimeoutError,
+    complaint,
+    list_refs,
+    refusal,
+)
+from krm_merge.limits import PATHS
 from krm_merge.posix import temporary_directory
 from krm_merge.startup import frozen, pattern
 
@@ -25,13 +39,22 @@ _ASKED_AT_ONCE = 32 * 1024
 """How many bytes of names are sent before answers are read: the capacity of a pipe, so that neither side blocks."""
 
 
+_DEEPEST = 128
+"""The most folders inside of each other."""
+_LONGEST_NAME = 255
+"""The most bytes in the name of a file: no disk takes more."""
+_LONGEST_ENTRY = _LONGEST_NAME + 40
+"""The most bytes of an entry in a tree: mode, name and the id of an object."""
+
+
 @frozen
 class GitObject:
-    """An object of a repository: commit, tree, blob or tag."""
+    """An object of a repository: commit, tree, blob or tag. Its data, of `size` bytes, may not be read."""
 
     name: str
     kind: str
-    data: bytes
+    size: int
+    data: bytes = b""
 
 
 TREE = "040000"
@@ -60,17 +83,49 @@ class TreeEntry:
 
 
 def _entries(data: bytes, size: int) -> Iterator[TreeEntry]:
-    """The entries of a tree; the names of objects have `size` bytes."""
+    """The entries of a tree; the names of objects have `size` bytes. Raises ValueError where the tree is damaged."""
     at = 0
     while at < len(data):
         blank = data.index(b" ", at)
         end = data.index(b"\0", blank)
         name = data[end + 1 : end + 1 + size].hex()
-        path = os.fsdecode(data[blank + 1 : end])
+        path = os.fsdecode(data[blank + 1 : min(end, blank + 2 + _LONGEST_NAME)])
+        if not path or "/" in path:
+            raise ValueError
+        if end - blank - 1 > _LONGEST_NAME:
+            raise GitError(f"the name {path[:40]}... has more than {_LONGEST_NAME} bytes; no disk takes it")
         mode = _MODES.get(int(data[at:blank], 8) >> 12, FILE)
         is_executable = mode == FILE and int(data[at:blank], 8) & 0o100
         yield TreeEntry(path, EXECUTABLE if is_executable else mode, name)
         at = end + 1 + size
+
+
+def _refuse_many(trees: Mapping[str, Sequence[TreeEntry]], root: str) -> None:
+    """Raises GitError where there are too many paths in a tree, too long ones, or two of one name."""
+    folders = {name: [entry.name for entry in entries if entry.mode == TREE] for name, entries in trees.items()}
+    paths: dict[str, int] = {}
+    letters: dict[str, int] = {}
+    depths: dict[str, int] = {}
+    # Those inside come first.
+    for name in TopologicalSorter(folders).static_order():
+        entries = trees[name]
+        inside = [entry for entry in entries if entry.mode == TREE]
+        paths[name] = len(entries) + sum(paths[entry.name] for entry in inside)
+        letters[name] = sum(len(entry.path) for entry in entries) + sum(
+            letters[entry.name] + paths[entry.name] * len(entry.path) for entry in inside
+        )
+        depths[name] = 1 + max((depths[entry.name] for entry in inside), default=0)
+        if len({entry.path for entry in entries}) < len(entries):
+            twice = next(path for path, times in Counter(entry.path for entry in entries).items() if times > 1)
+            raise GitError(f"the tree {name} has two files or folders of the name {twice}")
+    if depths[root] > _DEEPEST:
+        raise GitError(f"folders are nested deeper than {_DEEPEST} levels")
+    if paths[root] > PATHS.value() or letters[root] > PATHS.value() * _LONGEST_NAME:
+        raise _too_many_paths()
+
+
+def _too_many_paths() -> GitError:
+    return GitError(f"there are more than {PATHS.value():,} files and folders; {PATHS.remedy}")
 
 
 def _portions(expressions: Iterable[str]) -> Iterator[list[bytes]]:
@@ -87,17 +142,19 @@ def _portions(expressions: Iterable[str]) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _answer(stdout: IO[bytes]) -> GitObject | None:
+def _answer(stdout: IO[bytes], *, with_data: bool) -> GitObject | None:
     head = stdout.readline()
     if not head:
         raise GitError("git cat-file ended before it answered")
     words = head.split()
     if words[-1] in (b"missing", b"ambiguous"):
         return None
-    name, kind, size = words
-    data = stdout.read(int(size))
+    name, kind, size = words[0].decode(), words[1].decode(), int(words[2])
+    if not with_data:
+        return GitObject(name, kind, size)
+    data = stdout.read(size)
     stdout.read(1)
-    return GitObject(name.decode(), kind.decode(), data)
+    return GitObject(name, kind, size, data)
 
 
 def _pipes(git: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
@@ -111,27 +168,6 @@ def _end(git: subprocess.Popen[bytes]) -> None:
         with suppress(BrokenPipeError):
             pipe.close()
     git.wait()
-
-
-_SETTINGS = r"^(commit\.gpgsign|user\.signingkey|gpg\..*)$"
-_TRUE = frozenset(("true", "yes", "on", "1"))
-
-
-def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
-    """The options of git that sign commits by the user's settings; none if commits are not signed.
-
-    Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
-    and format in `gpg.*`. Raises GitError.
-    """
-    listed = program.run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
-    entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)
-    # A setting without a value is true.
-    settings = {name: value if line else "true" for name, line, value in entries}
-    if not forced and settings.pop("commit.gpgsign", "false").lower() not in _TRUE:
-        return ()
-    if forced and "user.signingkey" not in settings:
-        raise GitError("commits cannot be signed without a key; name one with: git config --global user.signingKey")
-    return tuple(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
 
 
 _PERSON = pattern(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
@@ -219,39 +255,51 @@ class Store:
 
     # ---- objects -----------------------------------------------------------------------------------------------
 
-    def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
-        """The objects that git finds by these expressions, without line breaks; None if git finds none.
+    def look(self, expressions: Sequence[str]) -> list[GitObject | None]:
+        """The objects that git finds by these expressions, without their data; None if git finds none.
 
         Raises GitError.
         """
+        return self._ask("info", expressions)
+
+    def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
+        """The same with their data. Raises GitError."""
+        return self._ask("contents", expressions)
+
+    def _ask(self, command: str, expressions: Sequence[str]) -> list[GitObject | None]:
         if self._git is None:
-            self._git = program.start(["cat-file", "--batch"], self.directory)
+            self._git = program.start(["cat-file", "--batch-command"], self.directory)
             weakref.finalize(self, _end, self._git)
-        questions, answers = _pipes(self._git)
+        git = self._git
+        questions, answers = _pipes(git)
         objects: list[GitObject | None] = []
-        for lines in _portions(expressions):
+        with program.counted_time() as left:
+            # Reading from a pipe has no limit of its own.
+            watch = Timer(left, git.kill) if left != float("inf") else None
+            if watch is not None:
+                watch.start()
             try:
-                questions.write(b"".join(lines))
-                questions.flush()
-            except BrokenPipeError:
+                for lines in _portions(f"{command} {expression}" for expression in expressions):
+                    questions.write(b"".join(lines))
+                    questions.flush()
+                    objects += [_answer(answers, with_data=command == "contents") for _ in lines]
+            except (BrokenPipeError, GitError):
+                self._git = None
+                if watch is not None and not watch.is_alive():
+                    raise program.too_slow("git cat-file") from None
                 raise GitError("git cat-file ended before it answered") from None
-            objects += [_answer(answers) for _ in lines]
+            finally:
+                if watch is not None:
+                    watch.cancel()
         return objects
 
     def files(self, root: GitObject) -> Iterator[TreeEntry]:
-        """Everything in a tree and the trees inside it: files, symbolic links, submodules. Raises GitError."""
-        size = len(root.name) // 2
-        trees = {root.name: list(_entries(root.data, size))}
-        missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
-        while missing:
-            # All trees of one depth in one request; equal folders are one tree.
-            names = list(dict.fromkeys(name for name in missing if name not in trees))
-            read = {
-                name: [] if tree is None else list(_entries(tree.data, size))
-                for name, tree in zip(names, self.read(names), strict=True)
-            }
-            trees |= read
-            missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
+        """Everything in a tree and the trees inside it: files, symbolic links, submodules.
+
+        Trees can hold each other many times, so paths are counted before they are listed (A13). Raises GitError.
+        """
+        trees = self._trees(root)
+        _refuse_many(trees, root.name)
         # In the order of the trees: the files of a folder come where the folder is.
         pending = [("", iter(trees[root.name]))]
         while pending:
@@ -264,6 +312,29 @@ class Store:
             else:
                 yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
 
+    def _trees(self, root: GitObject) -> dict[str, list[TreeEntry]]:
+        """The entries of a tree and of all trees inside it, by the names of the trees: each is read once."""
+        trees: dict[str, list[TreeEntry]] = {}
+        most, entries, size = PATHS.value(), 0, 0
+        names = [root.name]
+        # All trees of one depth in one request; equal folders are one tree.
+        while names:
+            size += sum(tree.size for tree in self.look(names) if tree is not None)
+            if size > most * _LONGEST_ENTRY:
+                raise _too_many_paths()
+            for name, tree in zip(names, self.read(names), strict=True):
+                data = b"" if tree is None else tree.data
+                try:
+                    trees[name] = list(islice(_entries(data, len(root.name) // 2), most + 1 - entries))
+                except ValueError:
+                    raise GitError(f"the tree {name} is damaged") from None
+                entries += len(trees[name])
+                if entries > most:
+                    raise _too_many_paths()
+            inside = (entry.name for name in names for entry in trees[name] if entry.mode == TREE)
+            names = [name for name in dict.fromkeys(inside) if name not in trees]
+        return trees
+
     # ---- commits -----------------------------------------------------------------------------------------------
 
     def has(self, commit: str) -> bool:
@@ -272,7 +343,7 @@ class Store:
 
     def has_each(self, commits: Iterable[str]) -> list[bool]:
         """The same of several commits."""
-        return [content is not None for content in self.read([f"{commit}^{{commit}}" for commit in commits])]
+        return [commit is not None for commit in self.look([f"{commit}^{{commit}}" for commit in commits])]
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits, '' for none."""
@@ -359,7 +430,7 @@ class Store:
 
     def entries(self, tree: str) -> dict[str, TreeEntry]:
         """Everything in a tree or commit, by path: files, symbolic links and submodules."""
-        (root,) = self.read([f"{tree}^{{tree}}"])
+        (root,) = self.look([f"{tree}^{{tree}}"])
         if root is None:
             raise GitError(f"{self.directory} has no tree {tree}")
         return {entry.path: entry for entry in self.files(root)}
@@ -449,49 +520,12 @@ class Store:
         return program.run(arguments, self.directory, data, environment, alone=True)
 
 
-_HEADS = "refs/heads/"
 # Pull requests of forks have no branch here: GitHub and Forgejo keep them below refs/pull, GitLab below merge-requests.
 _EVERYTHING = (
     "+refs/heads/*:refs/remote/heads/*",
     "+refs/pull/*/head:refs/remote/pull/*",
     "+refs/merge-requests/*/head:refs/remote/pull/*",
 )
-_LINES = 3
-_REFUSED = pattern(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
-
-
-def refusal(stderr: bytes) -> str:
-    """The reason for which a branch was not pushed, in git's words, and the server's where it has a rule of its own."""
-    refused = _REFUSED.search(stderr)
-    if refused is None:
-        return complaint(stderr)
-    reason = refused[1].decode(errors="replace")
-    lines = stderr.decode(errors="replace").splitlines()
-    reasons = [
-        line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
-    ]
-    reasons = [line for line in reasons if line]
-    return f"{reason}: {'; '.join(reasons[:_LINES])}" if reasons and reason.endswith("declined") else reason
-
-
-def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CREDENTIALS) -> tuple[dict[str, str], str]:
-    """The commits of the refs that names and patterns mean, and with `HEAD` the default branch, '' for none.
-
-    Raises GitError.
-    """
-    if url.startswith("-"):
-        raise GitError(f"{url} is no address of a git repository")
-    arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
-    answer = program.output([*credentials.options, *arguments], environment=credentials.environment)
-    commits: dict[str, str] = {}
-    default = ""
-    for line in answer.decode().splitlines():
-        value, _, name = line.partition("\t")
-        if not value.startswith("ref: "):
-            commits[name] = value
-        elif name == "HEAD":
-            default = value.removeprefix(f"ref: {_HEADS}")
-    return commits, default
 
 
 @dataclass(slots=True)
@@ -509,8 +543,8 @@ class Remote:
     def refresh(self) -> None:
         """Reads the branches."""
         # One request for all of it: each is a connection.
-        refs, default = list_refs(self.url, ["HEAD", f"{_HEADS}*"], self.credentials)
-        self.branches = {name.removeprefix(_HEADS): commit for name, commit in refs.items() if name.startswith(_HEADS)}
+        refs, default = list_refs(self.url, ["HEAD", f"{HEADS}*"], self.credentials)
+        self.branches = {name.removeprefix(HEADS): commit for name, commit in refs.items() if name.startswith(HEADS)}
         self.default_branch = default or "main"
 
     def fetch_ref(self, name: str, depth: int = 0) -> str:
@@ -552,7 +586,7 @@ class Remote:
         """
         # An empty one says that the branch must not exist yet.
         expected = self.branches.get(branch, "") if seen is None else seen
-        name = f"{_HEADS}{branch}"
+        name = f"{HEADS}{branch}"
         lease = f"--force-with-lease={name}:{expected}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.url, f"{commit}:{name}"]
         command = [*self.credentials.options, *push]

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.references.edits import list_new_files as list_new_files
     from krm_merge.packages.references.graph import PackageGraph as PackageGraph
     from krm_merge.packages.references.graph import is_naming as is_naming
+    from krm_merge.packages.update import NewAddressError as NewAddressError
     from krm_merge.packages.update import Repositories as Repositories
     from krm_merge.packages.update import Updated as Updated
     from krm_merge.packages.update import own_packages as own_packages
@@ -96,6 +97,6 @@ __getattr__, __dir__ = lazy_interface(
         "models": "Kptfile Vendorfile",
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
-        "update": "Repositories Updated own_packages update_package",
+        "update": "NewAddressError Repositories Updated own_packages update_package",
     },
 )

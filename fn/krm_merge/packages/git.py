@@ -12,8 +12,9 @@ from posixpath import join, normpath
 from typing import NamedTuple
 
 from krm_merge.git import program
-from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree
-from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry, list_refs
+from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree, list_refs
+from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry
+from krm_merge.limits import PACKAGE_MB
 from krm_merge.packages.files.tree import (
     File,
     Mode,
@@ -33,10 +34,13 @@ from krm_merge.startup import frozen
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 """The package's modes of tree entries, by git's mode; directories and submodules are left out."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
 # Progress is a sign of life: git is stopped where it is silent for too long.
-_FETCH = ("fetch", "--progress", "--no-tags")
+_FETCH = ("-c", "core.bigFileThreshold=16m", "fetch", "--progress", "--no-tags")
+# What upstream compressed is unpacked in pieces, or refused: files in pieces, all other objects at once.
+_LITTLE_MEMORY = {"GIT_ALLOC_LIMIT": "128m"}
 _EVERYTHING = ("+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*")
 
 
@@ -50,6 +54,19 @@ def _package_errors(about: str = "", remedy: str = "") -> Iterator[None]:
     except GitError as error:
         problem = f"{about}: {error}" if about else str(error)
         raise PackageError(f"{problem}; {remedy}" if remedy else problem) from None
+
+
+_SCHEME = re.compile(r"([A-Za-z0-9+.-]+)://")
+
+
+def scheme_of(address: str) -> str:
+    """How git reaches an address: `file` for a path, `ssh` also for `host:path`, '' where it starts a helper."""
+    if address.startswith("-") or _HELPER.match(address):
+        return ""
+    if scheme := _SCHEME.match(address):
+        return scheme[1]
+    # Source: git's url_is_local_not_ssh.
+    return "ssh" if ":" in address.partition("/")[0] else "file"
 
 
 def _list_refs(repository: str, names: Iterable[str]) -> dict[str, str]:
@@ -86,7 +103,7 @@ class CommittedFiles:
         """The files of a directory, none where nothing of it is committed. Raises PackageError."""
         folder = normpath(f"/{directory}").lstrip("/")
         with _package_errors(str(self._working_tree)):
-            (root,) = self._store.read([f"HEAD:{folder}"])
+            (root,) = self._store.look([f"HEAD:{folder}"])
             if root is None or root.kind != "tree":
                 return {}
             entries = (entry for entry in self._store.files(root) if entry.mode in MODES)
@@ -187,7 +204,7 @@ class GitRepositories:
             # `tree` fetches a single one as well, and says why it cannot.
             if len(missing) > 1:
                 with suppress(GitError):
-                    program.output([*_FETCH, "--depth=1", repository, *missing], store.directory)
+                    _fetch(store, "--depth=1", repository, *missing)
                 self._cache.trim()
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
@@ -235,13 +252,13 @@ class GitRepositories:
         with _package_errors(f"{repository}: the commit {commit} cannot be fetched"):
             try:
                 # A merge needs the files of a commit, never its history.
-                program.output([*_FETCH, "--depth=1", repository, commit], store.directory)
+                _fetch(store, "--depth=1", repository, commit)
             # A server that does not answer is not asked for more.
             except GitTimeoutError:
                 raise
             except GitError:
                 # Not every server gives a commit by its id: then with all branches and tags, and their history.
-                program.output([*_FETCH, repository, *_EVERYTHING], store.directory)
+                _fetch(store, repository, *_EVERYTHING)
         if not store.has(commit):
             raise PackageError(f"{repository} has no commit {commit}")
         self._cache.trim()
@@ -251,32 +268,48 @@ class GitRepositories:
         parents = folder.split("/") if folder else []
         # Attributes of the folders around a package are valid in it, too.
         above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
-        root, *attributes = store.read([f"{commit}:{path}" for path in (folder, *above)])
+        root, *attributes = store.look([f"{commit}:{path}" for path in (folder, *above)])
         if root is None or root.kind != "tree":
             raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
-        # Submodules are other repositories.
-        files = [entry for entry in store.files(root) if entry.mode in MODES]
+        with _package_errors(f"{repository} at {commit}"):
+            # Submodules are other repositories.
+            files = [entry for entry in store.files(root) if entry.mode in MODES]
         for file in files:
             # A tree object can have any names, `..` and `.git` among them.
-            if leads_out(file.path):
+            if leads_out(file.path, is_link=file.mode == LINK):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
-        if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
-            return self._checkout(store.directory, commit, folder, files)
+        around = [
+            TreeEntry(path, FILE, each.name) for path, each in zip(above, attributes, strict=True) if each is not None
+        ]
+        self._refuse_large(store, f"{repository} at {commit}", [*around, *files])
+        if around or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
+            return self._checkout(store, folder, around, files)
         # Two versions of a package have most files in common.
         self._blobs |= store.contents(file for file in files if file.name not in self._blobs)
         if any(file.name not in self._blobs for file in files):
             raise PackageError(f"{store.directory} lacks an object of {repository}; remove that directory")
         return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
 
-    def _checkout(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
-        """The files as a checkout writes them, by .gitattributes."""
+    def _refuse_large(self, store: Store, about: str, files: list[TreeEntry]) -> None:
+        """Raises PackageError before more bytes are read than a package may have (A13)."""
+        names = list({file.name for file in files})
+        sizes = {each.name: each.size for each in store.look(names) if each is not None}
+        if sum(sizes.get(file.name, 0) for file in files) > PACKAGE_MB.value() * 10**6:
+            raise PackageError(f"{about}: its files have more than {PACKAGE_MB.value():,} MB; {PACKAGE_MB.remedy}")
+
+    def _checkout(self, store: Store, folder: str, around: list[TreeEntry], files: list[TreeEntry]) -> Tree:
+        """The files as a checkout writes them, by .gitattributes, of which some are `around` the folder."""
         with temporary_directory() as directory:
             tree = Path(directory, "tree")
             tree.mkdir()
             checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_WORK_TREE": str(tree)}
-            program.output(["read-tree", commit], store, environment=checkout)
-            names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
-            program.output(["checkout-index", "--quiet", "-z", "--stdin"], store, names, checkout)
+            inside = [TreeEntry(join(folder, file.path), file.mode, file.name) for file in files]
+            # Not the whole commit, of which the rest may be of any size.
+            lines = [f"{file.mode} {file.name}\t".encode() + os.fsencode(file.path) for file in (*around, *inside)]
+            index = b"".join(line + b"\0" for line in lines)
+            program.output(["update-index", "-z", "--index-info"], store.directory, index, checkout)
+            names = b"".join(os.fsencode(file.path) + b"\0" for file in inside)
+            program.output(["checkout-index", "--quiet", "-z", "--stdin"], store.directory, names, checkout)
             return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
@@ -301,12 +334,15 @@ def _forms(name: str) -> tuple[str, str, str]:
 
 
 def _check_address(repository: str) -> None:
-    # What looks like an option of git would be one, and some of those start programs.
-    if not repository or repository.startswith("-") or _CONTROL.search(repository):
-        raise PackageError(
-            f"{quoted(without_credentials(repository)) or 'an empty text'} is no address of a git repository; "
-            "correct git.repo in the Kptfile"
-        )
+    # What looks like an option of git would be one, and some of those start programs, as `HELPER::` does (A14).
+    if not repository or repository.startswith("-") or _HELPER.match(repository) or _CONTROL.search(repository):
+        address = quoted(without_credentials(repository)) or "an empty text"
+        problem = "cannot be reached: it is no address of a git repository; correct git.repo in the Kptfile"
+        raise PackageError(f"{address} {problem}")
+
+
+def _fetch(store: Store, *arguments: str) -> None:
+    program.output([*_FETCH, *arguments], store.directory, environment=_LITTLE_MEMORY)
 
 
 def _short(ref: str) -> str:

@@ -6,10 +6,11 @@ As tags of packages often are, versions may be shorter than semantic ones: `v1.2
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TypeAlias
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
-from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, is_kptfile
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen
 from krm_merge.text import (
@@ -119,6 +120,19 @@ def upstream_of(kptfile: bytes) -> Upstream | None:
         return KptfileText(kptfile, KPTFILE).upstream
     except PackageError:
         return None
+
+
+def addresses_in(package: Tree) -> dict[str, str]:
+    """The addresses of repositories that the Kptfiles of a package name, each with the first Kptfile that does."""
+    addresses: dict[str, str] = {}
+    for path in package:
+        if is_kptfile(path):
+            with suppress(PackageError):
+                kptfile = KptfileText(package[path].data, path)
+                for source in (kptfile.upstream, kptfile.lock):
+                    if source is not None and source.repository:
+                        addresses.setdefault(source.repository, path)
+    return addresses
 
 
 def _text(root: MappingNode, *path: str) -> str:

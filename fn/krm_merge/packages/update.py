@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, join, normpath
 from typing import Final, Protocol
 
+from krm_merge.git.program import time_limited
 from krm_merge.krm import KPTFILE, Result, Results
+from krm_merge.limits import SUBPACKAGES
 from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
 from krm_merge.packages.files.tree import (
     Changed,
     File,
     PackageError,
+    RefusedError,
     Subtree,
     Tree,
     folders_around,
     is_kptfile,
     refuse_repositories,
 )
-from krm_merge.packages.git import Version
-from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, upstream_of
+from krm_merge.packages.git import Version, scheme_of
+from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, addresses_in, upstream_of
 from krm_merge.packages.merge.side import attribution_in, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
 from krm_merge.safe_text import abridge, quoted
@@ -148,6 +151,22 @@ class Updated:
         }
 
 
+_OF_ANYBODY: Final = ("https", "ssh", "git")
+
+
+class NewAddressError(RefusedError):
+    """Upstream brings a package from an address that no Kptfile had: the user decides whether it is fetched (A14)."""
+
+    def __init__(self, file: str, address: str) -> None:
+        """Takes the Kptfile that names the address."""
+        super().__init__(
+            f"{file}: upstream brings a package from a new address, {address}; nothing was fetched from there. If you "
+            f"trust it: --allow-address {quoted(address)}"
+        )
+        self.address = address
+
+
+@time_limited()
 def update_package(
     local: Tree,
     repositories: Repositories,
@@ -156,12 +175,14 @@ def update_package(
     name: str = "",
     ref: str | None = None,
     strategy: str | None = None,
+    allowed: Collection[str] = (),
 ) -> Update:
     """Decides what becomes of a package when it takes another version of its upstream.
 
     `ref` None takes what the Kptfile's own ref names now, `strategy` None the Kptfile's. As in kpt, packages inside it
     that follow an upstream of their own are updated by that; one that followed the same ref of the same repository
-    follows the new one. `name` is how errors name the package. Raises PackageError.
+    follows the new one. `name` is how errors name the package. Raises PackageError, and NewAddressError where upstream
+    brings an address that is not `allowed`.
     """
     if KPTFILE not in local:
         raise PackageError(f"{name or 'the package'} has no Kptfile; name the directory of a package")
@@ -169,11 +190,14 @@ def update_package(
     if root is None:
         file = join(name, KPTFILE)
         raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
-    done = Update(repositories, merge, name)
+    done = Update(repositories, merge, name, root.repository, {*addresses_in(local)}, allowed)
     # From the outside in: an update may remove the packages inside, or bring others.
     pending = [("", ref, strategy)]
     while pending:
         folder, new_ref, how = pending.pop()
+        if len(done.packages) > SUBPACKAGES.value():
+            most = f"more than {SUBPACKAGES.value():,} packages in it follow an upstream of their own"
+            raise PackageError(f"{name}: {most}; {SUBPACKAGES.remedy}")
         tree = Changed(local, done.changes)
         before = Subtree(tree, folder) if folder else tree
         changes = done.update(before, folder, new_ref, how)
@@ -191,11 +215,17 @@ def update_package(
 
 @dataclass(slots=True)
 class Update:
-    """The whole update of the package `name`. Where a result is an error, nothing changes."""
+    """The whole update of the package `name`, whose own upstream is at `address`.
+
+    `known` are the addresses that Kptfiles had before. Where a result is an error, nothing changes.
+    """
 
     repositories: Repositories
     merge: PackageMerger
     name: str
+    address: str
+    known: set[str]
+    allowed: Collection[str]
     changes: dict[str, File | None] = field(default_factory=dict)
     results: Results = field(default_factory=Results)
     packages: list[Updated] = field(default_factory=list)
@@ -236,8 +266,33 @@ class Update:
         data = KptfileText(own_kptfile.data, file).following(ref, after, strategy)
         if data != local[KPTFILE].data:
             changes[KPTFILE] = File(data, own_kptfile.mode)
+        self._check_addresses(folder, before, theirs, Changed(local, changes))
         self.packages.append(Updated(folder, lock, after))
         return changes
+
+    def _check_addresses(self, folder: str, original: Tree, upstream: Tree, merged: Tree) -> None:
+        """Refuses addresses that upstream must not bring, before anything is fetched from there (A14)."""
+        before = addresses_in(original)
+        brought = {*before, *addresses_in(upstream)}
+        self.known |= {*before, self.address}
+        for address, path in addresses_in(merged).items():
+            file = join(self.name, folder, path)
+            # With its own address the package is where the user put it.
+            if address in brought and address != self.address and not self._may_be_brought(address):
+                schemes = f"{', '.join(_OF_ANYBODY)} or as the package's own address has it"
+                problem = f"upstream brings a package from {quoted(address)}, which is no address with {schemes}"
+                raise PackageError(f"{file}: {problem}; nothing was fetched from it")
+            if address in self.known:
+                continue
+            if address not in self.allowed:
+                raise NewAddressError(file, address)
+            self.known.add(address)
+            message = f"{join(folder, path)}: upstream brings a package from a new address, {address}"
+            self.results.warning(message, file=join(folder, path), tags={"side": "upstream"})
+
+    def _may_be_brought(self, address: str) -> bool:
+        scheme = scheme_of(address)
+        return scheme in _OF_ANYBODY or (scheme != "" and scheme == scheme_of(self.address))
 
     def _refuse_cycle(self, folder: str, after: Lock, file: str) -> None:
         """A package that holds itself would never end."""

@@ -7,7 +7,7 @@ The edges are the file of rules, which is read, and the repositories of an updat
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -244,20 +244,30 @@ class MergeSides:
 
 @frozen
 class PackageUpdate:
-    """A package in the place `name`, and which version of its upstream it takes, by default what its Kptfile names."""
+    """A package in the place `name`, and which version of its upstream it takes, by default what its Kptfile names.
+
+    Upstream may bring packages from the `allowed` addresses that are new.
+    """
 
     local: Tree
     repositories: Repositories
     name: str = ""
     ref: str | None = None
     strategy: str | None = None
+    allowed: Collection[str] = ()
 
     def merge(self, merger: PackageMerger) -> Outcome:
         """Updates it, and the packages inside that follow an upstream of their own. Raises PackageError."""
         from krm_merge.packages import update_package
 
         done = update_package(
-            self.local, self.repositories, merger, name=self.name, ref=self.ref, strategy=self.strategy
+            self.local,
+            self.repositories,
+            merger,
+            name=self.name,
+            ref=self.ref,
+            strategy=self.strategy,
+            allowed=self.allowed,
         )
         sides: dict[str, RecordedSide] = {}
         # A package that was refused before its versions were known has none.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -207,3 +210,34 @@ def test_a_whole_answer_is_bounded(server: FakeForge, app: FakeRepository, kind:
     forge = connect(server, Ticking(), kind=kind, timeout=30)
     with pytest.raises(UnavailableForgeError, match=r"took longer than 30 s, 3 times; try again later"):
         forge.pull_requests(url)
+
+
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nX-A: ", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"])
+def test_an_answer_that_trickles_ends(server: FakeForge, kind: str, url: str, begin: bytes) -> None:
+    """In its first line, in its headers and in its body."""
+
+    def answer() -> None:
+        while not over.is_set():
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                connection.sendall(begin)
+                while not over.wait(0.05):
+                    connection.sendall(b"a")
+
+    over = Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        api = f"http://127.0.0.1:{listener.getsockname()[1]}{server.prefix}"
+        forge = connect(server, Trying(), kind=kind, api=api, timeout=0.5)
+        with pytest.raises(UnavailableForgeError, match=r"no answer|took longer than 0\.5 s"):
+            forge.pull_requests(url)
+        over.set()
+
+
+class Trying(Time):
+    """The clock of the machine; nothing is waited for between attempts."""
+
+    def clock(self) -> float:
+        return monotonic()

@@ -117,6 +117,7 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
 @click.command("compare", cls=options.AtVersion)
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@options.allow_address
 @options.on_conflict_or_policy
 @options.rules
 @options.function_identity
@@ -125,6 +126,7 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
 def compare_command(
     package: str,
     strategy: str | None,
+    allowed: tuple[str, ...],
     on_conflict: OnConflict | None,
     rules_file: Path | None,
     function_identity: str,
@@ -145,7 +147,7 @@ def compare_command(
     choices = MergeChoices.of(on_conflict, function_identity, rules_file)
     if Journal(place).directory.exists():
         raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
-    comparison = _compare(place, ref, strategy, choices, form)
+    comparison = _compare(place, ref, strategy, allowed, choices, form)
     write_reports(lambda: comparison, reports)
     if form == "json":
         click.echo(as_json(comparison), nl=False)
@@ -156,12 +158,14 @@ def compare_command(
         click.echo(click.style(text, fg=COLORS[line.style], bold=line.style == "heading"))
 
 
-def _compare(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
+def _compare(
+    place: Path, ref: str, strategy: str | None, allowed: tuple[str, ...], choices: MergeChoices, form: str
+) -> Comparison:
     local = dict(Directory(place))
     policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {quantity(len(local), 'file')} of {place}", form) as stage:
         repositories = GitRepositories(report=stage)
-        sides = PackageUpdate(local, repositories, str(place), ref or None, strategy)
+        sides = PackageUpdate(local, repositories, str(place), ref or None, strategy, allowed)
         outcome = sides.merge(choices.merger_under(policy))
     if errors := outcome.results.errors:
         raise RefusedError(f"{place}: krm-merge refuses the update: {'; '.join(error.message for error in errors)}")

@@ -261,7 +261,7 @@ def _draw(drawing: Drawing, form: str) -> str:
         return svg(dot(drawing))
     text = mermaid(drawing)
     if why := beyond_mermaid(drawing, text):
-        click.echo(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html", err=True)
+        say(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html")
     return text
 
 

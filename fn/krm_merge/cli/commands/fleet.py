@@ -36,13 +36,14 @@ from krm_merge.fleet.requests import Published, PullRequests
 from krm_merge.fleet.run import matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
-from krm_merge.git.store import signing_settings
+from krm_merge.git.program import signing_settings
 from krm_merge.merge import Choice
 from krm_merge.packages import File, PackageError, UnavailableError, write_file
 from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, journal_path
 from krm_merge.resolve.interface import OF_FLEET, Saved
+from krm_merge.safe_text import line
 
 
 @fleet_command.command("status")
@@ -190,7 +191,7 @@ def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campa
 def _show_group(group: Group) -> None:
     conflict = group.conflict
     by = f" [settled by {conflict.settled_by}]" if not conflict.is_undecided else ""
-    click.echo(click.style(f"{len(group.packages):,} x {group.place}", bold=True) + by)
+    click.echo(click.style(line(f"{len(group.packages):,} x {group.place}"), bold=True) + line(by))
     say(f"  {NATURES[conflict.nature]}: {conflict.message} ({conflict.rule})", on_stdout=True)
     for side, value in values_of(group):
         text = shorten(" ".join(yaml_text(value).split()), _LONGEST_VALUE)

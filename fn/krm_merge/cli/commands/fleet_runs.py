@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -43,7 +42,7 @@ from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
-from krm_merge.safe_text import quantity
+from krm_merge.safe_text import json_text, quantity
 
 _SECONDS_BETWEEN_LINES = 10.0
 _STATES_IN_LINES: tuple[TargetState, ...] = ("clean", "conflicts", "failed")
@@ -106,7 +105,7 @@ def progress_on(form: str) -> Iterator[Progress]:
         yield progress
         end: dict[str, Any] = {"event": "end", "seconds": round(progress.seconds, 3)}
         end |= {"total": progress.total, "looked": progress.looked_at}
-        click.echo(json.dumps(end | progress.counts()))
+        click.echo(json_text(end | progress.counts()))
     elif sys.stderr.isatty():
         with _bar() as show:
             yield Progress(show)
@@ -124,7 +123,7 @@ def _as_json(event: RunEvent, progress: Progress) -> None:
         value |= {"seconds": round(outcome.seconds, 3)}
         value |= {"message": outcome.message} if outcome.message else {}
         value |= {"class": outcome.failure} if outcome.failure else {}
-    click.echo(json.dumps(value | {"done": len(progress.names), "total": progress.total}))
+    click.echo(json_text(value | {"done": len(progress.names), "total": progress.total}))
 
 
 class _Lines:

@@ -13,9 +13,11 @@ from krm_merge.cli.options import (
     PATH_OR_STDIN,
     AtVersion,
     MergeOptions,
+    Permissions,
     merge_options,
     named_package,
     output,
+    permissions,
     record,
     refuse_missing,
     source,
@@ -38,12 +40,14 @@ from krm_merge.cli.output import (
     write_reports,
 )
 from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
+from krm_merge.git.program import time_limited
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     STRATEGIES,
     Directory,
     GitRepositories,
     KptfileText,
+    NewAddressError,
     PackageError,
     RefusedError,
     is_version,
@@ -53,6 +57,7 @@ from krm_merge.packages import (
 from krm_merge.policy import find_policy
 from krm_merge.report import as_json
 from krm_merge.safe_text import abridge, quantity
+from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 
 _SHOWN = 5
@@ -64,22 +69,24 @@ _SHOWN = 5
 @click.option("--to-latest-minor", is_flag=True, help="The same among those with the same first number.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
-@click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
+@permissions
 @merge_options
+@time_limited()
 def update_command(
     package: str,
     latest: bool,
     to_latest_minor: bool,
     strategy: str | None,
     dry_run: bool,
-    allow_dirty: bool,
+    permissions: Permissions,
     options: MergeOptions,
 ) -> None:
     """Update the package in the directory PKG to the version REF of its upstream.
 
     Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
-    upstream of their own are updated too.
+    upstream of their own are updated too. Where upstream brings an address that no Kptfile had, a terminal asks
+    whether to fetch from there; elsewhere the update stops.
 
     The package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
     settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
@@ -95,7 +102,7 @@ def update_command(
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
     with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.
-        if not allow_dirty and not dry_run and journal.recovered != "completed":
+        if not permissions.allow_dirty and not dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
         choices = choices.obeying(find_policy(local))
@@ -103,7 +110,8 @@ def update_command(
             repositories = GitRepositories(report=stage)
             if latest or to_latest_minor:
                 ref = _newest(place, local, repositories, same=to_latest_minor)
-            outcome = merge_sides(PackageUpdate(local, repositories, str(place), ref or None, strategy), choices)
+        update = PackageUpdate(local, repositories, str(place), ref or None, strategy, permissions.allowed)
+        outcome = _merge(update, choices, options.form)
         choices.report_unused(outcome)
 
         report = cache(partial(outcome.report, str(place), with_contexts=shows_contexts(options.reports)))
@@ -124,10 +132,24 @@ def update_command(
             say(following)
         if not (outcome.changes or outcome.is_refused or ref) and (newer := _newer(place, local, repositories)):
             say(f"newer: {newer}; take it with: {command_of('update', str(place), '--latest')}")
-    dirty = ["--allow-dirty"] if allow_dirty else []
-    resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
+    resolve = [*options.of_resolve(), *permissions.words(), f"{place}@{ref}" if ref else str(place)]
     # resolve takes the strategy of the Kptfile.
     _end(outcome, resolve if strategy is None else None, options, "nothing was changed")
+
+
+def _merge(update: PackageUpdate, choices: MergeChoices, form: str) -> Outcome:
+    """The outcome of an update. On a terminal somebody decides whether a new address is fetched from (A14)."""
+    while True:
+        try:
+            with stages(f"updating {update.name}", form):
+                return merge_sides(update, choices)
+        except NewAddressError as error:
+            if form != "text" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise
+            say(str(error))
+            if not click.confirm("Fetch from it?", err=True):
+                raise
+            update = replace(update, allowed=(*update.allowed, error.address))
 
 
 def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:

@@ -36,6 +36,7 @@ from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, journal_path
 from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.safe_text import quantity
+from krm_merge.startup import replace
 from krm_merge.text import Value, to_value
 from krm_merge.usecases import (
     LineHistory,
@@ -74,25 +75,29 @@ def show(package: Path, form: str) -> None:
         print_json({"file": policy.file, "policy": value})
         return
     if policy.root is None:
-        click.echo(
-            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge"
+        say(
+            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge",
+            on_stdout=True,
         )
         return
     winner = policy.on_conflict
     others = f"are won by {winner}" if winner in ("upstream", "local") else "that nothing here settles stay open"
-    click.echo(f"{policy.file}: conflicts {others}")
+    say(f"{policy.file}: conflicts {others}", on_stdout=True)
     for rule in policy.rules:
         sides = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
         about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
         about += [format_path(rule.path)] if rule.path is not None else []
         wins = ", ".join(f"{name}: {value}" for name, value in sides.items() if value is not None)
-        click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
+        say(f"rule        {' '.join(about) or 'everything'}: {wins}", on_stdout=True)
     for redaction in policy.redactions:
         named = [part for part in (redaction.kind, redaction.namespace, redaction.name) if part]
         named += [format_path(redaction.path)] if redaction.path is not None else []
-        click.echo(f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}")
+        say(
+            f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}",
+            on_stdout=True,
+        )
     for resolution in policy.resolutions.all:
-        click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
+        say(f"resolution  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
 
 
 @policy_command.command("check")
@@ -115,10 +120,10 @@ def check(package: Path, form: str) -> None:
         print_json({"file": policy.file, "problems": problems})
     else:
         for problem in problems:
-            click.echo(problem)
+            say(problem, on_stdout=True)
         if not problems:
             message = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
-            click.echo(message)
+            say(message, on_stdout=True)
     if problems:
         sys.exit(1)
 
@@ -128,8 +133,11 @@ def check(package: Path, form: str) -> None:
 @click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
 @click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")
 @click.option("--dry-run", is_flag=True, help="Say what would be dropped, change nothing.")
+@options.allow_address
 @options.form
-def prune(package: str, original: Path | None, upstream: Path | None, dry_run: bool, form: str) -> None:
+def prune(
+    package: str, original: Path | None, upstream: Path | None, dry_run: bool, allowed: tuple[str, ...], form: str
+) -> None:
     """Drop the choices of PKG that fit nowhere when it takes the version REF of its upstream.
 
     REF defaults to the ref of its Kptfile. Two directories can replace the versions of upstream.
@@ -149,7 +157,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
             if original is not None and upstream is not None:
                 sides = MergeSides(Directory(original), Directory(upstream), tree)
             else:
-                sides = PackageUpdate(tree, GitRepositories(), str(place), ref or None)
+                sides = PackageUpdate(tree, GitRepositories(), str(place), ref or None, allowed=allowed)
             dropped = stale_resolutions(policy, merge_sides(sides, choices).decided)
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
@@ -157,9 +165,9 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         print_json({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]})
         return
     for resolution in dropped:
-        click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")
+        say(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
     if not dropped:
-        click.echo("every choice fits" if policy.resolutions.all else "there are no choices")
+        say("every choice fits" if policy.resolutions.all else "there are no choices", on_stdout=True)
 
 
 def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
@@ -186,7 +194,7 @@ def _as_value(resolution: Resolution) -> Mapping[str, Value]:
 @options.function_identity
 @options.record
 @options.version
-@click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
+@options.permissions
 def resolve_command(
     places: tuple[str, ...],
     in_terminal: bool,
@@ -195,7 +203,7 @@ def resolve_command(
     function_identity: str,
     record: bool,
     version: str,
-    allow_dirty: bool,
+    permissions: options.Permissions,
 ) -> None:
     """Settle the conflicts of an update of the package PKG to REF, or of a merge of ORIGINAL and UPSTREAM into LOCAL.
 
@@ -220,7 +228,7 @@ def resolve_command(
     elif len(places) < 2 and (record or version):
         raise click.UsageError("--record and --version are for a merge; a package is updated to PKG@REF")
     elif len(places) < 2:
-        opened = _update_of(places[0] if places else ".", choices, allow_dirty)
+        opened = _update_of(places[0] if places else ".", choices, permissions)
     else:
         raise click.UsageError("give one package, or three versions: ORIGINAL UPSTREAM LOCAL")
     with opened as host:
@@ -229,18 +237,19 @@ def resolve_command(
 
 
 @contextmanager
-def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host[ChoiceStep]]:
+def _update_of(package: str, choices: MergeChoices, permissions: options.Permissions) -> Iterator[Host[ChoiceStep]]:
     """The session about an update of a package."""
     place, ref = named_package(package)
     with opened_journal(place) as journal:
-        if not allow_dirty and journal.recovered != "completed":
+        if not permissions.allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
         with stages(f"reading {quantity(len(Directory(place)), 'file')} of {place}") as stage:
             repositories = GitRepositories(report=stage)
+            update = PackageUpdate({}, repositories, str(place), ref or None, allowed=permissions.allowed)
             host = _host(
                 place,
                 choices,
-                lambda: PackageUpdate(Directory(place), repositories, str(place), ref or None),
+                lambda: replace(update, local=Directory(place)),
                 lambda tree, changes: journal.commit(changes, tree),
             )
         yield host

@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.client import responses
-from io import BytesIO
+from http.client import HTTPResponse, responses
+from io import BufferedReader, BytesIO, RawIOBase
 from itertools import count
+from socket import socket
 from threading import Lock
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection
 from urllib3.exceptions import HTTPError
 
 from krm_merge import __version__
@@ -190,6 +192,27 @@ class _NoAnswerError(Exception):
     """The answer is missing or incomplete."""
 
 
+class _BoundedStream(RawIOBase):
+    """What a server answers, headers included, until a moment (A16): a timeout of a socket is for each read alone."""
+
+    def __init__(self, connection: socket, check: Callable[[], float]) -> None:
+        """Takes the function that gives the seconds that are left, or raises where none are."""
+        self._connection = connection
+        self._stream = connection.makefile("rb", buffering=0)
+        self._check = check
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        self._connection.settimeout(self._check())
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
 class Transport(HTTPAdapter):
     """Sends the requests of a forge's client. The token is sent only to one origin, and is in no message."""
 
@@ -261,6 +284,29 @@ class Transport(HTTPAdapter):
             # Reading them takes longer than all else that a client needs to begin.
             settings["ssl_context"] = ssl.create_default_context()
         super().init_poolmanager(*arguments, **settings)
+        pools = self.poolmanager.pool_classes_by_scheme
+        self.poolmanager.pool_classes_by_scheme = {
+            scheme: type(pool.__name__, (pool,), {"ConnectionCls": self._bounded(pool.ConnectionCls)})
+            for scheme, pool in pools.items()
+        }
+
+    def _bounded(self, connection: type[HTTPConnection]) -> type[HTTPConnection]:
+        """Connections whose answers end in time."""
+        return type(connection.__name__, (connection,), {"response_class": staticmethod(self._begin_answer)})
+
+    def _begin_answer(self, connection: socket, *arguments: Any, **settings: Any) -> HTTPResponse:
+        answer = HTTPResponse(connection, *arguments, **settings)
+        end = self._clock() + self._patience.timeout
+
+        def check() -> float:
+            left = end - self._clock()
+            if left <= 0:
+                raise _NoAnswerError(f"the answer of {self._origin[1]} took longer than {self._patience.timeout:g} s")
+            return left
+
+        answer.fp.close()
+        answer.fp = BufferedReader(_BoundedStream(connection, check))
+        return answer
 
     def send(self, request: requests.PreparedRequest, *arguments: Any, **settings: Any) -> requests.Response:
         """The successful answer to a request. Raises ForgeError, including RefusedError and LostAnswerError."""
@@ -313,9 +359,8 @@ class Transport(HTTPAdapter):
         if self.secret:
             request.headers["Authorization"] = f"Bearer {self.secret}"
         try:
-            end = self._clock() + self._patience.timeout
             response = super().send(request, **{**settings, "stream": True, "timeout": self._patience.timeout})
-            body = self._read_body(response, end)
+            body = self._read_body(response)
             response.raw.release_conn()
         except (requests.RequestException, HTTPError, OSError) as error:
             raise self._connection_error(error) from None
@@ -324,14 +369,10 @@ class Transport(HTTPAdapter):
         response.raw = BytesIO(body)
         return response, body
 
-    def _read_body(self, response: requests.Response, end: float) -> bytes:
-        """The body of an answer, which ends in time: the timeout of the connection is for each read alone."""
+    def _read_body(self, response: requests.Response) -> bytes:
         body = bytearray()
         while len(body) <= _SIZE_LIMIT and (part := response.raw.read1(_READ_AT_ONCE, decode_content=True)):
             body += part
-            if self._clock() > end:
-                response.raw.close()
-                raise _NoAnswerError(f"the answer of {self._origin[1]} took longer than {self._patience.timeout:g} s")
         return bytes(body)
 
     def _connection_error(self, error: Exception) -> Exception:

@@ -34,7 +34,7 @@ Changes: TypeAlias = Mapping[str, File | None]
 
 # Git's own files, and the journals of packages inside.
 # Some disks take `.GIT` for `.git`.
-_NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
+_NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE | re.ASCII)
 
 
 def belongs(name: str) -> bool:
@@ -42,10 +42,40 @@ def belongs(name: str) -> bool:
     return _NOT_OF_A_PACKAGE.fullmatch(name) is None
 
 
-def leads_out(path: str) -> bool:
-    """Whether writing to a path would write outside of the package, or to a path that is not part of it."""
-    # The system ends a path at NUL.
-    return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
+# Names that git refuses where `core.protectNTFS` or `core.protectHFS` is on, and so on some disks and some systems
+# (A15). Some disks cut blanks and dots at the end, read `:` as the begin of something else, or skip characters; behind
+# bytes that are not UTF-8 git looks no further. Source: git's read-cache.c, path.c and utf8.c.
+_SKIPPED = pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_CUT = r"[. ]*(:.*)?"
+_FLAGS = re.ASCII | re.IGNORECASE | re.DOTALL
+_GIT_FOLDER = pattern(rf"(\.git|git~1){_CUT}|\.git[\udc80-\udcff\ufffe\uffff].*", _FLAGS)
+# As a link it would have git read what it points to.
+_MODULES = pattern(
+    rf"(\.gitmodules|gitmod~[1-4]|(?=.{{8}}([. :]|\Z))(gi7eba|gi7eb|gi7e|gi7|gi|g|)~[1-9][0-9]*){_CUT}"
+    r"|\.gitmodules[\udc80-\udcff\ufffe\uffff].*",
+    _FLAGS,
+)
+_DRIVE = pattern("[A-Za-z]:")
+
+
+def leads_out(path: str, *, is_link: bool = False) -> bool:
+    """Whether writing to a path would write outside of the package, or to a path that is not part of it.
+
+    It is the same on every system: a package that some cannot check out is refused by all.
+    """
+    # The system ends a path at NUL; a backslash separates folders on some.
+    if "\0" in path or "\\" in path or _DRIVE.match(path):
+        return True
+    return any(part in ("", ".", "..") or not belongs(part) or _is_git(part, is_link) for part in path.split("/"))
+
+
+def _is_git(name: str, is_link: bool) -> bool:
+    """Whether a disk can take the name for `.git`, or that of a link for `.gitmodules`."""
+    name = name if name.isascii() else _SKIPPED.sub("", name)
+    # Hardly any name is looked at closely.
+    if name[:1] not in (".", "g", "G", "~"):
+        return False
+    return bool(_GIT_FOLDER.fullmatch(name)) or (is_link and bool(_MODULES.fullmatch(name)))
 
 
 _OF_A_REPOSITORY = frozenset(("head", "objects", "refs", "commondir"))
@@ -253,7 +283,12 @@ def read_file(path: Path, mode: Mode = "file") -> File:
 
 
 def refuse_repositories(place: str, before: Tree, changes: Changes) -> None:
-    """Raises PackageError where changes would make a folder that is a repository to git, and starts its programs."""
+    """Raises PackageError where changes would make a folder that is a repository to git, or a name that it refuses."""
+    for path, file in changes.items():
+        if file is not None and leads_out(path, is_link=file.mode == "link"):
+            raise PackageError(
+                f"{join(place, path)!r} leads out of the package, or git refuses it; nothing was written"
+            )
     for folder in new_repositories(before, changes):
         raise PackageError(
             f"{normpath(join(place, folder))} would be a git repository, with HEAD, objects and refs, whose settings "

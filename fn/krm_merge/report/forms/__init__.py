@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from krm_merge.report.record import MergeReport
+from krm_merge.safe_text import json_text
 
 if TYPE_CHECKING:
     from krm_merge.report.comparison.difference import Comparison
@@ -28,5 +28,5 @@ def render_document(document: MergeReport | Comparison, suffix: str) -> str:
 
 
 def as_json(document: MergeReport | Comparison) -> str:
-    """The document itself, in ASCII: a terminal may be shown it, and not every name of a file is UTF-8."""
-    return json.dumps(document.to_value(), indent=2) + "\n"
+    """The document itself, in ASCII: not every name of a file is UTF-8."""
+    return json_text(document.to_value(), indent=2) + "\n"

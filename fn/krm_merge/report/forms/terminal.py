@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from difflib import unified_diff
 from itertools import groupby
@@ -18,11 +17,10 @@ from krm_merge.report.comparison.difference import (
 )
 from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.report.words import flow_text, shorten, yaml_text
+from krm_merge.safe_text import terminal_line
 
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
 Entry = TypeVar("Entry", DecisionRecord, Difference)
-
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class Line(NamedTuple):
@@ -78,7 +76,7 @@ def _style_of(record: DecisionRecord) -> Style:
 
 def harmless_line(text: str, style: Style = "plain") -> Line:
     """A line with text from packages, which must not write to the terminal what it likes."""
-    return Line(_CONTROL.sub(" ", text), style)
+    return Line(terminal_line(text), style)
 
 
 _LONGEST_VALUE = 400
