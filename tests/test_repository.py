@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from run_nightly import PARTS
 
 from checkout import ROOT
 from e2e.hosts import SECONDS
@@ -252,3 +253,31 @@ def test_tests_are_the_same_for_everybody(tmp_path: Path) -> None:
     at_night, output = probe(tmp_path / "night", 0o022, KRM_MERGE_SEED="7")
     assert at_night["examples"] != plain["examples"]
     assert f"\nPYTHONHASHSEED=0 KRM_MERGE_SEED=7 {PYTEST} -n 0 test_probe.py::test_state\n" in output
+
+
+CALLERS = (".ci/run", "CONTRIBUTING.md", *(f".github/workflows/{name}.yml" for name in ("ci", "nightly", "release")))
+
+
+def test_targets_that_are_called_exist_and_newcomers_see_few() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert len(re.findall(r"^[a-z-]+:.*## ", text, re.MULTILINE)) <= 20
+    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
+    for name in (
+        ".ci/run",
+        ".github/workflows/ci.yml",
+        ".github/workflows/nightly.yml",
+        "CONTRIBUTING.md",
+        "README.md",
+    ):
+        called = re.findall(
+            r"(?:`|run: |^ *|\|\| |aside )make ([a-z-]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert called
+        assert set(called) <= targets, name
+
+
+def test_each_part_of_the_night_runs_every_night_and_is_described() -> None:
+    workflow = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+    assert f"part: [{', '.join(PARTS)}]" in workflow
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("### New examples")[2]
+    assert re.findall(r"^\| `(\w+)` \|", page.partition("\n## ")[0], re.MULTILINE) == [*PARTS]

@@ -1,6 +1,6 @@
 """A month of a fleet on three forges: every repository ends on the last version that nobody refused.
 
-`make years` is for longer, with more repositories.
+`make nightly PARTS=years` is for longer, with more repositories.
 """
 
 from __future__ import annotations
