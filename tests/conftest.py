@@ -215,13 +215,18 @@ LONG = (
     "cli/commands/test_compare.py",
     "cli/commands/test_names_from_git.py",
     "components/execution/test_examples_on_git.py",
+    "components/execution/test_moved_targets.py",
     "components/execution/test_rest.py",
+    "components/execution/test_synthetic_commits.py",
     "components/plan/planner/test_lives.py",
     "e2e/",
     "fleet/conflicts/test_group_page.py",
     "fleet/merge/test_working_tree.py",
     "fleet/publish/test_hosted.py",
+    "fleet/publish/test_reads.py::test_ten_thousand",
+    "fleet/publish/test_withdrawal.py",
     "fleet/run/",
+    "fleet/test_month.py",
     "kills/",
     "packages/files/journal/test_whole_after_a_failure.py",
     "packages/merge/test_never_worse_than_git.py",
@@ -229,6 +234,8 @@ LONG = (
     "test_docs.py::test_sessions_print",
     "test_growth.py",
     "test_patterns.py",
+    "vendored/test_growth.py",
+    "vendored/test_guide.py",
 )
 """Tests that take more than half of the time of all: programs beside each other, kills, browsers, proportions."""
 
