@@ -213,6 +213,7 @@ def needs_prerequisite(item: pytest.Item) -> bool:
 
 LONG = (
     "cli/commands/test_compare.py",
+    "cli/commands/test_components_on_",
     "cli/commands/test_names_from_git.py",
     "components/execution/test_examples_on_git.py",
     "components/execution/test_moved_targets.py",
@@ -228,9 +229,11 @@ LONG = (
     "fleet/run/",
     "fleet/test_month.py",
     "kills/",
+    "packages/files/journal/test_edited_meanwhile.py",
     "packages/files/journal/test_whole_after_a_failure.py",
     "packages/merge/test_never_worse_than_git.py",
     "resolve/page/",
+    "test_docs.py::test_every_help",
     "test_docs.py::test_sessions_print",
     "test_growth.py",
     "test_patterns.py",

@@ -7,7 +7,7 @@ import pytest
 from components.plan.planner.life import live
 from effort import SEED
 
-LIVES = 300
+LIVES = 150
 PORTION = 30
 
 
