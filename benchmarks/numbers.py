@@ -1,4 +1,4 @@
-"""Measures everything and writes the numbers of README.md: `python -m benchmarks.numbers`, `make bench-page`.
+"""Measures everything and writes the numbers of README.md: `python -m benchmarks.numbers`, `make bench PARTS=numbers`.
 
 All of it is measured on one machine and one commit; what is slower than a program beside it, and which bars are missed,
 is said in sentences that are made from the tables.
@@ -107,7 +107,7 @@ def heading(commit: str) -> str:
         f" ({name})" if (name := processor()) else ""
     )
     return (
-        f"{START}\n`make bench-page` measured all that follows and wrote it, on {datetime.now(UTC):%Y-%m-%d}, "
+        f"{START}\n`make bench PARTS=numbers` measured all that follows and wrote it, on {datetime.now(UTC):%Y-%m-%d}, "
         f"commit {commit}, with Python {platform.python_version()} on {machine}. "
         f"The load before was {os.getloadavg()[2]:.1f}.\n"
     )

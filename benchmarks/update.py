@@ -1,4 +1,4 @@
-"""Measures `krm-merge update` beside `kpt pkg update`. `make bench-update` runs it, README.md explains."""
+"""Measures `krm-merge update` beside `kpt pkg update`. `make bench PARTS=update` runs it, README.md explains."""
 
 from __future__ import annotations
 

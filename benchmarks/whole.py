@@ -1,4 +1,4 @@
-"""Measures merges of whole packages of every shape and size. `make bench-shapes` runs it, README.md explains."""
+"""Measures merges of whole packages of every shape and size. `make bench PARTS=whole` runs it, README.md explains."""
 
 from __future__ import annotations
 

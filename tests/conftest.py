@@ -1,19 +1,22 @@
-"""What all tests share: which of them can run here, the image under test, and how much hypothesis tries."""
+"""What all tests share: which of them can run here, how to repeat one, their surroundings, the image under test."""
 
 import functools
 import gc
 import os
 import re
+import shlex
 import shutil
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, settings
 
 from checkout import ROOT
+from effort import SEED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
@@ -30,15 +33,11 @@ SHOWN_BY_THE_PAGE = re.compile(
 page asks for its context or commit.
 """
 
-# A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of
-# the commit and not of luck; `fuzz` looks for new ones every night, ten times as many: CI has twenty minutes.
-# How fast the machine is has no say in it.
-settings.register_profile(
-    "dev", deadline=None, print_blob=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+SETTINGS = re.compile(
+    r"CI|PATH|PYTHONPATH|PYTHONDONTWRITEBYTECODE|LD_LIBRARY_PATH|TMPDIR|(?:COV_CORE|COVERAGE|DOCKER|PYTEST)_\w+"
+    r"|KRM_MERGE_(?:BASE|BUILD_BASE|CHROMIUM|IMAGE|PICTURES|SEED)|KPT_E2E_UPDATE_EXPECTED|WRITE_GOLDEN_OUTPUT"
 )
-settings.register_profile("fuzz", settings.get_profile("dev"), max_examples=500)
-settings.register_profile("ci", settings.get_profile("dev"), max_examples=50, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
+"""The variables of whoever runs the tests that these heed."""
 
 # By libyaml `yaml.safe_load` and `safe_dump` take a tenth of the time: most of what a test of a long list took.
 yaml.SafeLoader = yaml.CSafeLoader  # type: ignore[misc,assignment]
@@ -51,8 +50,44 @@ if os.access(MEMORY, os.W_OK):
     if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
-# Repositories of tests need no examples of hooks: fifteen files each, which cost more than all else in them.
-os.environ["GIT_TEMPLATE_DIR"] = ""
+# The processes that share the tests begin with it.
+os.environ["PYTHONHASHSEED"] = "0"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same for everybody: no settings of people, programs, terminals and languages, an empty home."""
+    docker = Path.home() / ".docker"
+    for name in [name for name in os.environ if not SETTINGS.fullmatch(name)]:
+        del os.environ[name]
+    os.environ |= {
+        # Tests and examples call `krm-merge` by its name.
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path_factory.mktemp("home")),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        # Repositories of tests need no examples of hooks: fifteen files each, which cost more than all else in them.
+        "GIT_TEMPLATE_DIR": "",
+    }
+    if docker.is_dir():
+        os.environ.setdefault("DOCKER_CONFIG", str(docker))
+    os.umask(0o022)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis follows the seed, too."""
+    if SEED:
+        config.option.hypothesis_seed = SEED
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """What cannot run here, and how to get it."""
+    chosen = [name for name in PREREQUISITES if f"not {name}" not in config.option.markexpr]
+    return [f"left out, {name}: {reason}" for name in chosen if (reason := PREREQUISITES[name]())]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -178,22 +213,32 @@ def needs_prerequisite(item: pytest.Item) -> bool:
 
 LONG = (
     "cli/commands/test_compare.py",
+    "cli/commands/test_components_on_",
     "cli/commands/test_names_from_git.py",
     "components/execution/test_examples_on_git.py",
+    "components/execution/test_moved_targets.py",
     "components/execution/test_rest.py",
+    "components/execution/test_synthetic_commits.py",
     "components/plan/planner/test_lives.py",
     "e2e/",
     "fleet/conflicts/test_group_page.py",
     "fleet/merge/test_working_tree.py",
     "fleet/publish/test_hosted.py",
+    "fleet/publish/test_reads.py::test_ten_thousand",
+    "fleet/publish/test_withdrawal.py",
     "fleet/run/",
+    "fleet/test_month.py",
     "kills/",
+    "packages/files/journal/test_edited_meanwhile.py",
     "packages/files/journal/test_whole_after_a_failure.py",
     "packages/merge/test_never_worse_than_git.py",
     "resolve/page/",
+    "test_docs.py::test_every_help",
     "test_docs.py::test_sessions_print",
     "test_growth.py",
     "test_patterns.py",
+    "vendored/test_growth.py",
+    "vendored/test_guide.py",
 )
 """Tests that take more than half of the time of all: programs beside each other, kills, browsers, proportions."""
 
@@ -234,13 +279,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test with one of these markers that was skipped, by whatever means, counts as failed."""
+    """How to repeat a failure; in CI a test that must not be skipped and was, by whatever means, counts as one."""
     report = yield
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and needs_prerequisite(item):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} must not be skipped in CI. {reason}"
+    if report.failed:
+        report.sections.append(("to repeat it", repetition(item.nodeid)))
     return report
+
+
+def repetition(nodeid: str) -> str:
+    """The command that runs this test alone as it ran here."""
+    environment = {name: os.environ[name] for name in ("CI", "KRM_MERGE_SEED") if name in os.environ}
+    words = [f"{name}={value}" for name, value in {"PYTHONHASHSEED": "0", **environment}.items()]
+    return shlex.join([*words, os.path.relpath(Path(sys.executable).parent / "pytest", ROOT), "-n", "0", nodeid])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,8 +3,8 @@
 With the same seed the same texts are tried, as far as the time lets it come. `--corpus` names a folder of other YAML
 files that texts are made of. Each text has 60 seconds of the processor, and all have 4 GiB of memory.
 
-Each failure is printed with the texts that make it, as small as hypothesis finds them; then the exit code is 1. Put
-such a text into testdata/fuzz/, where `make test` tries it from then on.
+A failure is printed with the texts that make it, as small as hypothesis finds them, and how to repeat it; then the exit
+code is 1. Put such a text into testdata/fuzz/, where `make test` tries it from then on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, seed, settings
 
+import effort  # noqa: F401  examples depend on the seed alone
 from fuzz.mutations import manifests, seeds
 from fuzz.targets import TARGETS, Target
 
@@ -38,12 +39,13 @@ def main(seconds: float, number: int, names: list[str], corpus: Path | None) -> 
     tried = dict.fromkeys((target.name for target in targets), 0)
     while time.monotonic() < end:
         for target in targets:
-            number += 1
             try:
                 _batch(target, number, seeds(target.name) if corpus is None else manifests(corpus))
             except BaseException:
-                print(f"{target.name} failed (seed {number})", file=sys.stderr)
+                more = f"{target.name} --corpus={corpus}" if corpus else target.name
+                print(f"repeat: make nightly PARTS=fuzz SEED={number} COUNT=1 ARGS='{more}'", file=sys.stderr)
                 raise
+            number += 1
             tried[target.name] += BATCH
     print(", ".join(f"{name}: {count} examples" for name, count in tried.items()))
     return 0

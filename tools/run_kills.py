@@ -1,8 +1,8 @@
-"""Strikes commands at random moments, and says what is left of packages: run_kills.py KILLS INTERRUPTS [SCENE...].
+"""Strikes commands at random moments, and says what is left of packages: run_kills.py COUNT [SCENE...].
 
-KILLS trials with SIGKILL while a second process edits the package, and INTERRUPTS with SIGINT or SIGTERM, spread over
-the commands. Each failure is printed with the number that `--seed NUMBER 1 0 SCENE` repeats, as far as the machine's
-scheduling repeats; then the exit code is 1.
+Of ten trials of a command, eight are with SIGKILL while a second process edits the package, one with SIGINT and one
+with SIGTERM. Each failure is printed with what repeats it, as far as the machine's scheduling repeats; then the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -19,31 +19,34 @@ from kills.campaigns import CAMPAIGNS, CampaignStage, CampaignTrial
 from kills.scenes import SCENES
 from kills.trials import Stage, Trial
 
+SIGNALS = [*["SIGKILL"] * 8, "SIGINT", "SIGTERM"]
 
-def main(kills: int, interrupts: int, number: int, names: list[str]) -> int:
+
+def main(count: int, number: int, names: list[str], signals: list[str]) -> int:
     """Runs the trials, in turn for all commands."""
     broken = 0
-    numbers = {"SIGKILL": range(kills), "SIGINT": range(0, interrupts, 2), "SIGTERM": range(1, interrupts, 2)}
     with tempfile.TemporaryDirectory() as directory:
         stages = [*_stages(Path(directory), names)]
-        for name, trials in numbers.items():
-            for at, _ in enumerate(trials):
-                stage = stages[at % len(stages)]
-                seed = number + at // len(stages)
-                if problem := _try(stage, seed, signal.Signals[name]):
-                    broken += 1
-                    print(f"{stage.scene.name}, {name}, seed {seed}: {problem}", flush=True)
-    print(f"{kills} kills, {interrupts} interrupts: {broken} failures")
+        for at in range(count):
+            scene, stage = stages[at % len(stages)]
+            turn = at // len(stages)
+            name = signals[turn % len(signals)]
+            if problem := _try(stage, number + turn, signal.Signals[name]):
+                broken += 1
+                print(f"{stage.scene.name}, {name}: {problem}")
+                more = f"ARGS='{scene} --signal={name}'"
+                print(f"repeat: make nightly PARTS=kills SEED={number + turn} COUNT=1 {more}", flush=True)
+    print(f"{count} kills and interrupts: {broken} failures")
     return 1 if broken else 0
 
 
-def _stages(directory: Path, names: list[str]) -> Iterator[Stage | CampaignStage]:
+def _stages(directory: Path, names: list[str]) -> Iterator[tuple[str, Stage | CampaignStage]]:
     for make in SCENES:
         if not names or make.__name__ in names:
-            yield Stage.build(make, directory / make.__name__)
+            yield make.__name__, Stage.build(make, directory / make.__name__)
     for campaign in CAMPAIGNS:
         if not names or campaign.__name__ in names:
-            yield CampaignStage.build(campaign, directory / campaign.__name__)
+            yield campaign.__name__, CampaignStage.build(campaign, directory / campaign.__name__)
 
 
 def _try(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str:
@@ -54,9 +57,9 @@ def _try(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kills", type=int)
-    parser.add_argument("interrupts", type=int)
+    parser.add_argument("count", type=int)
     parser.add_argument("scenes", nargs="*", metavar="SCENE")
     parser.add_argument("--seed", type=int, default=time.time_ns() // 1_000_000, help="the clock's by default")
+    parser.add_argument("--signal", choices=sorted({*SIGNALS}), action="append", help="by default all, in turn")
     options = parser.parse_args()
-    sys.exit(main(options.kills, options.interrupts, options.seed, options.scenes))
+    sys.exit(main(options.count, options.seed, options.scenes, options.signal or SIGNALS))

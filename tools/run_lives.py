@@ -26,7 +26,9 @@ def main() -> int:
         figures.update(_figures(life))
         figures["broken"] += bool(problems)
         if problems:
-            print(f"seed {seed}: {'; '.join(problems)}", flush=True)
+            print(f"seed {seed}: {'; '.join(problems)}")
+            more = f"ARGS=--length={options.length}"
+            print(f"repeat: make nightly PARTS=lives SEED={seed} COUNT=1 {more}", flush=True)
         if options.lives == 1:
             print("\n".join(life.events))
     print(f"{options.lives} lives: " + ", ".join(f"{name} {number}" for name, number in sorted(figures.items())))

@@ -234,8 +234,6 @@ class Tests:
             "PYTHONPATH": str(self._copy / "fn"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONHASHSEED": "0",
-            # The same examples for each mutant.
-            "HYPOTHESIS_PROFILE": "ci",
         }
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0", *arguments],
@@ -297,6 +295,8 @@ def main() -> int:
     for layer, (killed, total) in counts.items():
         print(f"{layer}: {killed} of {total} killed")
     killed, total = (sum(column) for column in zip(*counts.values(), strict=True))
+    more = f" ARGS='{' '.join(options.layers)}'" if options.layers else ""
+    print(f"repeat: make nightly PARTS=mutants SEED={options.seed} COUNT={options.number}{more}")
     print(f"{killed} of {total} mutants killed, {100 * killed / max(1, total):.1f} %; {MINIMUM:g} % are wanted")
     return 0 if 100 * killed >= MINIMUM * total else 1
 

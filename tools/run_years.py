@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -35,7 +36,12 @@ def main() -> int:
             print(f"day {day + 1}: {counts}; {_seconds():.0f} s of CPU, {time.monotonic() - began:.0f} s", flush=True)
 
     with TemporaryDirectory() as place:
-        live(World.at(Path(place)), options.repositories, options.days, options.seed, report)
+        try:
+            live(World.at(Path(place)), options.repositories, options.days, options.seed, report)
+        except BaseException:
+            more = f"COUNT={options.repositories} ARGS=--days={options.days}"
+            print(f"repeat: make nightly PARTS=years SEED={options.seed} {more}", file=sys.stderr)
+            raise
     print(f"every repository is on the last version that nobody refused; {_seconds():.0f} s of CPU")
     return 0
 

@@ -1,4 +1,4 @@
-"""Every text of the corpus, and texts made of them: `make fuzz` tries more of these."""
+"""Every text of the corpus, and texts made of them: `make nightly` tries more of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few of the trials that `make kills` runs by the hundred."""
+"""A few of the trials that `make nightly` runs by the hundred."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few of the trials that `make kills` runs by the hundred."""
+"""A few of the trials that `make nightly` runs by the hundred."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from effort import scaled
 from kills.scenes import SCENES, Scene
 from kills.trials import Stage, Trial
-
-SEEDS = range(1, 1 + scaled(20) // 10)
 
 
 @pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
@@ -21,5 +18,4 @@ def test_struck_at_any_moment_nothing_is_half_and_no_edit_is_lost(
 ) -> None:
     stage = Stage.build(make, tmp_path / make.__name__)
     for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
-        for seed in SEEDS:
-            assert not Trial(seed, number).run(stage)
+        assert not Trial(1, number).run(stage)

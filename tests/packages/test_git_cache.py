@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -28,10 +29,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+NOISE = Random(0)
+
+
 def upstream(place: Path, kilobytes: int = 400) -> tuple[Repository, str]:
     """A repository with a file of so many kilobytes that nothing makes smaller, and its commit."""
     repository = Repository.at(place)
-    return repository, repository.commit({"a.bin": os.urandom(kilobytes * 1000)})
+    return repository, repository.commit({"a.bin": NOISE.randbytes(kilobytes * 1000)})
 
 
 def fetch(place: Path, kilobytes: int = 400) -> str:
@@ -81,9 +85,9 @@ def test_what_a_command_uses_stays_as_long_as_it_runs(tmp_path: Path, cache: Pat
 def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -> None:
     repository, first = upstream(tmp_path / "a", 700)
     GitRepositories().tree(str(repository.path), "/", first)
-    second = repository.commit({"a.bin": os.urandom(700_000)})
+    second = repository.commit({"a.bin": NOISE.randbytes(700_000)})
     GitRepositories().tree(str(repository.path), "/", second)
-    third = repository.commit({"a.bin": os.urandom(10_000)})
+    third = repository.commit({"a.bin": NOISE.randbytes(10_000)})
     GitRepositories().tree(str(repository.path), "/", third)
     (copy,) = GitCache(cache).copies()
     assert copy.size < 200_000

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from effort import scaled
+from effort import scaled, seeds
 from krm_merge.text.document import says
 from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.layout import CannotEditError, source_of
@@ -34,8 +34,7 @@ def put_together(text: str, pieces: list[Piece]) -> str:
 
 def test_damaged_pieces_are_found_out() -> None:
     right = damages = passed = 0
-    seeds = scaled(8000)
-    for seed in range(seeds):
+    for seed in seeds(8000):
         random = Random(seed)
         document = random_document(random)
         if document is None:
@@ -59,7 +58,7 @@ def test_damaged_pieces_are_found_out() -> None:
             if says(put_together(before, worse), worse, edits.editor):
                 passed += 1
                 assert meaning(put_together(before, worse)) == canonical, f"seed {seed}"
-    assert right > seeds / 16
+    assert right > scaled(8000) / 16
     # Damages to comments and spaces change nothing.
     assert 0.01 < passed / damages < 0.3
 

@@ -35,7 +35,7 @@ def server(kind: str) -> Iterator[FakeForge]:
 
 @pytest.mark.parametrize(
     ("kind", "is_known"),
-    [("github", True), ("gitlab", True), pytest.param("gitlab", False, marks=pytest.mark.long)],
+    [("github", True), ("gitlab", True), ("gitlab", False)],
     indirect=["kind"],
 )
 def test_ten_thousand_are_looked_at_with_few_reads(

@@ -18,12 +18,11 @@ from distributed import Client
 
 from checkout import ROOT
 from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
-from effort import THOROUGH
 from fleet.clusters import cluster
 from fleet.world import World
 from packages.repositories import snapshot
 
-COUNT = 300 if THOROUGH else 60
+COUNT = 60
 VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from effort import scaled
+from effort import seeds
 from functions.streams import as_item
 from krm_merge import merge_packages
 from krm_merge.functions import process
@@ -76,7 +76,7 @@ PACKAGE = {
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_a_merge_breaks_is_mended_or_reported(name: str) -> None:
-    for seed in range(scaled(20)):
+    for seed in seeds(20):
         case = CLASSES[name](random.Random(f"{name}{seed}"))
         sides = case.original, case.upstream, case.local
         if any(not text.startswith(("apiVersion", "kind")) for side in sides for text in side.values()):

@@ -1,7 +1,7 @@
 """The laws on packages as texts, and the merge beside git's: it is never worse (law H).
 
 For many packages, with small examples of each kind of failure and a tally of the kinds at the end:
-    python tests/packages/merge/test_never_worse_than_git.py COUNT SEED [--texts] [--kind PART] [--show N] [--quiet]
+    make nightly PARTS=packages [COUNT=20000] [SEED=0] [ARGS="--texts --kind=PART --show=N --quiet"]
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_an_empty_block_counts_as_an_empty_text_in_quotes() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, nargs="?", default=2000)
-    parser.add_argument("seed", type=int, nargs="?", default=0, help="the first of as many")
+    parser.add_argument("--seed", type=int, default=0, help="the first of as many")
     parser.add_argument("--texts", action="store_true", help="plain texts instead of packages")
     parser.add_argument("--kind", default="", help="only kinds of failure with this in their name")
     parser.add_argument("--show", type=int, default=1, help="how many small examples of each kind")
@@ -103,6 +103,9 @@ def main() -> int:
                 print(
                     describe(smaller(about, fails_alike(about, policy, kind)), policy), "=" * 80, sep="\n", flush=True
                 )
+        if any(failure.is_hard() for failure in by_kind.values()):
+            more = " ARGS=--texts" if options.texts else ""
+            print(f"repeat: make nightly PARTS=packages SEED={seed} COUNT=1{more}", flush=True)
     for kind, count in tally.most_common():
         print(f"{count:6} {kind}")
     print(f"{bad} of {options.count} fail, {time.monotonic() - began:.0f} s")

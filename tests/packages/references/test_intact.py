@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from effort import calls, scaled
+from effort import calls, seeds
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
@@ -55,7 +55,7 @@ def builds(texts: Texts, folder: str, place: Path) -> bool:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_a_merge_breaks_is_mended_or_reported(name: str) -> None:
-    for seed in range(scaled(50)):
+    for seed in seeds(50):
         case = CLASSES[name](random.Random(f"{name}{seed}"))
         merged = merge(case.original, case.upstream, case.local)
         texts = texts_of(merged)
@@ -131,7 +131,7 @@ def test_a_reference_that_followed_is_reported_as_an_edit() -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_what_one_side_left_alone_is_as_the_other_has_it(name: str) -> None:
-    for seed in range(scaled(10)):
+    for seed in seeds(10):
         case = CLASSES[name](random.Random(f"{name}{seed}"))
         for side in (case.upstream, case.local):
             for merged in (merge(case.original, side, case.original), merge(case.original, side, side)):

@@ -10,7 +10,6 @@ comparison that is no order; a scalar that one patch adds and deletes without an
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 from collections import Counter
@@ -22,7 +21,7 @@ from typing import Any, Final, TypeVar
 import pytest
 
 from e2e.hosts import SECONDS
-from effort import scaled
+from effort import SEED, scaled
 from generated.objects import (
     KUBERNETES,
     LONG_LISTS,
@@ -42,8 +41,6 @@ pytestmark = pytest.mark.kubectl
 
 DOCUMENTS: Final = 30
 """In one call: the start of kubectl takes more time than the patching."""
-SEED: Final = int(os.environ.get("KRM_MERGE_SEED") or random.SystemRandom().randrange(10**6))
-"""New in every run; failures name it."""
 TYPES: Final = pytest.mark.parametrize("kind", KUBERNETES, ids=[kind for _, _, kind in KUBERNETES])
 Type = tuple[str, str, str]
 T = TypeVar("T")

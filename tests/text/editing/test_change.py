@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from effort import scaled
+from effort import scaled, seeds
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.change import Change
 from krm_merge.text.editing.editor import Editor
@@ -114,18 +114,18 @@ def test_random_changes_that_shrink(rng: Random) -> None:
 
 def test_many_random_changes() -> None:
     """Much quicker than hypothesis is; a failing seed is a `Random` for the test above."""
-    count, seeds = 0, scaled(3000)
-    for seed in range(seeds):
+    count = 0
+    for seed in seeds(3000):
         try:
             count += check(Random(seed))
         except Exception as error:
             raise AssertionError(f"seed {seed}") from error
-    assert count > seeds / 2
+    assert count > scaled(3000) / 2
 
 
 @pytest.mark.parametrize("deep", [True, False])
 def test_an_equal_value_is_no_edit(deep: bool) -> None:
-    for seed in range(scaled(300)):
+    for seed in seeds(300):
         if (document := object_of(Random(seed))) is None:
             continue
         _, root, old = document

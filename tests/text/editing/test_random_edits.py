@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from effort import scaled
+from effort import scaled, seeds
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
@@ -41,8 +41,7 @@ def test_random_edits_that_shrink(random: Random, count: int) -> None:
 def test_many_random_edits() -> None:
     """Much quicker than hypothesis is; a failing seed is a `Random` for the test above."""
     refused = documents = 0
-    seeds = scaled(4000)
-    for seed in range(seeds):
+    for seed in seeds(4000):
         random = Random(seed)
         document = random_document(random)
         if document is None:
@@ -54,7 +53,7 @@ def test_many_random_edits() -> None:
             refused += not check(edits)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
-    assert documents > seeds * 0.8
+    assert documents > scaled(4000) * 0.8
     # The complex keys in the random documents account for these.
     assert refused < documents / 8
 

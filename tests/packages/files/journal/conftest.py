@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
 import pytest
 
 from krm_merge.packages.files.journal import Journal
@@ -14,10 +11,3 @@ from krm_merge.packages.files.journal import Journal
 def known_on_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests copy packages with their journals, which a journal takes for a forged one."""
     monkeypatch.setattr(Journal, "_identity", lambda _: [1, 2])
-
-
-@pytest.fixture(autouse=True)
-def usual_umask() -> Iterator[None]:
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
