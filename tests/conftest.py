@@ -151,6 +151,12 @@ def missing_browser() -> str | None:
     return "Chromium is not on PATH; on Debian: apt-get install chromium; elsewhere name one in KRM_MERGE_CHROMIUM"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is kept between runs is not kept among the files of whoever runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     """The browser, for tests marked `browser`."""

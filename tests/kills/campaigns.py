@@ -163,7 +163,7 @@ class CampaignStage:
         campaign = self.trial / "campaign"
         leftovers = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
         leftovers += [str(place) for place in self.trial.rglob("*.lock")]
-        leftovers += [str(place) for place in self.trial.rglob("*.krm-merge")]
+        leftovers += [str(place) for name in ("*.krm-merge", "krm-merge/*.*[nwo]") for place in self.trial.rglob(name)]
         # The quarantine of a push belongs to the git that receives it, which `end` kills, too.
         objects = (place for place in self.trial.rglob("tmp_obj_*") if "tmp_objdir-incoming" not in str(place))
         return [*leftovers, *map(str, objects)]

@@ -74,7 +74,11 @@ class Stage:
     def start(self) -> subprocess.Popen[bytes]:
         """The command, as a user starts it."""
         program = Path(sys.executable).with_name("krm-merge")
-        places = {"TMPDIR": str(self.trial / "tmp"), "KRM_MERGE_CACHE_DIR": str(self.trial / "cache")}
+        places = {
+            "TMPDIR": str(self.trial / "tmp"),
+            "KRM_MERGE_CACHE_DIR": str(self.trial / "cache"),
+            "XDG_STATE_HOME": str(self.trial / "state"),
+        }
         (self.trial / "tmp").mkdir(exist_ok=True)
         return subprocess.Popen(
             [program, *self.scene.command],
@@ -105,10 +109,10 @@ class Stage:
     def left_behind(self) -> list[str]:
         """What neither the scene nor the command's result has, once the gits of killed commands are done."""
         wait_until(lambda: not running(about=str(self.trial)))
-        expected = {"tmp", "cache", *(entry.name for entry in self.template.iterdir())}
+        expected = {"tmp", "cache", "state", *(entry.name for entry in self.template.iterdir())}
         leftovers = [str(entry) for entry in self.trial.iterdir() if entry.name not in expected]
         leftovers += [str(entry) for entry in (self.trial / "tmp").iterdir()]
-        leftovers += [str(entry) for entry in self.trial.glob("cache/**/*.lock")]
+        leftovers += [str(entry) for entry in (*self.trial.glob("cache/**/*.lock"), *self.trial.glob("state/*/*"))]
         for folder in self.scene.changes:
             leftovers += [str(place) for place in (self.trial / folder).rglob("*") if _HIDDEN.search(place.name)]
         return [place for place in leftovers if not place.endswith(".pulls.json")]
@@ -206,11 +210,12 @@ def _strike(stage: Stage, process: subprocess.Popen[bytes], number: signal.Signa
 
 
 def _has_journal(place: Path) -> bool:
-    return any(name.endswith(".krm-merge") for name in os.listdir(place))
+    return any(place.glob("state/*/*"))
 
 
 def _recover(stage: Stage) -> str:
     problems = []
+    os.environ["XDG_STATE_HOME"] = str(stage.trial / "state")
     for folder in stage.scene.changes:
         with Journal.open(stage.trial / folder) as journal:
             problems.append(f"{folder}: {journal.recovered} {journal.because}")

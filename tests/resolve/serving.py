@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from e2e.hosts import SECONDS
 from krm_merge.cli.help_pages import text_of_rule
+from krm_merge.packages import state_file
 from krm_merge.resolve.api import Api, Host
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, Step
 from krm_merge.resolve.interface import OF_PACKAGES, ConflictSession, Saved, SideLabels
@@ -89,7 +90,7 @@ def serve(task: Task, journal: ChoiceJournal[ChoiceStep] | None = None) -> Itera
 
 def journal_of(task: Task, file: Path) -> ChoiceJournal[ChoiceStep]:
     """The choices of a session, kept in a file."""
-    return ChoiceJournal(file, partial(ChoiceStep.from_value, task.choices.package.target_file))
+    return ChoiceJournal(state_file(file, "choices"), partial(ChoiceStep.from_value, task.choices.package.target_file))
 
 
 @contextmanager

@@ -126,7 +126,7 @@ def edit_options(consequence: str) -> Callable[..., Any]:
 def edit_directory(directory: Path, resource_list: ResourceList, function: Function, options: EditOptions) -> None:
     """Runs a function over the resources in a directory, writes what it changes, and prints the outcome."""
     results = resource_list.results
-    with opened_journal(directory) as journal:
+    with opened_journal(directory, only_looks=options.dry_run) as journal:
         tree = Directory(directory)
         changes = edited_by(function, directory, tree, resource_list)
         if options.with_diff and options.form == "text":

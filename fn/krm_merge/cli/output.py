@@ -103,20 +103,33 @@ def write_result(place: Path, file: File, before: File | None = None) -> None:
 
 
 @contextmanager
-def opened_journal(package: Path) -> Iterator[Journal]:
-    """The journal of a package. Reports how an interrupted update was recovered. Raises PackageError."""
+def opened_journal(package: Path, *, only_looks: bool = False) -> Iterator[Journal]:
+    """The journal of a package. Reports how an interrupted update was recovered. Raises KrmMergeError.
+
+    For a command that `only_looks` it is not recovered, but an error (A10).
+    """
     refuse_missing(package)
-    with Journal.open(package) as journal:
+    with Journal.open(package, only_looks=only_looks) as journal:
         if journal.recovered != "nothing":
             why = f": {journal.because}" if journal.because else ""
             say(f"an interrupted update of {package} was {journal.recovered}{why}")
         yield journal
 
 
+def package_to_look_at(package: Path) -> Directory:
+    """The files of a package for a command that only looks. Raises KrmMergeError, after an interrupted update, too."""
+    refuse_missing(package)
+    try:
+        Journal(package).refuse_interrupted()
+    except OSError as error:
+        raise PackageError(f"{error.filename or package}: {reason(error)}") from None
+    return Directory(package)
+
+
 @contextmanager
-def opened_package(package: Path) -> Iterator[tuple[Journal, Directory]]:
-    """The journal and the files of a package with a Kptfile. Raises PackageError."""
-    with opened_journal(package) as journal:
+def opened_package(package: Path, *, only_looks: bool = False) -> Iterator[tuple[Journal, Directory]]:
+    """The journal and the files of a package with a Kptfile. Raises KrmMergeError."""
+    with opened_journal(package, only_looks=only_looks) as journal:
         local = Directory(package)
         if KPTFILE not in local:
             raise PackageError(f"{package} has no Kptfile; name the directory of a package")
@@ -323,7 +336,10 @@ no_browser = click.option(
 
 def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser: bool) -> bool:
     """Lets somebody settle the conflicts of a session; whether it was saved. Raises KrmMergeError."""
-    if all(record.status == "automatic" for record in host.session.records):
+    earlier = host.earlier_choices()
+    if earlier:
+        say(earlier)
+    if not earlier and all(record.status == "automatic" for record in host.session.records):
         say("no conflicts to settle")
         host.save()
     elif in_terminal:
@@ -339,14 +355,24 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
 
 
 def _ask(host: Host[Any], labels: SideLabels) -> None:
-    from krm_merge.resolve.api import RenewedError
+    from krm_merge.resolve.api import RenewedError, UnconfirmedError
     from krm_merge.resolve.terminal import Screen, Terminal
 
+    answer: str | None = ""
     while not host.is_saved and Terminal(host, Screen(_say, _read_answer, _edit), labels).settle():
         try:
-            host.save()
+            host.save(with_earlier=answer == "y")
         except RenewedError as error:
             say(str(error))
+        except UnconfirmedError as error:
+            say(str(error))
+            answer = _read_answer("Save what was chosen earlier [y,z,q]? y saves it, z undoes the latest choice: ")
+            if answer is None:
+                say("nobody answers; run the command again in a terminal, or without --terminal")
+            if answer == "z":
+                host.undo()
+            elif answer != "y":
+                return
 
 
 def _say(text: str) -> None:

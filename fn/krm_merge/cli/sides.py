@@ -109,7 +109,7 @@ def destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Wr
         place = local if in_place else target
         yield None if place is None else lambda tree, changes: _write_file(place, tree, changes, in_place=in_place)
         return
-    with opened_journal(local) as journal:
+    with opened_journal(local, only_looks=not in_place) as journal:
         if in_place:
             yield lambda tree, changes: journal.commit(changes, tree)
         elif target is not None:

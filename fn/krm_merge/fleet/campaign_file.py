@@ -200,7 +200,7 @@ class MergeTargets(DocumentModel):
     targets: list[TargetModel] = Field(description="The targets, each with its directory or repository.")
 
 
-_NOT_COMMITTED = "/.policy.yaml.choices.krm-merge\n/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
+_NOT_COMMITTED = "/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
 
 Model = TypeVar("Model", bound=BaseModel)
 

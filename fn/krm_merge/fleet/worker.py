@@ -89,7 +89,7 @@ class WorkingTreeMerger:
         place = self._tree / job.target
         if not place.is_dir():
             raise PackageError(f"{place}: there is no such directory; remove it from targets.yaml")
-        with Journal.open(place) as journal:
+        with Journal.open(place, only_looks=job.is_dry_run) as journal:
             here = Directory(place)
             if job.is_dirty:
                 return self._merge(job, journal, here, self._committed_files().tree(job.target))
@@ -108,9 +108,10 @@ class WorkingTreeMerger:
         outcome = self._merging.outcome(job.target, merged)
         result = base if outcome.state in LEFT_ALONE else after(base, merged)
         changes = changed_files(here, result)
-        if job.is_dirty and changes and job.ours != digest_of(here):
+        # Git may have seen what a killed process prepared, which is gone by now.
+        if job.is_dirty and changes and job.ours != digest_of(here) and (edited := changed_files(base, here)):
             if result is not base:
-                return _dirty(job.target, sorted(changed_files(base, here)))
+                return _dirty(job.target, sorted(edited))
             # There is nothing to merge: what somebody is at work on is none of our business.
             result, changes = here, {}
         if changes and not job.is_dry_run:

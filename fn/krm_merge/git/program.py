@@ -450,6 +450,15 @@ def _missing() -> GitError:
     return GitError("the program git is not on PATH; install it")
 
 
+@cache
+def _repository_at(top: Path, _number: int) -> subprocess.CompletedProcess[bytes]:
+    """Git's answer about the `.git` of this number on the disk: of a thousand packages in a repository, it has one."""
+    # Only here git looks for the repository, whose owner it has to trust.
+    _check_version()
+    where = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
+    return _run(where, safe_environment() | {"GIT_CEILING_DIRECTORIES": str(top.parent)}, None, top)
+
+
 @frozen
 class WorkingTree:
     """The working tree of a repository."""
@@ -473,10 +482,7 @@ class WorkingTree:
         for top in (real, *real.parents):
             if not os.path.lexists(top / ".git"):
                 continue
-            # Only here git looks for the repository, whose owner it has to trust.
-            _check_version()
-            where = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"]
-            answer = _run(where, safe_environment() | {"GIT_CEILING_DIRECTORIES": str(top.parent)}, None, top)
+            answer = _repository_at(top, (top / ".git").lstat().st_ino)
             if b"not a git repository" in answer.stderr:
                 continue
             if b"must be run in a work tree" in answer.stderr:

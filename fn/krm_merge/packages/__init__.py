@@ -12,6 +12,7 @@ from krm_merge.startup import lazy_interface
 if TYPE_CHECKING:
     from krm_merge.packages.files.disk import collect_notes as collect_notes
     from krm_merge.packages.files.disk import note as note
+    from krm_merge.packages.files.disk import state_file as state_file
     from krm_merge.packages.files.disk import write_file as write_file
     from krm_merge.packages.files.disk import write_new as write_new
     from krm_merge.packages.files.disk import write_tree as write_tree
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "files.disk": "collect_notes note write_file write_new write_tree",
+        "files.disk": "collect_notes note state_file write_file write_new write_tree",
         "files.journal": "Journal",
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "

@@ -6,6 +6,7 @@ finds them: as git's rerere, but by what the conflict is about, whatever file an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -343,7 +344,7 @@ def rule_value(rule: Rule) -> dict[str, Value]:
 def memory_path(place: Path) -> Path | None:
     """Where the repository around a folder remembers choices; None where there is no repository.
 
-    Nothing is remembered in a file of another user, who could decide for this one (A1).
+    Nothing is remembered in a file of another user, who could decide for this one (A1), nor behind a link (A9).
     """
     # The merge driver, which git starts for each file, mostly has nothing to ask git for.
     from krm_merge.git.program import GitError, WorkingTree
@@ -355,7 +356,8 @@ def memory_path(place: Path) -> Path | None:
     if tree is None:
         return None
     file = tree.common / _MEMORY
-    return file if not file.exists() or is_own(file) else None
+    there = [place for place in (file.parent, file) if os.path.lexists(place)]
+    return file if all(is_own(place) and not place.is_symlink() for place in there) else None
 
 
 def recall_around(place: Path) -> Resolutions:
@@ -382,7 +384,7 @@ def remember(file: Path, choices: Sequence[Resolution]) -> None:
     anywhere = [choice if is_of_place(choice.fingerprint) else replace(choice, resource=None) for choice in choices]
     latest = {choice.key: choice for choice in anywhere}.values()
     before = read_file(file) if file.is_file() else None
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = edit_policy(before, str(file), [*map(resolution_value, latest)], ())
     write_file(file, File(new.data), before)
 

@@ -36,6 +36,10 @@ class RenewedError(KrmMergeError):
     """Why nothing was saved: a file changed meanwhile. The session has read it; saving again may work."""
 
 
+class UnconfirmedError(KrmMergeError):
+    """Why nothing was saved: all choices are of an earlier session, and nobody said that they hold."""
+
+
 class Host(Generic[Step]):
     """One session, from the first look to the end. `write` writes what is saved, all or nothing, or raises.
 
@@ -54,6 +58,7 @@ class Host(Generic[Step]):
         self.session = session
         self.lock = Lock()
         self.is_saved = False
+        self._has_chosen = False
         self._journal = journal
         self._write = write
         self._renew = renew
@@ -78,13 +83,25 @@ class Host(Generic[Step]):
         """Writes down what was done: the latest step, or that one was undone or redone."""
         if self._journal is not None:
             self._journal.add(event or self.session.steps[-1])
+        self._has_chosen |= event is None
         return answer
 
-    def save(self) -> Saved:
-        """Writes the merged package and the choices.
+    def earlier_choices(self) -> str:
+        """Names the choices of an earlier session where nothing was chosen in this one, else '' (A11)."""
+        count = len(self.session.steps)
+        if self._has_chosen or not count:
+            return ""
+        places = [f"{place_name(record)} ({record.chosen})" for record in _chosen(self.session.records)]
+        noun = "1 choice of an earlier session is" if count == 1 else f"{count} choices of an earlier session are"
+        return f"{noun} kept: {abridge(places, _MOST_PLACES) if places else 'none fits any more'}"
 
-        Raises NotSettledError, RenewedError or another KrmMergeError, and has written nothing then.
+    def save(self, *, with_earlier: bool = False) -> Saved:
+        """Writes the merged package and the choices; where all are of an earlier session, only `with_earlier`.
+
+        Raises UnconfirmedError, NotSettledError, RenewedError or another KrmMergeError, and has written nothing then.
         """
+        if not with_earlier and (earlier := self.earlier_choices()):
+            raise UnconfirmedError(f"nothing was chosen in this session; {earlier}")
         saved = self.session.save()
         try:
             self._write(saved)
@@ -100,9 +117,13 @@ class Host(Generic[Step]):
         return saved
 
 
+def _chosen(records: Iterable[DecisionRecord]) -> list[DecisionRecord]:
+    return [record for record in records if record.settled_by.startswith(("resolution", "rule"))]
+
+
 def _renewed(why: str, before: Iterable[DecisionRecord], now: Iterable[DecisionRecord]) -> str:
     """Says which choices fit the files as they are now, and which do not."""
-    chosen = {record.id: record for record in before if record.settled_by.startswith(("resolution", "rule"))}
+    chosen = {record.id: record for record in _chosen(before)}
     fitting = {record.id for record in now if record.status == "settled" and record.id in chosen}
     others = [place_name(record) for identifier, record in chosen.items() if identifier not in fitting]
     lost = f"; not those on {abridge(others, _MOST_PLACES)}" if others else ""
@@ -115,7 +136,12 @@ Body: TypeAlias = Mapping[str, Any]
 
 OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
-_STATUSES: Final[Mapping[type, int]] = {RefusedChoiceError: 422, NotSettledError: 422, RenewedError: 409}
+_STATUSES: Final[Mapping[type, int]] = {
+    RefusedChoiceError: 422,
+    NotSettledError: 422,
+    RenewedError: 409,
+    UnconfirmedError: 409,
+}
 _ON_A_REVISION: Final = ("/api/choose", "/api/apart")
 _MOST_PACKAGES: Final = 200
 _MOST_PLACES: Final = 5
@@ -279,8 +305,8 @@ class Api:
             return Reply(400, {"error": "id and packages are expected to be texts"})
         return self._reply_to(self._host.set_apart(identifier, packages.split()))
 
-    def _save(self, _: Body) -> Reply:
-        changes = self._host.save().changes
+    def _save(self, body: Body) -> Reply:
+        changes = self._host.save(with_earlier=body.get("withEarlier") is True).changes
         return Reply(200, {"saved": True, "files": sorted(changes), **self._state()})
 
     def _reveal(self, body: Body) -> Reply:
@@ -327,6 +353,7 @@ class Api:
     def _state(self) -> dict[str, Any]:
         session = self._host.session
         state: dict[str, Any] = {"revision": session.revision, "open": len(session.open)}
+        state["earlier"] = self._host.earlier_choices()
         return state | {"canUndo": session.can_undo, "canRedo": session.can_redo, "canSave": session.can_save}
 
 

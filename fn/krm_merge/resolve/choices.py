@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
@@ -14,6 +13,7 @@ from krm_merge.krm import Identity, ResourceRef, parse_path
 from krm_merge.merge import Choice, Resolution, Rule, without_positions
 from krm_merge.packages import PackageError, reason
 from krm_merge.policy import KIND, parse_policy, resolution_value, rule_value
+from krm_merge.posix import StateFile
 from krm_merge.report import DecisionRecord
 from krm_merge.startup import group_by_key
 from krm_merge.startup import replace as replaced
@@ -139,12 +139,6 @@ class JournalStep(Protocol):
 Step = TypeVar("Step", bound=JournalStep)
 
 
-def journal_path(place: Path) -> Path:
-    """Where the choices on a package or file are kept; no command takes it for a part of a package around it."""
-    resolved = place.resolve()
-    return resolved.parent / f".{resolved.name}.choices.krm-merge"
-
-
 @dataclass(slots=True)
 class ChoiceJournal(Generic[Step]):
     """A file of choices: one line for each thing that was done.
@@ -153,42 +147,37 @@ class ChoiceJournal(Generic[Step]):
     hold when the file is read.
     """
 
-    place: Path
+    file: StateFile
     parse: Callable[[Mapping[str, Value]], Step]
     steps: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Reads the file, if there is one. Raises PackageError where it cannot be read, or nothing can be kept."""
+        """Reads the file, if there is one. Raises KrmMergeError where it cannot be read."""
         try:
-            lines = self.place.read_text(encoding="utf-8").split("\n") if self.place.exists() else []
-            if not os.access(self.place.parent, os.W_OK):
-                raise PermissionError(13, f"{self.place.parent} cannot be written to, so choices cannot be kept")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PackageError(f"{self.place}: {reason(error) if isinstance(error, OSError) else error}") from None
+            lines = (self.file.read() or b"").split(b"\n")
+        except OSError as error:
+            raise PackageError(f"{self.file.path}: {reason(error)}") from None
         undone: list[Step] = []
         # What was being written when the program was killed has no end.
         for number, line in enumerate(lines[:-1], 1):
             try:
                 self._do_again(json.loads(line), undone)
             except (ValueError, TypeError, LookupError, KrmMergeError) as error:
-                why = f"line {number} cannot be read ({error}); remove the file to begin again"
-                raise PackageError(f"{self.place}: {why}") from None
+                why = f"choice {number} cannot be read ({error}); remove the file to begin again"
+                raise PackageError(f"{self.file.path}: {why}") from None
 
     def add(self, event: Step | Literal["undo", "redo"]) -> None:
-        """Writes down what was done. Raises PackageError."""
+        """Writes down what was done. Raises KrmMergeError."""
         line = json.dumps(event if isinstance(event, str) else event.to_value()) + "\n"
         try:
-            handle = os.open(self.place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                os.write(handle, line.encode())
-            finally:
-                os.close(handle)
+            self.file.append(line.encode())
         except OSError as error:
-            raise PackageError(f"{self.place}: {reason(error)}; the choice is not kept") from None
+            raise PackageError(f"{self.file.path}: {reason(error)}; the choice is not kept") from None
 
     def remove(self) -> None:
         """Takes the file away: all of it is written where it belongs, or nothing holds."""
-        self.place.unlink(missing_ok=True)
+        with suppress(OSError):  # saved it is all the same
+            self.file.remove()
 
     def _do_again(self, event: Value, undone: list[Step]) -> None:
         if event == "undo":

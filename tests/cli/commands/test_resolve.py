@@ -20,6 +20,7 @@ import pytest
 from e2e.hosts import SECONDS, Run, wait_until
 from e2e.in_process import krm_merge
 from krm_merge.merge.decisions.policy import Nature
+from krm_merge.packages import state_file
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, five_kinds
 
@@ -154,7 +155,7 @@ def natures_in_order(place: Path) -> list[Nature]:
             natures.append(left[0]["nature"])
             choice = PER_NATURE[left[0]["nature"]]
             served.choose(left[0], choice, **({"value": OWN_VALUE} if choice == "value" else {}))
-    (place / ".l.choices.krm-merge").unlink()
+    state_file(place / "l", "choices").remove()
     return natures
 
 
@@ -423,9 +424,9 @@ def test_a_version_beside_a_package_is_given_as_one_argument(tmp_path: Path) -> 
 
 
 def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
-    (three / ".l.choices.krm-merge").write_text('{"resolutions": 1}\n')
+    state_file(three / "l", "choices").append(b'{"resolutions": 1}\n')
     done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)
-    assert "line 1 cannot be read" in done.stderr
+    assert "choice 1 cannot be read" in done.stderr
     assert "remove the file to begin again" in done.stderr
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts import GroupSession, GroupStep
+from krm_merge.packages import state_file
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
@@ -153,7 +154,7 @@ def test_nothing_chosen_is_nothing_to_save() -> None:
 
 
 def test_a_killed_session_goes_on(tmp_path: Path) -> None:
-    file = tmp_path / ".policy.yaml.choices.krm-merge"
+    file = state_file(tmp_path / "policy.yaml", "choices")
     host = Host(session(), ChoiceJournal(file, GroupStep.from_value), lambda saved: None)
     group = host.session.records[0].id
     host.set_apart(group, ["teams/team-1"])

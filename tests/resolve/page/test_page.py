@@ -264,7 +264,7 @@ def test_a_second_tab_learns_that_something_changed(page: Page, context: Browser
 def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
     context: BrowserContext, messages: list[str], tmp_path: Path
 ) -> None:
-    file = tmp_path / ".p.choices.krm-merge"
+    file = tmp_path / "p"
     task = task_of(*config_maps(2))
     with serve(task, journal_of(task, file)) as client:
         page = open_page(context, client)

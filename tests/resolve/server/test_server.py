@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from e2e.hosts import SECONDS, wait_until
+from krm_merge.packages import state_file
 from krm_merge.resolve import server as server_module
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep
 from krm_merge.resolve.server import LONGEST_BODY
@@ -204,7 +205,8 @@ def test_a_server_that_takes_long_to_save_ends_after_its_answer(
     seen: list[bool] = []
     monkeypatch.setattr(server_module, "_AFTER_SAVING", 0)
     task = task_of(*config_maps(1))
-    with serve(task, Slow(tmp_path / "choices", partial(ChoiceStep.from_value, "merge-policy.yaml"))) as client:
+    journal = Slow(state_file(tmp_path, "choices"), partial(ChoiceStep.from_value, "merge-policy.yaml"))
+    with serve(task, journal) as client:
         client.choose([client.report()["records"][0]["id"]], "local")
         assert client.ask("/api/save", {}).body["saved"]
         assert seen == [True]
@@ -455,7 +457,7 @@ def test_nothing_else_is_revealed(client: Client) -> None:
 
 
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
-    file = tmp_path / ".p.choices.krm-merge"
+    file = tmp_path / "p"
     task = task_of(*all_natures())
     with serve(task, journal_of(task, file)) as client:
         for _ in range(4):
@@ -465,8 +467,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         client.ask("/api/undo", {})
         before = client.report()
     # What a kill leaves half written does not count.
-    with file.open("a") as out:
-        out.write('{"resolutions": [{"na')
+    state_file(file, "choices").append(b'{"resolutions": [{"na')
     with serve(task, journal_of(task, file)) as client:
         after = client.report()
         assert client.view()["canUndo"]

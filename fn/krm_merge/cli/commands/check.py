@@ -11,10 +11,10 @@ import click
 from krm_merge.checks import NamedFunctions, package_problems, with_names
 from krm_merge.cli import options
 from krm_merge.cli.options import packages_of
-from krm_merge.cli.output import opened_journal, print_json, say
+from krm_merge.cli.output import opened_journal, package_to_look_at, print_json, say
+from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
-    Directory,
     File,
     GitRepositories,
     KptfileText,
@@ -115,11 +115,12 @@ def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> N
 
 
 def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
-    tree = Directory(place)
-    conflicts = [*lines_of_conflicts(tree)]
+    conflicts: list[str] = []
     newer: list[str] = []
     ref = commit = latest = problem = ""
     try:
+        tree = package_to_look_at(place)
+        conflicts = [*lines_of_conflicts(tree)]
         kptfile = KptfileText(tree[KPTFILE].data, str(place / KPTFILE))
         upstream, lock = kptfile.upstream, kptfile.lock
         commit = lock.commit if lock is not None else ""
@@ -128,7 +129,7 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
             if repositories is not None:
                 latest = repositories.resolve(upstream.repository, upstream.directory, ref).commit
                 newer = repositories.newer(upstream)
-    except PackageError as error:
+    except KrmMergeError as error:
         problem = str(error)
     return _Package(place, ref, commit, latest, uncommitted_files(place), conflicts, newer, problem)
 
@@ -148,7 +149,7 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
     """
     packages = packages_of(paths or (Path("."),))
     problems_by_package = [
-        (package, problem) for package in packages for problem in package_problems(Directory(package))
+        (package, problem) for package in packages for problem in package_problems(package_to_look_at(package))
     ]
     if form == "json":
         problems = [
@@ -199,7 +200,7 @@ def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str
 
 def _name_functions(package: Path) -> tuple[Tree, NamedFunctions]:
     """The files of a package, and its Kptfile with names. Raises PackageError."""
-    tree = Directory(package)
+    tree = package_to_look_at(package)
     try:
         return tree, with_names(tree[KPTFILE].data)
     except TextError as error:

@@ -10,17 +10,15 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.options import named_package, refuse_missing
-from krm_merge.cli.output import COLORS, STDIN, errors_as_json, write_reports
+from krm_merge.cli.output import COLORS, STDIN, errors_as_json, package_to_look_at, write_reports
 from krm_merge.cli.sides import is_directory, read_input, refuse_missing_inputs
 from krm_merge.cli.terminal import fit, stages, width_of
 from krm_merge.merge import OnConflict, Policy
 from krm_merge.packages import (
     ALL_TAKEN,
     STRATEGIES,
-    Directory,
     File,
     GitRepositories,
-    Journal,
     PackageVersion,
     RefusedError,
     Tree,
@@ -101,11 +99,11 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
     refuse_missing_inputs((first, second))
     directories = [place for place in (first, second) if is_directory(place)]
     if len(directories) == 2:
-        return Directory(first), Directory(second)
+        return package_to_look_at(first), package_to_look_at(second)
     if directories:
         (directory,) = directories
         place = second if directory is first else first
-        file, laid_out = laid_out_alike(read_input(place), str(place), Directory(directory), str(directory))
+        file, laid_out = laid_out_alike(read_input(place), str(place), package_to_look_at(directory), str(directory))
         return (laid_out, file) if directory is first else (file, laid_out)
     files = [read_input(first), read_input(second)]
     named = name or next((place.name for place in (second, first) if place.is_file()), second.name)
@@ -145,8 +143,6 @@ def compare_command(
     place, ref = named_package(package)
     refuse_missing(place)
     choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    if Journal(place).directory.exists():
-        raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
     comparison = _compare(place, ref, strategy, allowed, choices, form)
     write_reports(lambda: comparison, reports)
     if form == "json":
@@ -161,7 +157,7 @@ def compare_command(
 def _compare(
     place: Path, ref: str, strategy: str | None, allowed: tuple[str, ...], choices: MergeChoices, form: str
 ) -> Comparison:
-    local = dict(Directory(place))
+    local = dict(package_to_look_at(place))
     policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {quantity(len(local), 'file')} of {place}", form) as stage:
         repositories = GitRepositories(report=stage)

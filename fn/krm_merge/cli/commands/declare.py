@@ -19,11 +19,20 @@ import click
 from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.commands.settings import IMAGE
-from krm_merge.cli.output import errors_as_json, opened_package, print_json, say, show_diff, show_results, summary
+from krm_merge.cli.output import (
+    errors_as_json,
+    opened_package,
+    package_to_look_at,
+    print_json,
+    say,
+    show_diff,
+    show_results,
+    summary,
+)
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
-from krm_merge.packages import Directory, GitRepositories, KptfileText, PackageError, PackageVersion, Tree
+from krm_merge.packages import GitRepositories, KptfileText, PackageError, PackageVersion, Tree
 from krm_merge.safe_text import abridge, line
 from krm_merge.text import Value
 from krm_merge.usecases import FieldOrigin, ValueSource, declare, field_origins, line_history, undeclare
@@ -73,7 +82,7 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
     """
     if options.undo and options.resources:
         raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
-    with opened_package(package) as (journal, local):
+    with opened_package(package, only_looks=options.dry_run) as (journal, local):
         if not (options.dry_run or options.allow_dirty):
             refuse_uncommitted(package)
         if options.undo:
@@ -132,8 +141,7 @@ def why_command(package: Path, place: str, form: str) -> None:
               krm-merge why web deployment.yaml:spec.replicas
     """
     with errors_as_json(form, str(package)):
-        common.refuse_missing(package)
-        local = Directory(package)
+        local = package_to_look_at(package)
         file, colon, field = place.partition(":")
         if file and file not in local:
             raise PackageError(f"{package / file}: there is no such file")

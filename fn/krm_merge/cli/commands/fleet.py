@@ -38,10 +38,10 @@ from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.git.program import signing_settings
 from krm_merge.merge import Choice
-from krm_merge.packages import File, PackageError, UnavailableError, write_file
+from krm_merge.packages import File, PackageError, UnavailableError, state_file, write_file
 from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
-from krm_merge.resolve.choices import ChoiceJournal, journal_path
+from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import OF_FLEET, Saved
 from krm_merge.safe_text import line
 
@@ -139,7 +139,7 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         return
     policy = place.path / POLICY_FILE
     # The terminal asks from the beginning.
-    journal = None if in_terminal else ChoiceJournal(journal_path(policy), GroupStep.from_value)
+    journal = None if in_terminal else ChoiceJournal(state_file(policy, "choices"), GroupStep.from_value)
     session = GroupSession(campaign, groups, journal.steps if journal else ())
 
     def write(saved: Saved) -> None:

@@ -100,7 +100,7 @@ def update_command(
     with errors_as_json(options.form, str(place)):
         refuse_missing(place)
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
-    with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
+    with errors_as_json(options.form, str(place)), opened_journal(place, only_looks=dry_run) as journal:
         # What was just completed is not committed yet.
         if not permissions.allow_dirty and not dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)

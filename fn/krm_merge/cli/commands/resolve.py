@@ -13,15 +13,24 @@ import click
 from krm_merge.checks import place_of, policy_problems
 from krm_merge.cli import options
 from krm_merge.cli.commands.merge import refuse_uncommitted
-from krm_merge.cli.options import named_package, refuse_missing
-from krm_merge.cli.output import errors_as_json, opened_journal, print_json, say, settle, show_results, summary
+from krm_merge.cli.options import named_package
+from krm_merge.cli.output import (
+    errors_as_json,
+    opened_journal,
+    package_to_look_at,
+    print_json,
+    say,
+    settle,
+    show_results,
+    summary,
+)
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import Writer, destination, read_sides, record_upstream
 from krm_merge.cli.terminal import stages
 from krm_merge.krm import KPTFILE, format_path
 from krm_merge.merge import Resolution
-from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, Tree
+from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, Tree, state_file
 from krm_merge.policy import (
     KIND,
     PackagePolicy,
@@ -32,7 +41,7 @@ from krm_merge.policy import (
     stale_resolutions,
 )
 from krm_merge.resolve.api import Host
-from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep, journal_path
+from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep
 from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.safe_text import quantity
@@ -149,7 +158,7 @@ def prune(
     place, ref = named_package(package)
     with errors_as_json(form, str(place)):
         tree, policy = _policy(place)
-    with errors_as_json(form, str(place)), opened_journal(place) as journal:
+    with errors_as_json(form, str(place)), opened_journal(place, only_looks=dry_run) as journal:
         choices = MergeChoices.of(None, "smart", None).obeying(policy)
         dropped: list[Resolution] = []
         if policy.resolutions.all:
@@ -171,8 +180,7 @@ def prune(
 
 
 def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
-    refuse_missing(package)
-    tree = Directory(package)
+    tree = package_to_look_at(package)
     return tree, find_policy(tree)
 
 
@@ -276,7 +284,7 @@ def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], wri
     """The session about a package or file, on what is read: again, when files change meanwhile."""
     is_package, first = place.is_dir(), read()
     parse = partial(ChoiceStep.from_value, find_policy(first.local).target_file)
-    journal = ChoiceJournal(journal_path(place), parse)
+    journal = ChoiceJournal(state_file(place, "choices"), parse)
 
     def begin(sides: Mergeable, steps: Sequence[ChoiceStep]) -> Session:
         obeying = choices.obeying(find_policy(sides.local))

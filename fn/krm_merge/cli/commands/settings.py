@@ -71,7 +71,8 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         raise click.UsageError("--to is missing")
     if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
         raise click.UsageError("--declare takes no -o, and --undeclare no other option")
-    with opened_package(package) as (journal, local):
+    only_looks = not (options.declare or options.undeclare)
+    with opened_package(package, only_looks=only_looks) as (journal, local):
         if options.undeclare:
             changes = remove_function(local)
             journal.commit(changes, local)

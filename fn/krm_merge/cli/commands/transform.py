@@ -329,7 +329,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     if options.transform_dir is None:
         edit_directory(directory, resource_list, transform, options)
         return
-    with opened_journal(directory) as journal:
+    with opened_journal(directory, only_looks=options.dry_run) as journal:
         tree = Directory(directory)
         if run is not None:
             patches = _crane_files(documents_of(directory, tree), run, results)

@@ -16,7 +16,7 @@ from threading import Thread
 
 from krm_merge import interrupts
 from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
-from krm_merge.posix import file_locks, is_at, keep_owner, temporary_directory
+from krm_merge.posix import StateFile, file_locks, is_own, keep_owner, state_directory, temporary_directory
 
 _AT_ONCE = 8
 """How many threads remove files."""
@@ -150,8 +150,26 @@ def _error(place: Path) -> OSError:
     return OSError(number, os.strerror(number), str(place))
 
 
-STAGED = ".krm-merge"
-"""The ending of the name under which a new content is prepared beside its file; no package has such files."""
+def state_file(place: Path, ending: str) -> StateFile:
+    """The file for what must survive a run about a package or file: in its repository, else in the user's directory.
+
+    In a repository of another user, or in one that git does not trust, nothing is kept (A9).
+    """
+    # The merge driver needs neither.
+    from hashlib import sha256
+
+    from krm_merge.git.program import GitError, WorkingTree
+
+    real = place.resolve()
+    try:
+        tree = WorkingTree.around(real if real.is_dir() else real.parent)
+    except GitError:
+        tree = None
+    if tree is not None and is_own(tree.repository):
+        base, subject = tree.repository.resolve(), os.path.relpath(real, tree.top)
+    else:
+        base, subject = state_directory(), str(real)
+    return StateFile(base, f"{sha256(os.fsencode(subject)).hexdigest()[:32]}.{ending}")
 
 
 def write_file(place: Path, file: File, before: File | None = None) -> None:
@@ -165,9 +183,10 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
             note(f"{place} was written")
             return
         place = place.resolve()  # a link stays one
-        with _staging_file(place) as (staged, handle):
-            with os.fdopen(handle, "wb", closefd=False) as out:
-                out.write(file.data)
+        # Beside it: a rename works only within a file system.
+        with temporary_directory(place.parent) as folder:
+            staged = folder / "new"
+            staged.write_bytes(file.data)
             if place.exists():
                 keep_owner(staged, place)
                 # After the owner: a change of that takes some bits of the mode away.
@@ -182,30 +201,6 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
                 note(f"{place} was written")
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
-
-
-@contextmanager
-def _staging_file(place: Path) -> Iterator[tuple[Path, int]]:
-    """An empty, locked file beside another, removed afterwards; the next process reuses one that a kill left."""
-    fcntl = file_locks()
-    staged = place.with_name(f".{place.name}{STAGED}")
-    while True:
-        # Nobody else may read it before it has the mode of the file that it replaces.
-        handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            # Another process may have moved or removed it before we had the lock.
-            if is_at(handle, staged):
-                os.fchmod(handle, 0o600)
-                os.ftruncate(handle, 0)
-                try:
-                    yield staged, handle
-                finally:
-                    if is_at(handle, staged):
-                        staged.unlink()
-                return
-        finally:
-            os.close(handle)
 
 
 def _exchange(place: Path, staged: Path, before: File) -> None:

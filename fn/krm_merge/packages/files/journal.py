@@ -1,10 +1,11 @@
 """Writes changes to a package so that it is one of its two whole states, whatever happens on the way.
 
-The new files are prepared in a directory beside the package. When all of them are there, a plan is written: from then
-on the update counts as done, and the next command completes it. Each file then changes places with its new version,
-which needs no space; the package's Kptfile is last. Replaced files are checked again: where somebody else has
-changed it, or something fails, all files change back, so that no edit is lost. Of what is found after a kill nothing is
-believed: all files are compared with the plan's digests.
+What is to be done is written to a plan where no package can bring one (A9), and the new files to a directory inside of
+the package whose name only the plan knows. When all are there, the plan gets another name: from then on the update
+counts as done, and the next command completes it. Each file then changes places with its new version, which needs no
+space; the package's Kptfile is last. Replaced files are checked again: where somebody else has changed it, or something
+fails, all files change back, so that no edit is lost. Of what is there after a kill nothing is believed: all files are
+compared with the plan's digests.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -29,19 +31,17 @@ from krm_merge.packages.files.tree import (
     Changes,
     File,
     PackageError,
+    RefusedError,
     Tree,
     UnavailableError,
     leads_out,
     reason,
     refuse_repositories,
 )
-from krm_merge.posix import file_locks, is_own, keep_owner, locked_soon
+from krm_merge.posix import StateFile, file_locks, is_own, keep_owner, locked_soon
 
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
 
-_PLAN = "plan.json"
-_UNDO = "undo.json"
-_FILES = "files"
 _OLD_VERSION = ".before-update"
 
 
@@ -66,21 +66,23 @@ class Journal:
     """The journal of one package. Use `open`, which also recovers the package."""
 
     def __init__(self, package: Path) -> None:
-        """Takes the directory of the package."""
+        """Takes the directory of the package. Raises OSError, KrmMergeError."""
         self.package = package.resolve()
-        beside = self.package.parent
-        if beside.stat().st_dev != self.package.stat().st_dev:
-            # A mount: nothing can be renamed into it from beside it.
-            beside = self.package
-        self.directory = beside / f".{self.package.name}.krm-merge"
-        self._finished = self.directory.with_name(f"{self.directory.name}.done")
+        # The plan, by its name, which says how far it was carried out: the files are prepared, or left over; the
+        # update is decided; it is being undone.
+        self._begun = disk.state_file(self.package, "begun")
+        self._plan = self._begun.beside("plan")
+        self._undo = self._begun.beside("undo")
+        # Inside: what is beside the package may be on another disk.
+        self.directory = self.package / f".{os.urandom(16).hex()}.krm-merge"
 
     @classmethod
     @contextmanager
-    def open(cls, package: Path) -> Iterator[Journal]:
+    def open(cls, package: Path, *, only_looks: bool = False) -> Iterator[Journal]:
         """The journal, for this process alone; an interrupted update of the package is completed or rolled back first.
 
-        Raises PackageError where another process has it, or the package was changed since the interruption.
+        For a command that `only_looks` it is neither (A10). Raises KrmMergeError where another process has it, where
+        an update must be completed first, or where the plan was not written by this program for this user.
         """
         fcntl = file_locks()
         try:
@@ -92,8 +94,11 @@ class Journal:
             if not locked_soon(lock, fcntl):
                 raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end")
             try:
+                if only_looks:
+                    journal.refuse_interrupted()
                 with interrupts.held():
-                    journal.recovered = journal._recover()
+                    if not only_looks:
+                        journal.recovered = journal._recover()
                     if journal.recovered != "nothing":
                         note(f"an interrupted update of {package} was {journal.recovered}")
             except OSError as error:
@@ -106,6 +111,15 @@ class Journal:
     """How an interrupted update was recovered."""
     because: str = ""
     """Why it was rolled back although its plan was complete, and what happened to files that somebody changed."""
+
+    def refuse_interrupted(self) -> None:
+        """Raises RefusedError where an update of the package was interrupted half way."""
+        for plan in (self._undo, self._plan):
+            if plan.read() is not None:
+                raise RefusedError(
+                    f"an update of {self.package} was interrupted ({plan.path}), and nothing was changed; complete it "
+                    f"first: run that command again, or krm-merge update {self.package}"
+                )
 
     def commit(self, changes: Changes, before: Tree, *, is_lasting: bool = True) -> None:
         """Makes the changes, if the files are still as they were `before`.
@@ -137,8 +151,8 @@ class Journal:
         except BaseException as error:
             # Once it began, the plan must stay: the next command goes on by it.
             if not is_begun:
-                with interrupts.held():
-                    self._discard()
+                with interrupts.held(), suppress(OSError):
+                    self._finish()
             if isinstance(error, OSError):
                 raise PackageError(
                     f"{error.filename or self.directory}: {reason(error)}; nothing was changed"
@@ -190,8 +204,9 @@ class Journal:
         return {folder for folder in folders if not (self.package / folder).is_dir()}
 
     def _prepare(self, steps: list[_Step], created: set[str], changes: Changes, is_lasting: bool) -> None:
-        self.directory.mkdir()
-        (self.directory / _FILES).mkdir()
+        plan = {"name": self.directory.name, "created": sorted(created), "steps": [asdict(step) for step in steps]}
+        self._begun.write(json.dumps(plan).encode())
+        self.directory.mkdir(0o700)
         staged = []
         for step in steps:
             file = changes[step.path]
@@ -199,17 +214,10 @@ class Journal:
                 target, slot = self._places(step)
                 self._write(slot, file, target, self._folder(step.path))
                 staged += [slot] if file.mode != "link" else []
-        # It counts as soon as it has its name, and must be whole by then.
-        plan = self.directory / f"{_PLAN}.tmp"
-        with plan.open("w") as out:
-            plan_of = {"journal": self._identity(), "created": sorted(created)}
-            json.dump({**plan_of, "steps": [asdict(step) for step in steps]}, out)
         if is_lasting:
-            # Before the plan has its name: without its files it would be worth nothing after a power cut.
-            disk.sync([*staged, plan, self.directory / _FILES, self.directory, self.directory.parent], self.directory)
-        plan.rename(self.directory / _PLAN)
-        if is_lasting:
-            _sync(self.directory)
+            # Before the plan counts: without its files it would be worth nothing after a power cut.
+            disk.sync([*staged, self.directory, self.package], self.directory)
+        self._begun.rename(self._plan, is_lasting=is_lasting)
 
     @staticmethod
     def _write(staged: Path, file: File, target: Path, folder: Path) -> None:
@@ -227,49 +235,58 @@ class Journal:
         # Who may read may run.
         staged.chmod(bits | (bits & 0o444) >> 2 if file.mode == "executable" else bits & ~0o111)
 
-    def _discard(self) -> None:
-        """Removes the prepared files; the plan first, since nothing counts without it."""
-        with suppress(OSError):
-            (self.directory / _PLAN).unlink(missing_ok=True)
-        shutil.rmtree(self.directory, ignore_errors=True)
+    def _finish(self) -> None:
+        """All is done, or undone: removes the prepared files, and then the record of them."""
+        for plan in (self._plan, self._undo):
+            with suppress(FileNotFoundError):
+                plan.rename(self._begun, is_lasting=False)
+        with suppress(OSError):  # the next run removes what is left
+            if self._is_ours():
+                disk.remove_files(self.directory)
+                shutil.rmtree(self.directory)
+            self._begun.remove()
+
+    def _is_ours(self) -> bool:
+        """Whether the directory of prepared files is there. Raises PackageError where it is not the one we made."""
+        if not os.path.lexists(self.directory):
+            return False
+        if not stat.S_ISDIR(self.directory.lstat().st_mode) or not is_own(self.directory):
+            raise PackageError(f"{self.directory} was replaced by something else; remove it, and try again")
+        return True
 
     # ---- after it ----------------------------------------------------------------------------------------------
 
     def _recover(self) -> Recovery:
-        # Left by a kill after all was done.
-        shutil.rmtree(self._finished, ignore_errors=True)
-        if not self.directory.is_dir():
-            return "nothing"
-        undo = self.directory / _UNDO
+        undo, plan = self._undo.read(), self._plan.read()
         # A rollback that was killed goes on as one.
-        plan = undo if undo.is_file() else self.directory / _PLAN
-        # Killed before the plan was there: no file was touched.
-        if not plan.is_file():
+        text = plan if undo is None else undo
+        if text is None:
+            # No file of the package was touched, or all were done.
+            if begun := self._begun.read():
+                self._parse(begun, self._begun)
             self._finish()
-            return "rolled back"
-        try:
-            # Somebody else could make us write files by such a plan.
-            if not is_own(plan):
-                raise PackageError(
-                    f"{plan} was written by another user; let that user go on, or remove {self.directory}"
-                )
-            read = json.loads(plan.read_text())
-            steps, created = [_Step(**step) for step in read["steps"]], set(read["created"])
-            is_ours = read["journal"] == self._identity()
-        except (ValueError, KeyError, TypeError):
-            is_ours = False
-        if not is_ours:
-            raise PackageError(f"{plan}: not a plan for this package; remove {self.directory} to go on") from None
+            return "nothing"
+        steps, created = self._parse(text, self._plan if undo is None else self._undo)
+        self._is_ours()
         for step in steps:
             self._check_path(step.path)
             self._settle(step)
         cannot_go_on = [step for step in steps if not self._can(step, back=False)]
-        if plan != undo and not cannot_go_on:
+        if undo is None and not cannot_go_on:
             self.because = "; ".join(self._carry_out(steps, created))
             return "completed"
         why = self._obstacle(cannot_go_on[0]) if cannot_go_on else ""
         self.because = "; ".join(filter(None, (why, *self._roll_back(steps, created))))
         return "rolled back"
+
+    def _parse(self, text: bytes, plan: StateFile) -> tuple[list[_Step], set[str]]:
+        """The steps of a plan, and the folders that it makes. Raises PackageError."""
+        try:
+            read = json.loads(text)
+            self.directory = self.package / read["name"]
+            return [_Step(**step) for step in read["steps"]], set(read["created"])
+        except (ValueError, KeyError, TypeError):
+            raise PackageError(f"{plan.path}: not a plan for this package; remove it to go on") from None
 
     def _settle(self, step: _Step) -> None:
         """Ends what was killed between two steps of one exchange."""
@@ -328,7 +345,7 @@ class Journal:
             why = self._why(error)
             # After a kill, the next run continues to roll back instead of starting again.
             try:
-                os.replace(self.directory / _PLAN, self.directory / _UNDO)
+                self._plan.rename(self._undo, is_lasting=is_lasting)
                 for step in here:
                     self._give_back(step)
                 edited = self._roll_back(steps, created)
@@ -415,20 +432,9 @@ class Journal:
                 return saved
         raise AssertionError("there is always a free name")
 
-    def _identity(self) -> list[int]:
-        """Where the journal is on this disk. A plan that was delivered with a package cannot know it."""
-        status = self.directory.stat()
-        return [status.st_dev, status.st_ino]
-
-    def _finish(self) -> None:
-        """Removes the journal at once: half a journal could be read as another one."""
-        os.rename(self.directory, self._finished)
-        disk.remove_files(self._finished / _FILES)
-        shutil.rmtree(self._finished, ignore_errors=True)
-
     def _places(self, step: _Step) -> tuple[Path, Path]:
         """Where a file is, and where its other version is: the new one before the exchange, the old one after it."""
-        return self.package / step.path, self.directory / _FILES / str(step.number)
+        return self.package / step.path, self.directory / str(step.number)
 
     def _remove_empty(self, folder: Path, only: set[str] | None = None) -> None:
         while folder != self.package and (only is None or str(folder.relative_to(self.package)) in only):
@@ -474,12 +480,3 @@ def _make_folder(folder: Path) -> None:
 
 def _is_file(place: Path) -> bool:
     return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
-
-
-def _sync(directory: Path) -> None:
-    """Makes the renames in a directory last."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

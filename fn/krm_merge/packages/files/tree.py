@@ -32,7 +32,7 @@ Changes: TypeAlias = Mapping[str, File | None]
 """New files by path; None removes a file."""
 
 
-# Git's own files, and the journals of packages inside.
+# Git's own files, and what an update prepares.
 # Some disks take `.GIT` for `.git`.
 _NOT_OF_A_PACKAGE = pattern(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE | re.ASCII)
 

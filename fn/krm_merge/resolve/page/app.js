@@ -413,8 +413,10 @@ function save() {
     notice(state.open === 1 ? "1 conflict is still open." : `${state.open} conflicts are still open.`);
     return;
   }
+  const withEarlier = state.earlier !== "";
+  if (withEarlier && !window.confirm(`Nothing was chosen now. ${state.earlier}. Save this?`)) return;
   void busy(async () => {
-    const { files } = await ask("/api/save", { revision: state.revision });
+    const { files } = await ask("/api/save", { revision: state.revision, withEarlier });
     const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
     const next = state.packages.size ? " Run the campaign again: it merges the packages that this is about." : "";
     end("Saved", files.length ? `${noun}${next}` : "No file had to change.", files);
@@ -624,7 +626,8 @@ async function begin() {
   await busy(reload);
   const first = inOrder().find((card) => card.isOpen);
   if (first) point(first);
-  if (state.notices.length) notice(state.notices.join(" · "));
+  const notices = [state.earlier, ...state.notices].filter(Boolean);
+  if (notices.length) notice(notices.join(" · "));
 }
 
 void begin();

@@ -26,6 +26,8 @@ export const state = {
   canUndo: false,
   canRedo: false,
   canSave: false,
+  /** choices of an earlier session, where nothing was chosen in this one */
+  earlier: "",
   /** @type {string[]} */
   order: [],
   /** @type {Map<string, Decision>} */
@@ -62,9 +64,9 @@ export function load(report) {
  * @param {string} [near] new records come behind this one
  */
 export function update(answer, near) {
-  const { revision, open, canUndo, canRedo, canSave } = answer;
+  const { revision, open, canUndo, canRedo, canSave, earlier } = answer;
   let at = near === undefined ? state.order.length : state.order.indexOf(near) + 1;
-  Object.assign(state, { revision, open, canUndo, canRedo, canSave });
+  Object.assign(state, { revision, open, canUndo, canRedo, canSave, earlier });
   for (const id of answer.removed ?? []) {
     if (state.order.indexOf(id) < at) at--;
     const gone = state.records.get(id);

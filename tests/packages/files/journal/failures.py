@@ -79,9 +79,16 @@ DISK_CALLS = ("exchange", "move_to_free", "sync")
 
 
 def package(place: Path, files: dict[str, Text | None] = OLD) -> Path:
+    # Without a git directory of its own, a copy of it would have no journal.
+    write(place / ".git", {"HEAD": "ref: refs/heads/main\n", "objects/k": "", "refs/k": ""})
     folder = write(place / "pkg", files)
     (folder / "changed.yaml").chmod(0o640)
     return folder
+
+
+def copy_of(folder: Path, place: Path) -> Path:
+    """A copy of a package with its git directory, at another place."""
+    return shutil.copytree(folder.parent, place, symlinks=True) / folder.name
 
 
 def change(folder: Path, changes: Changes) -> Snapshot:
@@ -112,7 +119,22 @@ def recover(folder: Path) -> str:
 
 
 def beside(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.parent.iterdir() if entry != folder)
+    """What an update left: beside the package, inside of it, and in the git directory."""
+    left = [entry for entry in folder.parent.iterdir() if entry not in (folder, folder.parent / ".git")]
+    left += [*folder.rglob("*.krm-merge"), *folder.parent.glob(".git/krm-merge/*")]
+    return sorted(str(entry.relative_to(folder.parent)) for entry in left)
+
+
+def plan_of(folder: Path) -> Path:
+    """The plan of a package whose update was interrupted."""
+    [plan] = folder.parent.glob(".git/krm-merge/*.plan")
+    return plan
+
+
+def staged_of(folder: Path) -> Path:
+    """The directory of prepared files of a package whose update was interrupted."""
+    [directory] = folder.glob(".*.krm-merge")
+    return directory
 
 
 class _Listed:
@@ -211,6 +233,11 @@ def lines_of(wrong: Mapping[Any, str]) -> str:
     return "\n".join(f"{where}: {what}" for where, what in wrong.items())
 
 
+def without_staged(folder: Path) -> Snapshot:
+    """A package without what is prepared inside of it."""
+    return {path: entry for path, entry in snapshot(folder).items() if ".krm-merge" not in path}
+
+
 def difference(folder: Path, expected: Snapshot) -> list[str]:
     now = snapshot(folder)
     return sorted(path for path in now | expected if now.get(path) != expected.get(path))
@@ -218,8 +245,9 @@ def difference(folder: Path, expected: Snapshot) -> list[str]:
 
 def interrupt(folder: Path, changes: Changes = FEW) -> Path:
     """A package whose update was killed when the plan stood and nothing was done yet."""
-    assert is_killed(partial(commit, folder, changes), Nth(2, kill, "rename"))
-    assert beside(folder) == [".pkg.krm-merge"]
+    assert is_killed(partial(commit, folder, changes), Nth(3, kill, "rename"))
+    assert len(beside(folder)) == 2
+    plan_of(folder)
     return folder
 
 

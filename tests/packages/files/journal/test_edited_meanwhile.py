@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from packages.files.journal.failures import (
     beside,
     change,
     commit,
+    copy_of,
     difference,
     interrupt,
     is_killed,
@@ -31,15 +31,19 @@ from packages.files.journal.failures import (
     lines_of,
     no_space,
     package,
+    plan_of,
     recover,
+    staged_of,
     watch,
+    without_staged,
 )
 from packages.repositories import Snapshot, config_map, snapshot, write
 
 
 def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path) -> None:
-    folder = interrupt(package(tmp_path / "main"))
+    folder = package(tmp_path / "main")
     new = change(folder, FEW)
+    interrupt(folder)
     with Journal.open(folder) as journal:
         assert journal.recovered == "completed"
         assert snapshot(folder) == new
@@ -63,7 +67,7 @@ def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_bac
 ) -> None:
     folder = interrupt(package(tmp_path / "main"))
     write(folder, {path: text})
-    now = snapshot(folder)
+    now = without_staged(folder)
     with Journal.open(folder) as journal:
         assert (journal.recovered, journal.because) == ("rolled back", f"{folder / path} was changed since")
     assert snapshot(folder) == now
@@ -119,9 +123,9 @@ def test_a_prepared_file_that_is_missing_or_damaged_is_not_put_in_place(
     source = package(tmp_path / "main")
     old = snapshot(source)
     folder = interruption(source)
-    plan = json.loads((tmp_path / "main" / ".pkg.krm-merge" / "plan.json").read_text())
+    plan = json.loads(plan_of(folder).read_text().partition("\n")[2])
     [number] = [step["number"] for step in plan["steps"] if step["path"] == "Kptfile"]
-    staged = tmp_path / "main" / ".pkg.krm-merge" / "files" / str(number)
+    staged = staged_of(folder) / str(number)
     staged.unlink()
     if damaged is not None:
         staged.write_bytes(damaged)
@@ -136,7 +140,7 @@ def test_an_old_file_that_is_damaged_does_not_come_back(tmp_path: Path) -> None:
     source = package(tmp_path / "source")
     new = change(source, FEW)
     folder = half_done(source)
-    for place in (folder.parent / ".pkg.krm-merge" / "files").iterdir():
+    for place in staged_of(folder).iterdir():
         if place.read_text() == config_map("a", a="old"):
             place.write_text("other\n")
     assert recover(folder) == "completed"
@@ -221,7 +225,7 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
     outcomes = set()
     while True:
         number += 1
-        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        folder = copy_of(source, tmp_path / str(number))
         read = dict(Directory(folder))
         busy = False
 

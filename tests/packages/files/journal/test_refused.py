@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Directory, File, PackageError
-from packages.files.journal.failures import beside, commit, interrupt, package, recover
+from packages.files.journal.failures import beside, commit, interrupt, package, plan_of, recover, staged_of
 from packages.repositories import snapshot, write
 
 
@@ -25,9 +26,8 @@ def test_edits_of_other_files_stay(tmp_path: Path) -> None:
 def test_a_plan_that_cannot_be_read_is_refused(tmp_path: Path, plan: str) -> None:
     folder = interrupt(package(tmp_path))
     old = snapshot(folder)
-    place = tmp_path / ".pkg.krm-merge"
-    (place / "plan.json").write_bytes(plan.encode(errors="surrogateescape"))
-    with pytest.raises(PackageError, match=r"not a plan for this package; remove .*/\.pkg\.krm-merge"):
+    plan_of(folder).write_bytes(b"1\n" + plan.encode(errors="surrogateescape"))
+    with pytest.raises(PackageError, match=r"\.git/krm-merge/\w+\.plan: not a plan for this package; remove it"):
         recover(folder)
     assert snapshot(folder) == old
 
@@ -48,18 +48,35 @@ def test_a_package_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_a_journal_that_came_with_a_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_that_an_archive_brought_in_a_git_directory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can have each name and each content, but not the number that its file gets on this disk."""
+    folder = interrupt(package(tmp_path / "main"))
+    old = snapshot(folder)
+    plan = plan_of(folder)
+    text = plan.read_text().partition("\n")[2]
     monkeypatch.undo()
-    folder = package(tmp_path / "main")
-    (tmp_path / "outside").write_text("precious\n")
-    shipped = Journal(folder).directory
-    (shipped / "new").mkdir(parents=True)
-    (shipped / "new" / "0").write_text("evil\n")
-    step = {"number": 0, "path": "../../outside", "before": None, "after": None}
-    (shipped / "plan.json").write_text(json.dumps({"journal": [1, 2], "steps": [step], "created": []}))
-    with pytest.raises(PackageError, match="not a plan for this package; remove"):
+    for number in ("", "0\n", "1\n", f"{plan.stat().st_ino}"):
+        plan.write_text(f"{number}{text}")
+        with pytest.raises(KrmMergeError, match=r"\.plan was not written here by krm-merge; .*: remove it"):
+            recover(folder)
+        assert snapshot(folder) == old
+    plan.write_text(f"{plan.stat().st_ino}\n{text}")
+    assert recover(folder) == "completed"
+
+
+def test_prepared_files_that_somebody_replaced_are_refused(tmp_path: Path) -> None:
+    folder = interrupt(package(tmp_path / "main"))
+    victim = write(tmp_path / "victim", {"0": "precious\n", "1": "precious\n"})
+    staged = staged_of(folder)
+    shutil.rmtree(staged)
+    staged.symlink_to(victim)
+    with pytest.raises(PackageError, match=f"{staged} was replaced by something else; remove it"):
         recover(folder)
-    assert (tmp_path / "outside").read_text() == "precious\n"
+    staged.unlink()
+    assert recover(folder) == "rolled back"
+    assert sorted(entry.name for entry in victim.iterdir()) == ["0", "1"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from packages.files.journal.failures import (
     beside,
     change,
     commit,
+    copy_of,
     difference,
     interrupt,
     is_killed,
@@ -35,6 +36,7 @@ from packages.files.journal.failures import (
     package,
     recover,
     watch,
+    without_staged,
 )
 from packages.repositories import Snapshot, Text, snapshot
 
@@ -102,7 +104,7 @@ def states(
 
 def torn(folder: Path, old: Snapshot, new: Snapshot) -> str:
     """What is wrong with a package right after a kill, or ''."""
-    now = snapshot(folder)
+    now = without_staged(folder)
     if now.get("Kptfile") not in (old["Kptfile"], new["Kptfile"]):
         return "the Kptfile is neither the old nor the new one"
     files = {path: entry for path, entry in now.items() if entry[0][0] != "d"}
@@ -210,7 +212,7 @@ def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> N
     number = 0
     while True:
         number += 1
-        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        folder = copy_of(source, tmp_path / str(number))
         if not is_killed(partial(commit, folder, CHANGES), Nth(number, kill)):
             break
         if problem := torn(folder, old, new) or not_whole(folder, old, new):
@@ -256,7 +258,7 @@ def test_an_error_anywhere_leaves_the_old_package_or_comes_too_late_to_matter(
     number = 0
     while True:
         number += 1
-        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        folder = copy_of(source, tmp_path / str(number))
         strike = Nth(number, no_space)
         try:
             with monkeypatch.context() as patch:
@@ -291,7 +293,7 @@ def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_wh
     number = 0
     while True:
         number += 1
-        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        folder = copy_of(source, tmp_path / str(number))
         error = Nth(number, no_space, *WRITES)
         for again, state in enumerate(states(partial(commit, folder, FEW), folder, error, backwards=backwards), 1):
             if again > number and (problem := torn(state, old, new) or not_whole(state, old, new)):
@@ -304,15 +306,14 @@ def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_wh
 def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = interrupt(package(tmp_path / "source", FEW_OLD))
-    new = change(source, FEW)
+    source = package(tmp_path / "source", FEW_OLD)
+    old, new = snapshot(source), change(source, FEW)
+    interrupt(source)
     wrong = {}
     number = 0
     while True:
         number += 1
-        shutil.copytree(source.parent, tmp_path / str(number), symlinks=True)
-        folder = tmp_path / str(number) / "pkg"
-        old = snapshot(folder)
+        folder = copy_of(source, tmp_path / str(number))
         strike = Nth(number, no_space)
         try:
             with monkeypatch.context() as patch:
@@ -345,7 +346,7 @@ def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
     at = 0
     while True:
         at += 1
-        folder = shutil.copytree(source, tmp_path / str(at) / "pkg", symlinks=True)
+        folder = copy_of(source, tmp_path / str(at))
         strike = Nth(at, lambda *_: os.kill(os.getpid(), number))
         stopped = False
         with monkeypatch.context() as patch, interrupts.as_exceptions(), collect_notes() as notes:
