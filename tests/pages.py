@@ -19,7 +19,11 @@ COMPONENTS = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
 YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+EXAMPLE = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \| ((?:smart: )?`[^`]+`|\*conflict\*) \|$", re.MULTILINE)
+
+
 def examples() -> Iterator[Any]:
-    """The examples of the rules, each by the number of its rule."""
+    """The examples of the rules: the number of the rule, and original, upstream, local and merged."""
     for section in RULES.split("\n### ")[1:]:
-        yield from (pytest.param(block, id=section.partition(".")[0]) for block in YAML_BLOCK.findall(section))
+        number = section.partition(".")[0]
+        yield from (pytest.param(number, row, id=f"{number}-{row[2]}") for row in EXAMPLE.findall(section))

@@ -449,7 +449,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("# kpt-merge:"),
         Worst("cnrm.cloud.google.com/blueprint:"),
     ),
-    "packages.references.edits._INDEX": (Worst("/"), Worst("/0"), Worst("0", "/")),
     "packages.references.graph._WORD": (Worst("a"), Worst("a "), Worst(" ")),
     "packages.merge.other_files._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.other_files._ANY": (Worst("\r"), Worst("\n")),

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "fn" / "krm_merge"
 COMPONENT_LETTERS = ("C", "CR", "I", "S")
 CITED = re.compile(r"\b(?P<letter>CR|[VLFKRMWPTCIS])(?P<first>\d{1,2})\b(?:(?:-| to )(?P=letter)(?P<last>\d{1,2})\b)?")
-LAWS_CITED = re.compile(r"\b[Ll]aws? (?P<laws>[A-IU]\b(?:(?:-|, | to | and )[A-IU]\b)*)")
-LAW_RANGE = re.compile(r"(?P<first>[A-IU])(?:(?:-| to )(?P<last>[A-IU]))?")
+LAWS_CITED = re.compile(r"\b[Ll]aws? (?P<laws>[A-INU]\b(?:(?:-|, | to | and )[A-INU]\b)*)")
+LAW_RANGE = re.compile(r"(?P<first>[A-INU])(?:(?:-| to )(?P<last>[A-INU]))?")
 
 RuleId: TypeAlias = tuple[str, str]
 """The page of a rule, and its number there."""

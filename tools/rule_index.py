@@ -43,7 +43,7 @@ CARRYING_OUT = (
 """Modules that read input, call what decides, and write or draw its decisions: last among those that decide."""
 MOST_PLACES = 3
 HEADING = re.compile(r"^#+ (?P<title>.+)$")
-RULE_HEADING = re.compile(r"^(?P<number>[A-IU]|[VLFKRMWPT]\d+)\. (?P<says>.+)$")
+RULE_HEADING = re.compile(r"^(?P<number>[A-INU]|[VLFKRMWPT]\d+)\. (?P<says>.+)$")
 RULE_ROW = re.compile(r"^\| (?P<number>(?:CR|[CIS])\d+) \| (?P<says>.+) \|$")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 

@@ -154,7 +154,7 @@ def _holds(tree: Tree, fields: dict[str, str]) -> bool:
 
 
 def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:
-    """The mistakes in a readable policy. Only an update shows whether a choice fits it (M5)."""
+    """The mistakes in a readable policy. Only an update shows whether a choice fits it (M2)."""
     if policy.root is None:
         return
     members = PackageVersion("local", tree).members()

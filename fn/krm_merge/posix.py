@@ -119,6 +119,8 @@ class StateFile:
 
     def read(self) -> bytes | None:
         """What was written to it, None where there is no such file. Raises KrmMergeError, OSError."""
+        if not hasattr(os, "O_DIRECTORY"):  # No command writes on such a system.
+            return None
         with self._folder() as folder:
             handle = self._open(folder, os.O_RDONLY) if folder is not None else None
             if handle is None:

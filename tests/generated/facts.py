@@ -26,6 +26,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     ),
     "ports": ("containerPort", "port", "protocol"),
     "volumeMounts": ("mountPath",),
+    "hosts": ("host",),
 }
 
 
@@ -139,7 +140,13 @@ class _Reader:
         elif isinstance(node, yaml.SequenceNode):
             keys = [key for item in node.value if (key := _element_key(path, item))]
             self.faults += [f"{'.'.join(path)}: {key} twice" for key, n in Counter(keys).items() if n > 1]
-            if path and (path[-1] in KEYS or path == ("items",)) and len(keys) < len(node.value):
+            # The hosts of a certificate are names alone.
+            if (
+                path
+                and path[-1] != "hosts"
+                and (path[-1] in KEYS or path == ("items",))
+                and len(keys) < len(node.value)
+            ):
                 self.faults.append(f"{'.'.join(path)}: an element without a key")
             if path and path[-1] in FUNCTIONS and any("image" not in _names(item) for item in node.value):
                 self.faults.append(f"{'.'.join(path)}: a function without image")

@@ -78,7 +78,7 @@ def kptfile_with(description: str, *keywords: str) -> str:
         (kptfile_with("two", "a", "c"), False, kptfile_with("two", "a", "c")),
         (kptfile_with("three", "a", "c"), True, kptfile_with("two", "a", "c")),
         (kptfile_with("one", "a", "c"), False, kptfile_with("two", "a", "c")),
-        (kptfile_with("two", "a"), False, kptfile_with("two", "a", "c")),
+        (kptfile_with("two", "a"), True, kptfile_with("two", "a", "c")),
         (kptfile_with("two", "a", "c", "b"), False, kptfile_with("two", "a", "c")),
         (kptfile_with("two", "a", "c", "mine"), False, kptfile_with("two", "a", "c", "mine")),
     ],
@@ -183,7 +183,7 @@ def leaves(root: MappingNode) -> dict[tuple[Any, ...], object] | None:
 
 
 def identified_alike(*sides: dict[tuple[Any, ...], object]) -> bool:
-    """Whether all sides tell the functions of each list apart in the same way (F1 or F2)."""
+    """Whether all sides tell the functions of each list apart in the same way (F1 or F1)."""
     kinds = {(path[1], path[2][0][0]) for side in sides for path in side if path[0] == "pipeline"}
     return len(kinds) == len({name for name, _ in kinds})
 

@@ -41,7 +41,7 @@ CASES: dict[Nature, tuple[str, str | None, str | None, str | None]] = {
         containers("c=c", "b=b", "a=a"),
         containers("b=b", "a=a", "c=c"),
     ),
-    "sequence": ("w.yaml", WIDGET + "spec: [a, b]\n", WIDGET + "spec: [a, x, y]\n", WIDGET + "spec: [a, p, q, r]\n"),
+    "sequence": ("w.yaml", WIDGET + "spec: [a, a, b]\n", WIDGET + "spec: [a, a, x]\n", WIDGET + "spec: [a, a, p, q]\n"),
     "element": ("d.yaml", containers("a=a", "b=b"), containers("a=a"), containers("a=a", "b=other")),
     "resource": ("c.yaml", HEAD + "data: {a: b}\n", None, HEAD + "data: {a: d}\n"),
     "alternative": (
@@ -50,7 +50,12 @@ CASES: dict[Nature, tuple[str, str | None, str | None, str | None]] = {
         functions("a") + "    configMap: {x: z}\n",
         functions("a") + "    configPath: f.yaml\n",
     ),
-    "functions": ("k", functions("a:1", "a:2"), functions("a:1", "a:3"), functions("a:1", "a:4")),
+    "functions": (
+        "k",
+        functions("a:1", "a:2") + "    configMap: {x: y}\n",
+        functions("a:1", "a:3") + "    configMap: {x: y}\n",
+        functions("a:1", "a:4") + "    configMap: {x: y}\n",
+    ),
     "file": ("README.md", "a\nb\nc\n", "a\nu\nc\n", "a\nl\nc\n"),
     "reference": (
         "d.yaml",

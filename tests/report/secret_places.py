@@ -71,7 +71,9 @@ def _config_line(key: str, text: str) -> str:
 def _patch(text: str, *, target: str = "kind: ConfigMap", kind: str = "Kustomization", field: str = "patches") -> str:
     """A resource with a patch."""
     version = {"Kustomization": "kustomize.config.k8s.io/v1beta1"}.get(kind, "fn.kpt.dev/v1alpha1")
-    lines = "\n".join(f"    {line}" for line in text.splitlines())
+    # Where the whole element is chosen, its list is written as the one around it: at the column of its key.
+    pad = "  " if text.startswith("-") else "    "
+    lines = "\n".join(pad + line for line in text.splitlines())
     return (
         f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: NAME}}\n"
         f"{field}:\n- target: {{{target}}}\n  patch:{lines[3:] if text.startswith('|') else chr(10) + lines}\n"

@@ -146,6 +146,8 @@ def test_what_only_looks_like_a_secret_is_shown(tmp_path: Path) -> None:
     }
     # A difference shows a text as a whole.
     assert hidden.pop("diff") == ["beside a password in a text", "beside auths"]
+    # A cell of a table is cut.
+    assert hidden.pop(".md") == ["path to the name of a Secret"]
     assert not any(hidden.values()), hidden
 
 
@@ -251,7 +253,7 @@ def test_each_can_be_settled_and_seen(nature: str, choice: Choice) -> None:
         if name not in ("merge-policy.yaml", "keep.txt"):
             data_of_side = data if choice == "local" else sides["upstream"].get(name)
             assert (merged[name].data if name in merged else None) == data_of_side
-    # M5: what was chosen settles the same merge once more, and it changes nothing.
+    # M2: what was chosen settles the same merge once more, and it changes nothing.
     again = session_of(sides["original"], sides["upstream"], {name: file.data for name, file in merged.items()})
     assert again.open == []
     assert not again.save().changes

@@ -1,4 +1,4 @@
-"""Manifests in one file, merged into files that somebody else laid out (rules R7, R9, R10)."""
+"""Manifests in one file, merged into files that somebody else laid out (rule R7)."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_many_resources_twice_make_one_short_message() -> None:
         merge(stream(*many), stream(*many, *many), {})
 
 
-# ---- R9: namespaces --------------------------------------------------------------------------------------------------
+# ---- namespaces ------------------------------------------------------------------------------------------------------
 
 
 def test_a_namespace_that_local_gave_is_kept() -> None:
@@ -212,7 +212,7 @@ def test_two_namespaces_of_one_name_are_two_resources() -> None:
     assert done.changed == []
 
 
-# ---- R10: Lists ------------------------------------------------------------------------------------------------------
+# ---- Lists -----------------------------------------------------------------------------------------------------------
 
 LIST = "apiVersion: v1\nkind: List\nitems:\n{items}"
 

@@ -1,4 +1,4 @@
-"""Where new resources belong (rule R8)."""
+"""Where new resources belong (rule R7)."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ class Patcher:
         return SAME if root is None else self._edit_node(item, root, item)
 
     def _edit_node(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
-        """Edits the object at a node of an item, which is `part`; of a List its items, as resources (R10)."""
+        """Edits the object at a node of an item, which is `part`; of a List its items, as resources (R7)."""
         if is_list(part):
             nodes = node.get("items")
             return self._edit_list(item, nodes) if isinstance(nodes, SequenceNode) else SAME

@@ -42,49 +42,49 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.report import report as report
     from krm_merge.merge.decisions.report import report_files as report_files
     from krm_merge.merge.decisions.report import shorten as shorten
-    from krm_merge.merge.lines.diff import matching_blocks as matching_blocks
+    from krm_merge.merge.lines.sequence import matching_blocks as matching_blocks
+    from krm_merge.merge.lines.sequence import merge_order as merge_order
     from krm_merge.merge.lines.three_way import MERGE_COMMENT as MERGE_COMMENT
     from krm_merge.merge.lines.three_way import CommentReader as CommentReader
     from krm_merge.merge.lines.three_way import MergedText as MergedText
     from krm_merge.merge.lines.three_way import comments_in as comments_in
-    from krm_merge.merge.package.merger import FieldMerge as FieldMerge
+    from krm_merge.merge.lines.three_way import merge_lines as merge_lines
+    from krm_merge.merge.lines.three_way import notes_in as notes_in
+    from krm_merge.merge.package.document import FieldMerge as FieldMerge
+    from krm_merge.merge.package.document import merge_document as merge_document
+    from krm_merge.merge.package.document import merge_embedded as merge_embedded
     from krm_merge.merge.package.merger import ListKeys as ListKeys
     from krm_merge.merge.package.merger import PackageMerger as PackageMerger
     from krm_merge.merge.package.merger import children_at as children_at
     from krm_merge.merge.package.merger import essence as essence
     from krm_merge.merge.package.merger import follows_upstream_move as follows_upstream_move
-    from krm_merge.merge.package.merger import merge_document as merge_document
     from krm_merge.merge.package.merger import node_at as node_at
     from krm_merge.merge.package.merger import reaches as reaches
     from krm_merge.merge.package.narrow import Document as Document
     from krm_merge.merge.package.pipeline_effects import Pipeline as Pipeline
     from krm_merge.merge.package.pipeline_effects import ReadPipeline as ReadPipeline
     from krm_merge.merge.package.pipeline_effects import carried_change as carried_change
-    from krm_merge.merge.package.renames import Triple as Triple
     from krm_merge.merge.package.resources import BLUEPRINT as BLUEPRINT
     from krm_merge.merge.package.resources import CONFIG_CONNECTOR as CONFIG_CONNECTOR
     from krm_merge.merge.package.resources import CRD as CRD
     from krm_merge.merge.package.resources import Folders as Folders
     from krm_merge.merge.package.resources import Schemas as Schemas
+    from krm_merge.merge.package.resources import Triple as Triple
     from krm_merge.merge.package.resources import attribute as attribute
     from krm_merge.merge.package.resources import attribution as attribution
     from krm_merge.merge.package.resources import definitions_in as definitions_in
     from krm_merge.merge.package.resources import match_resources as match_resources
     from krm_merge.merge.package.resources import with_attribution as with_attribution
-    from krm_merge.merge.values.likeness import image_repository as image_repository
-    from krm_merge.merge.values.likeness import leaves_of as leaves_of
+    from krm_merge.merge.values.context import resource_content as resource_content
+    from krm_merge.merge.values.images import image_repository as image_repository
     from krm_merge.merge.values.pipeline import PipelineFunction as PipelineFunction
     from krm_merge.merge.values.pipeline import functions_at as functions_at
     from krm_merge.merge.values.pipeline import read_functions as read_functions
     from krm_merge.merge.values.texts import choose_text as choose_text
-    from krm_merge.merge.values.texts import merge_added_text as merge_added_text
-    from krm_merge.merge.values.texts import merge_order as merge_order
-    from krm_merge.merge.values.texts import merge_text as merge_text
-    from krm_merge.merge.values.texts import resource_content as resource_content
+    from krm_merge.merge.values.texts import merge_whole_addition as merge_whole_addition
+    from krm_merge.merge.values.texts import merge_whole_text as merge_whole_text
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
     from krm_merge.merge.writing.comments import nodes_in_order as nodes_in_order
-    from krm_merge.merge.writing.presentation import merged_by_lines as merged_by_lines
-    from krm_merge.merge.writing.presentation import notes_in as notes_in
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -94,20 +94,19 @@ __getattr__, __dir__ = lazy_interface(
         "decisions.policy": "Choice Content Fit NO_RESOLUTIONS Nature OnConflict OnDelete Policy "
         "Resolution Resolutions Rule content_of file_content fingerprint is_of_place without_positions",
         "decisions.report": "in_document_order is_lost_comment lost_comments_message report report_files shorten",
-        "lines.diff": "matching_blocks",
-        "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in",
+        "lines.sequence": "matching_blocks merge_order",
+        "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in merge_lines notes_in",
+        "package.document": "FieldMerge merge_document merge_embedded",
         "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
-        "package.merger": "FieldMerge ListKeys PackageMerger children_at essence follows_upstream_move "
-        "merge_document node_at reaches",
+        "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move node_at reaches",
         "package.narrow": "Document",
-        "package.renames": "Triple",
-        "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas attribute attribution "
+        "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas Triple attribute attribution "
         "definitions_in match_resources with_attribution",
-        "values.likeness": "image_repository leaves_of",
+        "values.context": "resource_content",
+        "values.images": "image_repository",
         "values.pipeline": "PipelineFunction functions_at read_functions",
-        "values.texts": "choose_text merge_added_text merge_order merge_text resource_content",
+        "values.texts": "choose_text merge_whole_addition merge_whole_text",
         "writing.carry_out": "carry_out",
         "writing.comments": "nodes_in_order",
-        "writing.presentation": "merged_by_lines notes_in",
     },
 )

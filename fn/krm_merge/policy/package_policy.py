@@ -197,13 +197,13 @@ def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
 
 
 def stale_resolutions(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
-    """The resolutions that matched no conflict of a merge (M5)."""
+    """The resolutions that matched no conflict of a merge (M2)."""
     used = {resolution.number for part in decided for resolution in part.resolutions()}
     return [resolution for resolution in policy.resolutions.all if resolution.number not in used]
 
 
 def stale_messages(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[str]:
-    """The messages for resolutions that matched no conflict (M5); where they are many, one for all."""
+    """The messages for resolutions that matched no conflict (M2); where they are many, one for all."""
     stale = stale_resolutions(policy, decided)
     if len(stale) > _MOST_NAMED:
         return [

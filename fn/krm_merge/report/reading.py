@@ -53,7 +53,6 @@ from krm_merge.text import (
     TextError,
     Value,
     read_all,
-    resolved,
     to_value,
 )
 
@@ -235,21 +234,22 @@ def resource_ref(identity: Identity, root: MappingNode) -> ResourceRef | None:
 
 
 def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:
-    """What may be chosen for a conflict (M4)."""
+    """What may be chosen for a conflict (M2)."""
     nature = decision.nature
     if decision.side != "both" or (nature == "resource" and decision.rule != "F5"):
         return ()
     both: tuple[Choice, ...] = ("upstream", "local")
     if secret or nature in ("order", "element", "resource", "alternative"):
         return both
-    if nature == "sequence" and None in (sides["upstream"], sides["local"]):
-        # One element that the other side replaced: it is kept or not.
-        return both
+    in_turn: tuple[Choice, ...] = ("upstream-then-local", "local-then-upstream")
+    if nature == "sequence":
+        return (
+            (*both, *in_turn) if all(isinstance(sides[name], SequenceNode) for name in ("upstream", "local")) else both
+        )
     if sides["original"] is not None:
         both = (*both, "original")
-    lists = all(node is None or isinstance(resolved(node), SequenceNode) for node in sides.values())
-    if nature == "text" or (nature == "sequence" and lists):
-        both = (*both, "upstream-then-local", "local-then-upstream")
+    if nature == "text":
+        both = (*both, *in_turn)
     return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
 
 

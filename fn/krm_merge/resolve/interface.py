@@ -1,4 +1,4 @@
-"""The interface of all sessions: how records are looked for, what they offer (M4), and the words for people."""
+"""The interface of all sessions: how records are looked for, what they offer (M2), and the words for people."""
 
 from __future__ import annotations
 

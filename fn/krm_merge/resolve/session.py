@@ -285,7 +285,7 @@ class Session(ConflictSession[ChoiceStep]):
         return ChoiceStep(choices=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
-        """Whether a conflict is settled as it was chosen to be (M4). Raises RefusedChoiceError."""
+        """Whether a conflict is settled as it was chosen to be (M2). Raises RefusedChoiceError."""
         number, record = self._by_id.get(identifier, (-1, None))
         if record is None or number < 0:
             # What was chosen left no conflict here.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from krm_merge.schema.model import Schema as Schema
     from krm_merge.schema.model import WithListKeys as WithListKeys
     from krm_merge.schema.model import element_key as element_key
+    from krm_merge.schema.model import is_around_local as is_around_local
     from krm_merge.schema.model import is_bookkeeping as is_bookkeeping
     from krm_merge.schema.model import split_keys as split_keys
     from krm_merge.schema.packages import FILES as FILES
@@ -54,7 +55,7 @@ __getattr__, __dir__ = lazy_interface(
         "builtin": "ObjectListSchema any_object_schema builtin_schema with_pods",
         "crd": "CrdSchema crd_schemas",
         "model": "Discriminator FUNCTIONS KeyedList ListKind OBJECTS ORDERED SET Schema WHOLE "
-        "WithListKeys element_key is_bookkeeping split_keys",
+        "WithListKeys element_key is_around_local is_bookkeeping split_keys",
         "packages": "FILES FUNCTION_LISTS GROUP KINDS KptfileSchema KustomizationSchema",
         "references": "FileReference LabelSelector Reference files_in labels_in objects_at references_in "
         "selectors_in targets_in",

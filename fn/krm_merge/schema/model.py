@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm import FieldPath
 from krm_merge.startup import frozen, split_names
-from krm_merge.text import Canonical
+from krm_merge.text import Canonical, MappingNode, Node, canonical_text, resolved
 
 ORDERED: Final = "ordered"
 """A sequence: its elements have no identity (rule L3)."""
@@ -16,7 +16,7 @@ SET: Final = "set"
 WHOLE: Final = "whole"
 """One value: never merged inside."""
 FUNCTIONS: Final = "functions"
-"""The functions of a pipeline (F1-F7)."""
+"""The functions of a pipeline (F1, F3 to F7)."""
 OBJECTS: Final = "objects"
 """Whole objects, identified as resources are (R1)."""
 
@@ -83,6 +83,11 @@ def is_bookkeeping_path(path: FieldPath) -> bool:
     return len(path) == 3 and path[:2] == ("metadata", "annotations") and is_bookkeeping(str(path[2]))
 
 
+def is_around_local(path: FieldPath) -> bool:
+    """Whether fields below stay local whatever upstream does with what holds them (K1, R6)."""
+    return path in ((), ("metadata",), ("metadata", "annotations"))
+
+
 class ValueSchema(NamedTuple):
     """What a schema says of the value at a path."""
 
@@ -124,6 +129,17 @@ class Schema:
     def stays_local(self, path: FieldPath) -> bool:
         """Whether the field at this path is never compared or merged: local's is kept (K1, R6)."""
         return is_bookkeeping_path(path)
+
+    def holds_local(self, path: FieldPath, node: Node | None) -> bool:
+        """Whether a value has fields that stay local, or a mapping around them does."""
+        return (
+            is_around_local(path)
+            and isinstance(node, MappingNode)
+            and any(
+                self.stays_local(step := (*path, canonical_text(key))) or self.holds_local(step, resolved(entry.value))
+                for key, entry in node.fields.items()
+            )
+        )
 
 
 @frozen

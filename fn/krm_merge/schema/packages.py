@@ -42,7 +42,7 @@ class KptfileSchema(Schema):
     fork: bool = True
 
     def at(self, path: FieldPath) -> ValueSchema:
-        """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5.
+        """Functions by F1 and F3 to F6, `selectors` and `exclude` whole (L3), the sets and keyed lists of L1 and L2.
 
         Of the ways to run a function only one is allowed, and of the ways to configure it (V7). `info` and `pipeline`
         are maps, too: each of their fields is of use alone.

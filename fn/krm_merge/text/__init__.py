@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from krm_merge.text.cut import cut_items as cut_items
     from krm_merge.text.cut import has_open_end as has_open_end
     from krm_merge.text.document import Rendered as Rendered
-    from krm_merge.text.document import document_of as document_of
     from krm_merge.text.document import document_text as document_text
     from krm_merge.text.document import rendered
     from krm_merge.text.document import text_of as text_of
@@ -32,14 +31,8 @@ if TYPE_CHECKING:
     from krm_merge.text.document import without_separators as without_separators
     from krm_merge.text.document import written as written
     from krm_merge.text.document import yaml_of as yaml_of
-    from krm_merge.text.editing.change import MOST_COMPARED as MOST_COMPARED
-    from krm_merge.text.editing.change import THRESHOLD as THRESHOLD
     from krm_merge.text.editing.change import Change as Change
     from krm_merge.text.editing.change import KeysOf as KeysOf
-    from krm_merge.text.editing.change import aligned as aligned
-    from krm_merge.text.editing.change import best_pairs as best_pairs
-    from krm_merge.text.editing.change import pair_elements as pair_elements
-    from krm_merge.text.editing.change import text_likeness as text_likeness
     from krm_merge.text.editing.editor import Editor
     from krm_merge.text.editing.render import longest_rising as longest_rising
     from krm_merge.text.reading.layout import NO_COMMENTS as NO_COMMENTS
@@ -53,6 +46,7 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.layout import content_end as content_end
     from krm_merge.text.reading.layout import is_block_scalar as is_block_scalar
     from krm_merge.text.reading.layout import source_of as source_of
+    from krm_merge.text.reading.nodes import MERGE_KEY as MERGE_KEY
     from krm_merge.text.reading.nodes import Alias as Alias
     from krm_merge.text.reading.nodes import Child as Child
     from krm_merge.text.reading.nodes import Collection as Collection
@@ -74,15 +68,17 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.nodes import copy as copy
     from krm_merge.text.reading.nodes import field_at as field_at
     from krm_merge.text.reading.nodes import is_null as is_null
+    from krm_merge.text.reading.nodes import is_opaque as is_opaque
+    from krm_merge.text.reading.nodes import is_requoted as is_requoted
     from krm_merge.text.reading.nodes import is_template as is_template
     from krm_merge.text.reading.nodes import key_text as key_text
     from krm_merge.text.reading.nodes import mapping_canonical as mapping_canonical
+    from krm_merge.text.reading.nodes import opaque as opaque
     from krm_merge.text.reading.nodes import resolved as resolved
     from krm_merge.text.reading.nodes import same as same
     from krm_merge.text.reading.nodes import value_of as value_of
     from krm_merge.text.reading.reader import BOM as BOM
     from krm_merge.text.reading.reader import IN_COLLECTIONS as IN_COLLECTIONS
-    from krm_merge.text.reading.reader import IN_MAPPINGS as IN_MAPPINGS
     from krm_merge.text.reading.reader import MAX_DEPTH as MAX_DEPTH
     from krm_merge.text.reading.reader import check as check
     from krm_merge.text.reading.reader import documents_in as documents_in
@@ -91,7 +87,6 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.scalar_text import block_text as block_text
     from krm_merge.text.reading.scalar_text import needs_block as needs_block
     from krm_merge.text.reading.scalar_text import read_wrapped as read_wrapped
-    from krm_merge.text.reading.scalar_text import wrapped_lines as wrapped_lines
     from krm_merge.text.reading.scalars import Canonical as Canonical
     from krm_merge.text.reading.scalars import python_value as python_value
     from krm_merge.text.reading.scalars import quoted as quoted
@@ -128,18 +123,18 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "cut": "Cut Slice cut_items has_open_end",
-        "document": "Rendered document_of document_text rendered text_of with_separators_of without_separators "
-        "written yaml_of",
-        "editing.change": "Change KeysOf MOST_COMPARED THRESHOLD aligned best_pairs pair_elements text_likeness",
+        "document": "Rendered document_text rendered text_of with_separators_of without_separators written yaml_of",
+        "editing.change": "Change KeysOf",
         "editing.editor": "Editor",
         "editing.render": "longest_rising",
         "reading.layout": "CannotEditError Chunk Comments NO_COMMENTS STEP block_scalar_header chunks "
         "comments_of content_end is_block_scalar source_of",
-        "reading.nodes": "Alias Child Collection Entry MappingNode Node Object Scalar SequenceNode "
-        "Source TextError Value canonical_text copied copy field_at from_value is_null is_template key_text "
-        "mapping_canonical resolved same to_value value_of",
-        "reading.reader": "BOM IN_COLLECTIONS IN_MAPPINGS MAX_DEPTH check documents_in mapping_in read read_all",
-        "reading.scalar_text": "block_text needs_block read_wrapped wrapped_lines",
+        "reading.nodes": "Alias Child Collection Entry MERGE_KEY MappingNode Node Object Scalar SequenceNode "
+        "Source TextError Value canonical_text copied copy field_at from_value is_null is_opaque is_requoted "
+        "is_template "
+        "key_text mapping_canonical opaque resolved same to_value value_of",
+        "reading.reader": "BOM IN_COLLECTIONS MAX_DEPTH check documents_in mapping_in read read_all",
+        "reading.scalar_text": "block_text needs_block read_wrapped",
         "reading.scalars": "Canonical python_value quoted scalar_text type_of",
         "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "
         "split_documents usual_line_end without_separator",

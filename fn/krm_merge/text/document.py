@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
@@ -53,10 +54,11 @@ class Rendered(NamedTuple):
     by_fallback: bool
 
 
-def rendered(editor: Editor) -> Rendered:
+def rendered(editor: Editor, read_again: Callable[[str], Node | None] = read) -> Rendered:
     """The document after the edits, its text read again and compared (W2).
 
-    Raises TextError when neither way gives a text that means what the edits mean.
+    `read_again` reads as the edited tree was read. Raises TextError when neither way gives a text that means what the
+    edits mean.
     """
     try:
         text, pieces = render(editor)
@@ -65,7 +67,7 @@ def rendered(editor: Editor) -> Rendered:
     else:
         if pieces is not None and says(text, pieces, editor):
             return Rendered(text, None, by_fallback=False)
-        if (root := _meaning(text, editor.canonical())) is not None:
+        if (root := _meaning(text, editor.canonical(), read_again)) is not None:
             return Rendered(text, root, by_fallback=False)
     meaning = editor.canonical()
     # Imported only where it is needed: hardly any document does.
@@ -77,7 +79,7 @@ def rendered(editor: Editor) -> Rendered:
             text = write(source_of(editor.root).text, editor)
         except CannotEditError:
             continue
-        if (root := _meaning(text, meaning)) is not None:
+        if (root := _meaning(text, meaning, read_again)) is not None:
             return Rendered(text, root, by_fallback=True)
     raise TextError("the edits of this document cannot be written; please report it with the document")
 
@@ -150,15 +152,6 @@ def _last(node: Node) -> Node:
     return node
 
 
-def document_of(root: MappingNode) -> MappingNode:
-    """An object as the root of a document of its own: its text is the source. Raises TextError."""
-    if has_nothing_above(source_of(root).text, root.start):
-        return root
-    again = read(text_of(root))
-    assert isinstance(again, MappingNode)
-    return again
-
-
 def document_text(root: MappingNode) -> str:
     """The text that an object is alone in, comments above and below included: its document's, or its own lines."""
     if has_nothing_above(source_of(root).text, root.start):
@@ -228,10 +221,10 @@ def _head_of_document(text: str, start: int) -> int:
     return start + len(text[start:]) - len(text[start:].lstrip("\r\n"))
 
 
-def _meaning(text: str, meaning: Canonical) -> Node | None:
+def _meaning(text: str, meaning: Canonical, read_again: Callable[[str], Node | None]) -> Node | None:
     """The text read, if it means what is wanted."""
     try:
-        root = read(text)
+        root = read_again(text)
     except TextError:
         return None
     return root if root is not None and root.canonical == meaning else None

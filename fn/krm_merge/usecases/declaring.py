@@ -164,7 +164,7 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
     known = [member for member in theirs.members if not member.place.startswith(nested)]
     here = [member for member in ours.members if not member.place.startswith(nested)]
     times = Counter(map(_name, here))
-    for original, _, local in match_resources(known, known, here, Folders((), Policy()), None, ours.pipeline).triples:
+    for original, _, local in match_resources(known, known, here, Folders((), Policy()), ours.pipeline).triples:
         original = with_attribution(original, local)
         if original is None or (local or original).place in configs or original.identity.name == _PACKAGE_CONTEXT:
             # Functions are configured before patches run, and kpt writes the context.

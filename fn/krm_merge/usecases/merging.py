@@ -125,7 +125,7 @@ class MergeChoices:
         return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
 
     def report_unused(self, outcome: Outcome) -> None:
-        """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M5)."""
+        """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M2)."""
         for number in range(len(self.rules.rules)):
             if number not in outcome.reached:
                 message = (

@@ -110,7 +110,7 @@ def field_origins(
     pipeline, policy = read_pipeline(kptfiles, here), find_policy(local.tree)
     schemas = Schemas(lambda: definitions_in(here))
     before, now = ([member for d in documents if (member := d.member()) is not None] for documents in (there, here))
-    matched = match_resources(before, before, now, folders, None, pipeline)
+    matched = match_resources(before, before, now, folders, pipeline)
     upstream_of = {member: upstream for upstream, _, member in matched.triples}
     for member in now:
         if not is_asked(member.place):

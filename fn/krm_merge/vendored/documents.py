@@ -1,4 +1,4 @@
-"""The resources of one version of a package as documents, in whatever files and namespaces they are (R7, R9)."""
+"""The resources of one version of a package as documents, in whatever files and namespaces they are (R7)."""
 
 from __future__ import annotations
 

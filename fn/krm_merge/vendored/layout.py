@@ -1,4 +1,4 @@
-"""The layout of local: the file of each resource, and the one that a new one is put in (R7, R8, R10)."""
+"""The layout of local: the file of each resource, and the one that a new one is put in (R7)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Layout:
         return targets
 
     def _of_new(self, identity: Identity, neighbour: FoundResource | None) -> LayoutPlace:
-        """The place of a resource that local does not have, whose neighbour it has (R8)."""
+        """The place of a resource that local does not have, whose neighbour it has (R7)."""
         if self._only is not None:
             return self._taken.get(self._only, LayoutPlace(self._only))
         folder = ""
@@ -165,7 +165,7 @@ class Layout:
         return text if text.endswith(b"\n") else text + b"\n"
 
     def _list(self, target: LayoutPlace, items: list[Value]) -> bytes:
-        """Local's List with the items of one version (R10)."""
+        """Local's List with the items of one version (R7)."""
         assert target.in_list is not None
         root = read(split_documents(self._local[target.path].data)[target.in_list].decode())
         value = to_value(root)

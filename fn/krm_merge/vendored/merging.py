@@ -1,4 +1,4 @@
-"""Merges versions of manifests of which one is a file and another a directory (rules R7-R12)."""
+"""Merges versions of manifests of which one is a file and another a directory (rules R7, R11, R12)."""
 
 from __future__ import annotations
 

@@ -94,11 +94,11 @@ THIRD = "  - image: gcr.io/kpt-fn/third:v1\n"
 TEMPLATE = "spec.template.spec"
 
 LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | None], list[tuple[str, str, str]]]] = {
-    "a list without keys": (
+    "a list that kpt takes whole": (
         {"d.yaml": DEPLOYMENT + TOLERATIONS},
         {"d.yaml": DEPLOYMENT + TOLERATIONS + "      - key: theirs\n"},
         {"d.yaml": DEPLOYMENT + TOLERATIONS.replace("- key: a", "- key: ours\n      - key: a")},
-        [("local-change-lost", "d.yaml", "spec.template.spec.tolerations[0]")],
+        [("local-change-lost", "d.yaml", "spec.template.spec.tolerations[key=ours]")],
     ),
     "a text": (
         {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d")},
@@ -162,7 +162,11 @@ LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | N
     ),
     "comments": (
         {"d.yaml": DEPLOYMENT + SIDECAR + TOLERATIONS},
-        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("web:1", "web:2").replace("key: a", "key: b")},
+        {
+            "d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS)
+            .replace("web:1", "web:2")
+            .replace("key: a", "key: a\n        value: b")
+        },
         {
             "d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS)
             .replace("- name: web", "# ours\n      - name: web # mine")
@@ -203,7 +207,7 @@ def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) ->
         "",
         "d.yaml",
         "  Deployment web",
-        "    Local change lost: spec.template.spec.tolerations[0]: local added it; kpt removes it",
+        "    Local change lost: spec.template.spec.tolerations[key=ours]: local added it; kpt removes it",
         "      local, krm-merge: {key: ours}",
         "    Conflict that kpt does not report: spec.replicas: "
         "upstream changed it, local changed it; upstream's value is kept (V4)",

@@ -75,7 +75,6 @@ def test_differences_are_said_by_what_they_mean(place: Path) -> None:
         "  Deployment web",
         "    spec.replicas: 1 -> 3",
         "    spec.template.spec.containers[name=web].image: web:1 -> web:2",
-        "    spec.template.spec.containers[name=proxy]: moved",
     ]
 
 

@@ -75,7 +75,7 @@ def test_lines_that_both_added_are_left_between_markers(tmp_path: Path, capsys: 
     assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 1
     marked = "a\n<<<<<<< ours\nmine\n=======\nup\n>>>>>>> theirs\n"
     assert (tmp_path / "local/README.md").read_text() == marked
-    assert "both sides added lines at the same place; both are between conflict markers" in capsys.readouterr().err
+    assert "both sides changed the same lines; both are between conflict markers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_colour_is_for_terminals_alone_and_can_be_turned_off(package: Path) -> N
 
 
 def test_stages_are_shown_while_it_lasts(package: Path) -> None:
-    assert "merging 3 files" in in_terminal(package, 80, "update", "web@v2", "--dry-run", code=1)
+    assert "reading 3 files of web" in in_terminal(package, 80, "update", "web@v2", "--dry-run", code=1)
 
 
 def test_the_package_of_the_fixture_is_committed(package: Path) -> None:

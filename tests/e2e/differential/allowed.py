@@ -26,6 +26,8 @@ SETS = {"finalizers", "tags", "keywords"}
 FUNCTIONS = {"mutators", "validators"}
 UNKNOWN_TO_KPT = {"parts", "tags", "keywords", "readinessGates"}
 """Keyed lists and sets that kpt takes whole."""
+FREE = {"labels", "annotations", "data", "selector", "matchLabels", "nodeSelector", "configMap", "info", "pipeline"}
+"""Mappings whose keys are there one by one (V3), as functions are."""
 GROUPS_OF: dict[str, list[tuple[str, ...]]] = {
     "volumes": [("emptyDir", "configMap", "secret")],
     "env": [("value", "valueFrom")],
@@ -86,6 +88,8 @@ def is_accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
             return same(m, other)
     if same(u, loc):
         return same(m, loc)
+    if is_whole(path, o, u, loc):
+        return same(m, loc)
     if all(isinstance(side, dict | Absent) for side in (o, u, loc)) and (o or not (u is ABSENT or loc is ABSENT)):
         return accepted_mapping(path, o, u, loc, m)
     if is_keyed(path, o, u, loc):
@@ -99,6 +103,12 @@ def is_accepted(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
     if all(isinstance(side, str) and side.count("\n") > 1 for side in (o, u, loc)) and isinstance(m, str):
         return m == u or woven_lines(*(side.splitlines() for side in (o, u, loc, m)))
     return same(m, u)
+
+
+def is_whole(path: Path_, o: Any, u: Any, loc: Any) -> bool:
+    """Whether a side removed a list or mapping that is whole or not there at all: local decides (V3, F5)."""
+    is_removed = isinstance(o, list | dict) and (u is ABSENT) != (loc is ABSENT)
+    return is_removed and path[-1] not in FREE | FUNCTIONS
 
 
 def empty_side(u: Any, loc: Any) -> Any:
@@ -156,7 +166,9 @@ def accepted_element(path: Path_, o: Any, u: Any, loc: Any, m: Any) -> bool:
 
 def order_of(o: list[Any], u: list[Any], loc: list[Any], members: set[Any]) -> list[Any]:
     """The order of a keyed list or set (L4)."""
-    reordered = [key for key in o if key in u] != [key for key in u if key in o]
+    reordered, kept = ([key for key in o if key in side] != [key for key in side if key in o] for side in (u, loc))
+    # Where both reordered, local's order is kept.
+    reordered = reordered and not kept
     base, other = (u, loc) if reordered else (loc, u)
     placed = [key for key in base if key in members]
     for at, key in enumerate(other):

@@ -16,6 +16,7 @@ from e2e.differential.allowed import (
     groups_of,
     is_accepted,
     is_keyed,
+    is_whole,
     key_of,
     members,
     order_of,
@@ -78,6 +79,8 @@ def differences(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterat
         return
     if all(isinstance(side, dict | Absent) for side in (o, u, loc, k, m)):
         yield from in_mapping(path, o, u, loc, k, m)
+    elif is_whole(path, o, u, loc):
+        yield Difference("value", path, (o, u, loc, k, m), is_accepted(path, o, u, loc, m))
     elif path[-1] not in UNKNOWN_TO_KPT and is_keyed(path, o, u, loc, m) and isinstance(k, list | Absent):
         yield from in_keyed(path, o, u, loc, k, m)
     else:

@@ -58,6 +58,10 @@ def is_halved(d: Difference) -> bool:
     return stays and bool(d.m) and (d.k is ABSENT or part_of(d.k, d.loc))
 
 
+def is_list_of_local(d: Difference) -> bool:
+    return isinstance(d.o, list) and ABSENT in (d.u, d.loc) and same(d.m, d.loc)
+
+
 def is_dropped_with_list(d: Difference) -> bool:
     added = d.o is ABSENT and d.u is ABSENT and d.loc is not ABSENT and same(d.m, d.loc)
     return added and d.k is ABSENT and bool(d.lists[0]) and not d.lists[1]
@@ -93,11 +97,6 @@ def is_set_back(d: Difference) -> bool:
         return False
     o, loc, k, m = (set(side or []) for side in (d.o, d.loc, d.k, d.m))
     return k - m <= o - loc and m <= k and bool(k - m or d.m is ABSENT)
-
-
-def is_set_dropped(d: Difference) -> bool:
-    is_set = d.path[-1] in SETS - UNKNOWN_TO_KPT and isinstance(d.o, list) and isinstance(d.loc, list)
-    return is_set and d.u is ABSENT and d.k is ABSENT and isinstance(d.m, list) and not {*d.m} & {*d.o}
 
 
 def is_bare_function(d: Difference) -> bool:
@@ -195,14 +194,6 @@ ITEMS = [
         is_halved,
     ),
     Item(
-        "Upstream removed a whole keyed list, and local had added elements",
-        "drops local's elements",
-        "keeps what local added",
-        "V3",
-        "element",
-        is_dropped_with_list,
-    ),
-    Item(
         "Upstream inserted elements of a keyed list in the middle, or reordered them",
         "keeps local's order and appends what is new",
         "puts new elements where upstream has them, and follows upstream's new order",
@@ -229,7 +220,7 @@ ITEMS = [
     Item(
         "Both changed a list without keys",
         "takes upstream's whole list; what local added is gone",
-        "pairs the elements and merges them; only an element or field that both changed is a conflict",
+        "merges as git merges lines, with elements for lines; a place that both changed is a conflict",
         "L3",
         "value",
         is_whole_list,
@@ -239,7 +230,7 @@ ITEMS = [
         "`info.keywords` and `info.readinessGates` of a Kptfile",
         "takes upstream's whole list",
         "merges by keys, or as a set",
-        "L1, L2, K5",
+        "L1, L2",
         "value",
         is_unknown_list,
     ),
@@ -252,12 +243,20 @@ ITEMS = [
         is_set_back,
     ),
     Item(
-        "Upstream removed a whole set of scalars, and local had added some",
-        "drops local's values",
-        "keeps what local added",
-        "V3",
+        "One side removed a whole list, and the other changed it",
+        "merges what is left of both, or drops local's changes",
+        "keeps what local has, the list or its removal, and a result says so",
+        "V3, F5",
         "value",
-        is_set_dropped,
+        is_list_of_local,
+    ),
+    Item(
+        "Upstream removed all functions of a pipeline, and local had added some",
+        "drops local's functions",
+        "keeps what local added",
+        "V3, F5",
+        "element",
+        is_dropped_with_list,
     ),
     Item(
         "Both added a function under one name or image, with other configuration",

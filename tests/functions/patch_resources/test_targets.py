@@ -520,7 +520,7 @@ def test_errors_tell_no_secret_values_of_patches() -> None:
 
 
 def test_the_items_of_a_list_are_resources() -> None:
-    """R10: each is patched in its own text, and may be removed; the List itself gets nothing."""
+    """R7: each is patched in its own text, and may be removed; the List itself gets nothing."""
     items = f"apiVersion: v1\nkind: List\nitems:\n{as_item(SERVICE)}{as_item(OTHER)}"
     done = apply_patches([items, OTHER], {"target": {"kind": "Service"}, "patch": HIT})
     (list_, other) = done.items

@@ -1,4 +1,4 @@
-"""Choices that a conflict does not have, and choices on whole resources: what does not fit changes nothing (M4, M5)."""
+"""Choices that a conflict does not have, and choices on whole resources: what does not fit changes nothing (M2)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from krm_merge.merge.decisions.policy import Nature
-from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
-from report.conflicts import CASES, HEAD, conflicts, functions
+from report.conflicts import CASES, HEAD, KPTFILE, conflicts
 
 ALL_CHOICES = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream", "recognise")
 BY_RESOLUTION = "resolution policy resolutions[0]"
@@ -45,13 +44,6 @@ def test_both_sides_of_a_text_are_not_taken_where_it_would_no_longer_be_json(cho
     assert [each.settled_by for each in conflicts(merged)] == ["policy"]
 
 
-@pytest.mark.parametrize(("upstream", "local"), [("u", "uv"), ("u", "u")])
-def test_what_local_has_of_both_sides_is_not_taken_twice(upstream: str, local: str) -> None:
-    runs = merge_sequences("o", upstream, local, Settling("upstream-then-local", chooses_inserted=True))
-    sides = {"upstream": upstream, "local": local}
-    assert "".join(sides[run.side][run.start : run.stop] for run in runs) == local
-
-
 @RESOURCES
 @pytest.mark.parametrize(("choice", "is_there"), [("upstream", False), ("local", True)])
 def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is_there: bool) -> None:
@@ -63,7 +55,7 @@ def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is
     assert ("s.yaml" in merged.files) == is_there
     rerun = again(sides, merged, chosen)
     assert rerun.changes == {}
-    # M5: it is still known, but for what is hidden, of which only a conflict is.
+    # M2: it is still known, but for what is hidden, of which only a conflict is.
     is_known = choice == "local" or text != SECRET
     assert [each.settled_by for each in rerun.records] == [BY_RESOLUTION] * is_known
 
@@ -122,21 +114,18 @@ def test_a_choice_on_a_hidden_value_is_known_by_its_place(file: str, text: str) 
     assert merged(resolution(record, "original")) == (text % "b", False)
 
 
-def test_functions_are_recognised_only_where_the_choice_fits() -> None:
-    sides = sides_of("functions")
+def pipeline(*functions: str) -> dict[str, bytes]:
+    lines = (f"  - image: {image}\n    configMap: {{x: '{x}'}}\n" for image, x in map(str.split, functions))
+    return {"Kptfile": (KPTFILE + "".join(lines)).encode()}
+
+
+def test_functions_that_somebody_chose_to_recognise_merge_as_with_smart_where_the_choice_fits() -> None:
+    sides = [pipeline("a:1 1", "a:2 2"), pipeline("a:1 1", "a:3 2"), pipeline("m:1 9", "a:1 1", "a:2 2")]
     record = next(each for each in conflicts(merge(sides, function_identity="document")) if "recognise" in each.choices)
     chosen = policy(resolution(record, "recognise"))
     merged = merge(sides, chosen, function_identity="document")
     assert BY_RESOLUTION in {each.settled_by for each in merged.records}
-    sides[1] = {path: data.replace(b"a:3", b"a:5") for path, data in sides[1].items()}
+    assert merged.files == merge(sides, function_identity="smart").files == pipeline("m:1 9", "a:1 1", "a:3 2")
+    sides[1] = pipeline("a:1 1", "a:5 2")
     other = merge(sides, chosen, function_identity="document")
     assert {each.settled_by for each in conflicts(other)} == {"policy"}
-
-
-def test_functions_that_somebody_chose_to_recognise_merge_as_with_smart() -> None:
-    versions = functions("a:1", "a:2"), functions("n:1", "a:1", "a:3"), functions("a:1", "m:1", "a:2")
-    sides = [{"Kptfile": text.encode()} for text in versions]
-    record = next(each for each in conflicts(merge(sides, function_identity="document")) if "recognise" in each.choices)
-    merged = merge(sides, policy(resolution(record, "recognise")), function_identity="document")
-    assert merged.files == merge(sides, function_identity="smart").files
-    assert merged.files["Kptfile"].decode() == functions("n:1", "a:1", "m:1", "a:3")

@@ -6,7 +6,7 @@ import pytest
 
 from krm_merge.krm import FieldPath
 from krm_merge.merge.decisions.report import LONGEST, MOST_SHOWN, losses, shorten, shown_paths
-from krm_merge.merge.values.texts import merge_text
+from krm_merge.merge.lines.three_way import merge_text
 from krm_merge.text.reading.nodes import Node
 from krm_merge.text.reading.reader import read
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.krm import FieldPath, Severity
-from krm_merge.merge.decisions.decision import Decision, Side, Sides, is_doubtful, same
+from krm_merge.krm import FieldPath
+from krm_merge.merge.decisions.decision import Decision, Side, Sides, same
 from krm_merge.merge.decisions.policy import Nature, nature_of
 from krm_merge.text import Node
 from krm_merge.text.reading.nodes import from_value
@@ -89,22 +89,3 @@ def test_the_nature_of_a_decision(rule: str, path: FieldPath, values: str, side:
     decision = Decision(rule, path, "", side, "warning", True, of_value.original, of_value.upstream, of_value.local)
     assert decision.nature == nature
     assert nature_of("F5", path, added_twice=True, one_side=True) == ("element" if path else "resource")
-
-
-@pytest.mark.parametrize(
-    ("rule", "severity", "path", "is_conflict", "may_be_another"),
-    [
-        ("V4", "warning", ("a",), True, True),
-        ("V4", "error", ("a",), True, True),
-        ("V2", "info", ("a",), False, False),
-        ("V3", "info", ("a",), False, True),
-        ("V2", "info", ("a", 0), False, True),
-        ("V8", "warning", ("a",), False, False),
-    ],
-)
-def test_a_conflict_and_a_doubt(
-    rule: str, severity: Severity, path: FieldPath, is_conflict: bool, may_be_another: bool
-) -> None:
-    decision = Decision(rule, path, "", "both", severity)
-    assert decision.is_conflict is is_conflict
-    assert is_doubtful(decision) is may_be_another

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines import diff
-from krm_merge.merge.lines.diff import Block, matching_blocks
+from krm_merge.merge.lines import sequence
+from krm_merge.merge.lines.sequence import Block, matching_blocks
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=12).map("".join)
 
@@ -54,14 +54,14 @@ def test_equal_sequences_are_one_stretch(sequence: str) -> None:
 @given(SEQUENCES, SEQUENCES)
 def test_what_is_given_up_or_cut_is_still_common(first: str, second: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
-        patch.setattr(diff, "MAX_COST", 1)
+        patch.setattr(sequence, "_blocks", sequence._blocks.__wrapped__)
+        patch.setattr(sequence, "MAX_COST", 1)
         check(first, second, matching_blocks(first, second))
-        patch.setattr(diff, "SPLIT_ABOVE", 2)
+        patch.setattr(sequence, "SPLIT_ABOVE", 2)
         check(first, second, matching_blocks(first, second))
         patch.undo()
-        patch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
-        patch.setattr(diff, "SPLIT_ABOVE", 2)
+        patch.setattr(sequence, "_blocks", sequence._blocks.__wrapped__)
+        patch.setattr(sequence, "SPLIT_ABOVE", 2)
         check(first, second, matching_blocks(first, second))
 
 
@@ -134,8 +134,8 @@ def test_beyond_its_effort_a_comparison_finds_few_differences_only(monkeypatch: 
     first, second = ([0, *random.choices((1, 2), k=500), 3] for _ in range(2))
     near = [*first[:100], 9, *first[100:]]
     whole = matching_blocks(first, second)
-    monkeypatch.setattr(diff, "MAX_EFFORT", 0)
-    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
+    monkeypatch.setattr(sequence, "MAX_EFFORT", 0)
+    monkeypatch.setattr(sequence, "_blocks", sequence._blocks.__wrapped__)
     cut = matching_blocks(first, second)
     assert sum(size for _, _, size in cut) < sum(size for _, _, size in whole)
     assert cut[0][:2] == (0, 0)
@@ -144,9 +144,9 @@ def test_beyond_its_effort_a_comparison_finds_few_differences_only(monkeypatch: 
 
 
 def test_what_both_hold_once_is_found_however_different_all_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
-    monkeypatch.setattr(diff, "MAX_COST", 1)
-    monkeypatch.setattr(diff, "SPLIT_ABOVE", 100)
+    monkeypatch.setattr(sequence, "_blocks", sequence._blocks.__wrapped__)
+    monkeypatch.setattr(sequence, "MAX_COST", 1)
+    monkeypatch.setattr(sequence, "SPLIT_ABOVE", 100)
     first = [element for at in range(40) for element in (f"once {at}", "a", "b", "c")]
     second = [element for at in range(40) for element in (f"once {at}", "c", "c", "b", "a", "a")]
     blocks = matching_blocks(first, second)
@@ -177,7 +177,7 @@ def test_what_both_hold_once_is_found_however_different_all_else_is(monkeypatch:
 def test_limits_of_a_comparison(
     first: str, second: str, limits: dict[str, int], in_common: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
+    monkeypatch.setattr(sequence, "_blocks", sequence._blocks.__wrapped__)
     for name, limit in limits.items():
-        monkeypatch.setattr(diff, name, limit)
+        monkeypatch.setattr(sequence, name, limit)
     assert sum(size for _, _, size in matching_blocks(first, second)) == in_common

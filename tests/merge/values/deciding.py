@@ -10,7 +10,7 @@ from _pytest.mark.structures import ParameterSet
 from krm_merge.krm import FieldPath, format_path
 from krm_merge.merge.decisions.decision import Decision, apply
 from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.merge.values.tree import TreeMerge
+from krm_merge.merge.values.tree import merge_values
 from krm_merge.schema import Discriminator, KeyedList, Schema
 from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, ListKind, ValueSchema
 from krm_merge.text import Editor, to_value
@@ -28,18 +28,12 @@ LISTS: dict[str, ListKind] = {
 SHORT = {
     "upstream changed it, local changed it": "both changed",
     "upstream added it, local added it": "both added",
-    "upstream and local added elements at the same place": "both added here",
-    "upstream and local put others in the same place": "both put others here",
     "elements that share a key or have none, so the list is merged as a plain sequence": "no keys",
-    "elements that are there several times, or moved, cannot be told apart": "indistinct",
     "no function has a name and a is there more than once in a list, so the list is one value": "one value",
     "name every function on all sides, or set functionIdentity: smart, to keep them": "name all",
     "and only one of them is allowed": "not both",
-    "both replaced all elements": "both replaced all",
-    "filled by both from nothing": "both filled",
-    "a list without keys inside 8 others": "8 deep",
+    "both changed one place of the list": "one place",
     "removed by one side: ": "gone: ",
-    "; their key can be named under listKeys": "; key",
 }
 """What messages say in many words, in a few."""
 
@@ -82,7 +76,7 @@ def merge_roots(local: MappingNode, decisions: list[Decision]) -> MappingNode:
 def decide(original: str, upstream: str, local: str, policy: Policy) -> tuple[dict[str, Any], list[Decision]]:
     """What local becomes, and the decisions."""
     ours = mapping(local)
-    decisions = TreeMerge(NamedSchema(), policy).merge(mapping(original), mapping(upstream), ours)
+    decisions = merge_values(mapping(original), mapping(upstream), ours, NamedSchema(), policy)
     merged = to_value(merge_roots(ours, decisions))
     assert isinstance(merged, dict)
     return merged, decisions

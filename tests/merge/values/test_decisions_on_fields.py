@@ -135,18 +135,15 @@ removed map, other changed
 o {a: {b: 1, c: 1}}
 u {}
 l {a: {b: 2, c: 1}}
-= {}
-V4 a.b both!: upstream removed it, local changed it; upstream's removal is kept
-V3 a upstream: removed
+= {a: {b: 2, c: 1}}
+F5 a both!: upstream removed it, local changed it; local's is kept
 
 removed map, other changed and added
 o {m: {b: 1, c: 1}}
 u {}
 l {m: {b: 1, c: 1, d: 1}}
-= {m: {d: 1}}
-V3 m both: upstream removed it; what local added to it is kept: d
-V2 m.b upstream: removed
-V2 m.c upstream: removed
+= {m: {b: 1, c: 1, d: 1}}
+F5 m both!: upstream removed it, local changed it; local's is kept
 
 removed in map
 o {map: {b: 1, c: 1}}
@@ -160,11 +157,8 @@ local removed map, upstream added
 o {m: {b: 1, c: 1}}
 u {m: {b: 1, c: 1, d: 1}}
 l {}
-= {m: {d: 1}}
-V3 m both: local removed it; what upstream added to it is kept: d
-V2 m.b local: removed
-V2 m.c local: removed
-V2 m upstream: added
+= {}
+F5 m both!: local removed it, upstream changed it; it remains removed
 
 removed mapping with mapping
 o {m: {b: {x: 1}}}
@@ -178,14 +172,14 @@ o {map: {b: {x: 1}}}
 u {}
 l {map: {b: {x: 1}, d: 1}}
 = {map: {d: 1}}
-V2 map.b upstream: removed
+F5 map.b upstream: removed
 
 both emptied
 o {m: {b: 1, c: 1}}
 u {m: {b: 1}}
 l {m: {c: 1}}
-= {}
-V3 m local: removed
+= {m: {b: 1}}
+V4 m both!: each side removed what the other kept: both changed; upstream's value is kept
 
 stays local
 o {status: 1}
@@ -304,13 +298,16 @@ o {volume: {file: {a: 1, b: 1}, x: 1}}
 u {volume: {x: 1}}
 l {volume: {file: {a: 1}, x: 1}}
 = {volume: {x: 1}}
+V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
 V7 volume.file upstream: removed
 
 volume fields removed, removed
 o {volume: {file: {a: 1, b: 1}, x: 1}}
 u {volume: {file: {a: 1}, x: 1}}
 l {volume: {x: 1}}
-= {volume: {x: 1}}
+= {volume: {file: {a: 1}, x: 1}}
+V7 volume both!: upstream has file, local has none of them, not both; upstream's choice is kept
+V7 volume.file upstream: added
 
 volume removed, changed
 o {volume: {file: {a: 1, b: 1}, x: 1}}
@@ -375,16 +372,15 @@ names contested
 o {map: {a: {x: 1, y: 2, z: 3}}}
 u {map: {b: {x: 1, y: 2, z: 3}}}
 l {map: {c: {x: 1, y: 2, z: 3}}}
-= {map: {b: {x: 1, y: 2, z: 3}}}
-V4 map.c both!: both renamed a: upstream lacks it, local added it; upstream's lack of it is kept
-V4 map.b both!: both renamed a: upstream added it, local lacks it; upstream's value is kept
+= {map: {c: {x: 1, "y": 2, z: 3}, b: {x: 1, "y": 2, z: 3}}}
+V2 map.b upstream: added
 
 names smaller
 o {map: {a: {x: 1, y: 2, z: 3}}}
 u {map: {b: {x: 1, y: 2, z: 3}}}
 l {map: {a: {x: 1, y: 2}}}
-= {map: {b: {x: 1, y: 2, z: 3}}}
-V4 map.a both!: one side renamed a to b: upstream removed it, local changed it; upstream's removal is kept
+= {map: {a: {x: 1, "y": 2}, b: {x: 1, "y": 2, z: 3}}}
+F5 map.a both!: upstream removed it, local changed it; local's is kept
 V2 map.b upstream: added
 
 names renamed by local
@@ -398,8 +394,8 @@ names alike
 o {map: {a: {x: 1, y: 2, z: 3}}}
 u {map: {b: {x: 1, y: 2}}}
 l {map: {b: {x: 1, z: 3}}}
-= {map: {b: {x: 1}}}
-V2 map.b.z upstream: removed
+= {map: {b: {x: 1, z: 3, "y": 2}}}
+V2 map.b.y upstream: added
 
 removed by upstream, null in local
 o {a: {b: 1}, c: 1}
@@ -411,7 +407,8 @@ null in upstream, emptied by local
 o {a: {b: [1], d: {e: 1}}}
 u {a: null}
 l {a: {b: null, d: {e: null}}}
-= {a: {b: null, d: {e: null}}}
+= {a: null}
+V5 a both!: both changed to another kind of value; upstream's value is kept
 
 null in upstream, another field in local
 o {a: {b: 1}}
@@ -549,8 +546,8 @@ emptied on one side, filled on the other
 o {m: {}}
 u {m: {a: 1}}
 l {}
-= {m: {a: 1}}
-V2 m upstream: added
+= {}
+F5 m both!: local removed it, upstream changed it; it remains removed
 
 top emptied by both
 o {a: 1, b: 1}
@@ -571,16 +568,16 @@ o {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
 u {spec: {containers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
 l {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
 = {spec: {containers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
-V2 spec.containers[name=a].v upstream: changed
 L4 spec.containers[name=b] upstream: moved
+V2 spec.containers[name=a].v upstream: changed
 
 init containers are known by their names
 o {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
 u {spec: {initContainers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
 l {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
 = {spec: {initContainers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
-V2 spec.initContainers[name=a].v upstream: changed
 L4 spec.initContainers[name=b] upstream: moved
+V2 spec.initContainers[name=a].v upstream: changed
 """
 
 
@@ -603,6 +600,6 @@ def test_what_is_decided_on_fields(
 def test_a_null_of_local_stays_where_the_kptfile_says_so(
     original: str, upstream: str, local: str, kept: str, without: str
 ) -> None:
-    """K6."""
+    """K1."""
     assert decide(original, upstream, local, Policy(keeps_nulls=True))[0] == to_value(mapping(kept))
     assert decide(original, upstream, local, Policy())[0] == to_value(mapping(without))

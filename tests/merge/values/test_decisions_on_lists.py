@@ -67,16 +67,15 @@ named, all gone
 o {named: [{name: a}, {name: b}]}
 u {named: [{name: a}]}
 l {named: [{name: b}]}
-= {}
-V3 named upstream: removed
+= {named: [{name: a}]}
+L3 named both!: each side removed what the other kept: both changed; upstream's value is kept
 
 named, all gone one changed
 o {named: [{name: a, v: 1}, {name: b}]}
 u {named: [{name: a, v: 2}]}
 l {named: [{name: b}]}
-= {}
-F5 named[name=a] both!: local removed it, upstream changed it; it remains removed
-V3 named upstream: removed
+= {named: [{name: a, v: 2}]}
+L3 named both!: each side removed what the other kept: both changed; upstream's value is kept
 
 named, emptied
 o {named: [{name: a}]}
@@ -89,9 +88,8 @@ named, removed list
 o {named: [{name: a}, {name: b}], k: 1}
 u {k: 1}
 l {named: [{name: a}, {name: b}, {name: c}], k: 1}
-= {named: [{name: c}], k: 1}
-F5 named[name=a] upstream: removed
-F5 named[name=b] upstream: removed
+= {named: [{name: a}, {name: b}, {name: c}], k: 1}
+F5 named both!: upstream removed it, local changed it; local's is kept
 
 named, order of upstream
 o {named: [{name: a}, {name: b}, {name: c}]}
@@ -105,10 +103,8 @@ named, orders of both
 o {named: [{name: a}, {name: b}, {name: c}]}
 u {named: [{name: c}, {name: a}, {name: b}]}
 l {named: [{name: b}, {name: a}, {name: c}]}
-= {named: [{name: c}, {name: a}, {name: b}]}
-L4 named both: upstream and local both reordered; upstream's order is kept
-L4 named[name=c] upstream: moved
-L4 named[name=a] upstream: moved
+= {named: [{name: b}, {name: a}, {name: c}]}
+L4 named both: upstream and local both reordered; local's order is kept
 
 named, orders of both alike
 o {named: [{name: a}, {name: b}, {name: c}]}
@@ -128,7 +124,7 @@ o {named: [{name: a}, {name: a}]}
 u {named: [{name: a}, {name: a}, {name: u}]}
 l {named: [{name: l}, {name: a}, {name: a}]}
 = {named: [{name: l}, {name: a}, {name: a}, {name: u}]}
-V2 named[2] upstream: added
+L3 named[3] upstream: added
 L1 named local!: no keys
 
 named twice, changed by upstream
@@ -136,14 +132,15 @@ o {named: [{name: a}, {name: a}]}
 u {named: [{name: a}, {name: a}, {name: u}]}
 l {named: [{name: a}, {name: a}]}
 = {named: [{name: a}, {name: a}, {name: u}]}
-V2 named[2] upstream: added
+L3 named[2] upstream: added
 
 named twice, conflict, / fail
 o {named: [{name: a}, {name: a, v: 1}]}
 u {named: [{name: a}, {name: a, v: 2}]}
 l {named: [{name: a}, {name: a, v: 3}]}
 = {named: [{name: a}, {name: a, v: 2}]}
-L3 named[1] both!!: both changed; refused by onConflict: fail
+L3 named both!!: one place (upstream has name=a; local has name=a): both changed; refused by onConflict: fail
+V2 named[1] upstream: changed
 L1 named local!: no keys
 
 set, one each
@@ -158,14 +155,16 @@ o {set: [a, b]}
 u {set: [a, u]}
 l {set: [a, l]}
 = {set: [a, u]}
-L3 set[1] both!: both changed; upstream's value is kept
+L2 set both!: one place (upstream has u; local has l): both changed; upstream's value is kept
+L3 set[1] both: removed
+V2 set[1] upstream: added
 
 set twice
 o {set: [a, a]}
 u {set: [a, a, u]}
 l {set: [l, a, a]}
 = {set: [l, a, a, u]}
-V2 set[2] upstream: added
+L3 set[3] upstream: added
 L1 set local!: no keys
 
 ordered, each another
@@ -173,7 +172,8 @@ o {l: [a, b, c]}
 u {l: [u, b, c]}
 l {l: [a, b, l]}
 = {l: [u, b, l]}
-V2 l[0] upstream: changed
+F5 l[0] upstream: removed
+V2 l[0] upstream: added
 
 ordered, one place
 o {l: [a, b]}
@@ -181,7 +181,6 @@ u {l: [a, u, b]}
 l {l: [a, l, b]}
 = {l: [a, l, u, b]}
 V2 l[1] upstream: added
-L3 l both: both added here; local's come before upstream's
 
 ordered, one place / local
 o {l: [a, b]}
@@ -189,21 +188,23 @@ u {l: [a, u, b]}
 l {l: [a, l, b]}
 = {l: [a, l, u, b]}
 V2 l[1] upstream: added
-L3 l both: both added here; local's come before upstream's
 
 ordered, both replaced one
 o {l: [a, b, c]}
 u {l: [a, u, c]}
 l {l: [a, l, c]}
 = {l: [a, u, c]}
-L3 l[1] both!: both changed; upstream's value is kept
+L2 l both!: one place (upstream has u; local has l): both changed; upstream's value is kept
+L3 l[1] both: removed
+V2 l[1] upstream: added
 
 ordered, both replaced two
 o {l: [a, b, c, d]}
 u {l: [a, u, v, w, d]}
 l {l: [a, l, d]}
 = {l: [a, u, v, w, d]}
-L3 l[1] both!: both put others here; upstream's are kept
+L2 l both!: one place (upstream has u, v, w; local has l): both changed; upstream's value is kept
+L3 l[1] both: removed
 V2 l[1] upstream: added
 V2 l[2] upstream: added
 V2 l[3] upstream: added
@@ -213,51 +214,49 @@ o {l: [a, b, c, d]}
 u {l: [a, u, v, w, d]}
 l {l: [a, l, d]}
 = {l: [a, l, d]}
-L3 l[1] both!: both put others here; local's are kept
-L3 l[2] both!: both put others here; local's are kept
-L3 l[3] both!: both put others here; local's are kept
+L2 l both!: one place (upstream has u, v, w; local has l): both changed; local's value is kept
 
 ordered, removed the list
 o {l: [a, b], k: 1}
 u {k: 1}
 l {l: [a], k: 1}
-= {k: 1}
-V3 l both: removed
+= {l: [a], k: 1}
+F5 l both!: upstream removed it, local changed it; local's is kept
 
 ordered, removed the list, added
 o {l: [a, b], k: 1}
 u {k: 1}
 l {l: [a, c], k: 1}
-= {k: 1}
-V4 l both!: upstream removed it, local changed it; upstream's removal is kept
+= {l: [a, c], k: 1}
+F5 l both!: upstream removed it, local changed it; local's is kept
 
 ordered, removed by
 o {l: [a, b], k: 1}
 u {l: [a], k: 1}
 l {k: 1}
 = {k: 1}
-V3 l both: removed
+F5 l both!: local removed it, upstream changed it; it remains removed
 
 set, removed by local, replaced by upstream
 o {a: 1, set: [k3, k4]}
 u {a: 1, set: [k2]}
 l {a: 1}
-= {a: 1, set: [k2]}
-V4 set both!: upstream changed it, local removed it; upstream's value is kept
+= {a: 1}
+F5 set both!: local removed it, upstream changed it; it remains removed
 
 ordered, removed by local, added
 o {l: [a, b], k: 1}
 u {l: [a, b, c], k: 1}
 l {k: 1}
-= {l: [a, b, c], k: 1}
-V4 l both!: upstream changed it, local removed it; upstream's value is kept
+= {k: 1}
+F5 l both!: local removed it, upstream changed it; it remains removed
 
 ordered, narrowed
 o {l: [a]}
 u {l: [u, v]}
 l {l: [u]}
 = {l: [u, v]}
-L3 l both!: both replaced all (new: upstream's [0], [1]; local's [0]): both changed; upstream's value is kept
+V2 l[1] upstream: added
 
 ordered, narrowed
 o {l: [a]}
@@ -269,30 +268,31 @@ ordered, equal ones lost
 o {l: [a, a, b]}
 u {l: [a, b, u]}
 l {l: [a, l, b]}
-= {l: [a, l, b, u]}
-V2 l[2] upstream: added
+= {l: [a, b, u]}
+L3 l both!: one place (upstream has nothing; local has l): both changed; upstream's value is kept
+L3 l[1] upstream: removed
+L3 l[2] upstream: added
 
 ordered, other equal removed
 o {l: [a, x, a, y]}
 u {l: [x, a, y]}
 l {l: [a, x, y]}
 = {l: [x, a, y]}
-L3 l both!: indistinct: both changed; upstream's value is kept
+L3 l both!: equal elements cannot be told apart: both changed; upstream's value is kept
 
 ordered, from nothing
 o {}
 u {l: [u]}
 l {l: [l]}
-= {l: [l, u]}
-V2 l[0] upstream: added
-L3 l both: both added here; local's come before upstream's
+= {l: [u]}
+L3 l both!: both added the list: both added; upstream's value is kept
 
 ordered, from nothing alike
 o {}
 u {l: [{a: 1, b: 1}]}
 l {l: [{a: 1, b: 2}]}
 = {l: [{a: 1, b: 1}]}
-V4 l[0].b both!: both added; upstream's value is kept
+L3 l both!: both added the list: both added; upstream's value is kept
 
 ordered, moved
 o {l: [a, b, c]}
@@ -313,8 +313,8 @@ ordered, all removed
 o {l: [a, b]}
 u {l: [a]}
 l {l: [b]}
-= {}
-V3 l upstream: removed
+= {l: [a]}
+L3 l both!: each side removed what the other kept: both changed; upstream's value is kept
 
 ordered, emptied by upstream
 o {l: [a, b]}
@@ -350,64 +350,61 @@ o {l: [x, {a: 1}]}
 u {l: [x, {b: 2}]}
 l {l: [x, {c: 3}]}
 = {l: [x, {b: 2}]}
-L3 l[1] both!: both changed; upstream's value is kept
+L3 l both!: one place (upstream has b=2; local has c=3): both changed; upstream's value is kept
+V2 l[1] upstream: changed
 
 ordered, added alike
 o {l: [x]}
 u {l: [x, {a: 1, b: 1, c: 1}]}
 l {l: [x, {a: 1, b: 1, c: 2}]}
 = {l: [x, {a: 1, b: 1, c: 1}]}
-V4 l[1].c both!: both added; upstream's value is kept
+L3 l both!: one place (upstream has a=1 b=1 c=1; local has a=1 b=1 c=2): both added; upstream's value is kept
+V2 l[1] upstream: changed
 
 ordered, added alike, more fields
 o {l: [x]}
 u {l: [x, {a: 1, b: 1, c: 1}]}
 l {l: [x, {a: 1, b: 1, d: 2}]}
 = {l: [x, {a: 1, b: 1, c: 1}]}
-L3 l[1] both!: both added; upstream's value is kept
+L3 l both!: one place (upstream has a=1 b=1 c=1; local has a=1 b=1 d=2): both added; upstream's value is kept
+V2 l[1] upstream: changed
 
 ordered, added options
 o {l: [x]}
 u {l: [x, --a=1]}
 l {l: [x, --a=2]}
 = {l: [x, --a=1]}
-L3 l[1] both!: both added; upstream's value is kept
+L3 l both!: one place (upstream has --a=1; local has --a=2): both added; upstream's value is kept
+V2 l[1] upstream: changed
 
 ordered, two names
 o {l: [{name: a}]}
 u {l: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
 l {l: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
-= {l: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
-V4 l[1].name both!: both added; upstream's value is kept
+= {l: [{name: a}, {name: mainDb, x: 1, "y": 1, z: 1}, {name: db, x: 1, "y": 1, z: 1}]}
+V2 l[name=db] upstream: added
 
 named, two names
 o {named: [{name: a}]}
 u {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
 l {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
-= {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
-L3 named[name=mainDb] both!: upstream and local added one thing, as db and as mainDb; upstream's are kept
+= {named: [{name: a}, {name: mainDb, x: 1, "y": 1, z: 1}, {name: db, x: 1, "y": 1, z: 1}]}
 V2 named[name=db] upstream: added
 
 named, two names / local
 o {named: [{name: a}]}
 u {named: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
 l {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
-= {named: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
-L3 named[name=db] both!: upstream and local added one thing, as db and as mainDb; local's are kept
+= {named: [{name: a}, {name: mainDb, x: 1, "y": 1, z: 1}, {name: db, x: 1, "y": 1, z: 1}]}
+V2 named[name=db] upstream: added
 
 nested
-o {l: [[[[[[[[[a, b]]]]]]]]]}
-u {l: [[[[[[[[[u, b]]]]]]]]]}
-l {l: [[[[[[[[[b, l]]]]]]]]]}
-= {l: [[[[[[[[[u, b]]]]]]]]]}
-L3 l[0][0][0][0][0][0][0][0] both!: 8 deep (new: upstream's [0]; local's [1]): both changed; upstream's value is kept
-
-nested less
-o {l: [[[[[[[[a, b]]]]]]]]}
-u {l: [[[[[[[[u, b]]]]]]]]}
-l {l: [[[[[[[[a, l]]]]]]]]}
-= {l: [[[[[[[[u, l]]]]]]]]}
-V2 l[0][0][0][0][0][0][0][0] upstream: changed
+o {l: [[a, b]]}
+u {l: [[u, b]]}
+l {l: [[a, l]]}
+= {l: [[u, b]]}
+L3 l both!: one place (upstream has [u, b]; local has [a, l]): both changed; upstream's value is kept
+V2 l[0] upstream: changed
 
 functions, each
 o {functions: [{image: "a:1"}, {image: "b:1"}]}
@@ -472,14 +469,14 @@ o {l: [a]}
 u {l: []}
 l {l: [a]}
 = {l: []}
-V2 l upstream: changed
+F5 l[0] upstream: removed
 
 ordered, filled by upstream alone
 o {l: []}
 u {l: [a]}
 l {l: []}
 = {l: [a]}
-V2 l upstream: changed
+V2 l[0] upstream: added
 
 ordered, emptied by local alone
 o {l: [a]}
@@ -510,15 +507,15 @@ named, list removed, the rest removed by local
 o {named: [{name: a}, {name: b}], k: 1}
 u {k: 1}
 l {named: [{name: a}], k: 1}
-= {k: 1}
-V3 named upstream: removed
+= {named: [{name: a}], k: 1}
+F5 named both!: upstream removed it, local changed it; local's is kept
 
 named, list removed by local, the rest by upstream
 o {named: [{name: a}, {name: b}], k: 1}
 u {named: [{name: a}], k: 1}
 l {k: 1}
 = {k: 1}
-V3 named upstream: removed
+F5 named both!: local removed it, upstream changed it; it remains removed
 
 named, reordered alike, one added
 o {named: [{name: a}, {name: b}, {name: c}]}
@@ -546,7 +543,7 @@ o {named: []}
 u {named: [{name: b, l: [x]}]}
 l {named: [{name: b, l: [y]}]}
 = {named: [{name: b, l: [x]}]}
-L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0]): both added; upstream's value is kept
+L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
 added by both, equal lists inside
 o {named: []}
@@ -560,28 +557,28 @@ o {named: []}
 u {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
 l {named: [{name: b, l: [{p: 2}, {q: 1}]}]}
 = {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
-V4 named[name=b].l[0].p both!: both added; upstream's value is kept
+L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
 added by both, lists of unlike mappings inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}]}]}
 l {named: [{name: b, l: [{q: 1}]}]}
 = {named: [{name: b, l: [{p: 1}]}]}
-L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0]): both added; upstream's value is kept; key
+L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
 added by both, longer list of upstream inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
 l {named: [{name: b, l: [{p: 2}]}]}
 = {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
-L3 named[name=b].l both!: both filled (new: upstream's [0], [1]; local's [0]): both added; upstream's value is kept; key
+L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
 added by both, longer list of local inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}]}]}
 l {named: [{name: b, l: [{p: 2}, {p: 3}]}]}
 = {named: [{name: b, l: [{p: 1}]}]}
-L3 named[name=b].l both!: both filled (new: upstream's [0]; local's [0], [1]): both added; upstream's value is kept; key
+L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
 added by both, one list inside
 o {named: []}

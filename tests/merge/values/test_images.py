@@ -1,4 +1,4 @@
-"""Rules V10, F2 and F4: an image is its repository and its version. Rows are those of `packages.merge.cases`."""
+"""Rules V10, F1 and F4: an image is its repository and its version. Rows are those of `packages.merge.cases`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.krm.identity import FieldPath
-from krm_merge.merge.values.likeness import image_repository, is_image, merge_images
+from krm_merge.merge.values.images import contested_fields, image_repository, is_image, merge_images
+from merge.values.deciding import mapping
 from packages.merge.cases import Case, Row, assert_merges, config_map, container, kptfile, kustomization, pod, row
 
 DIGEST = "@sha256:" + "0" * 64
@@ -84,6 +85,112 @@ CONTAINER = (("name", "c"),)
 )
 def test_which_fields_are_images(path: FieldPath, expected: bool) -> None:
     assert is_image(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("original", "side", "other", "merged"),
+    [
+        pytest.param("a:1", "a:2", "a:1", "a:2", id="one side's version"),
+        pytest.param("a:1", "a:2", "a:2", "a:2", id="one version of both"),
+        pytest.param("a:1", "a:2", "a:3", None, id="two versions"),
+        pytest.param("r.io/a:1", "m.io/a:1", "n.io/a:1", None, id="two repositories"),
+        pytest.param("r.io/a:1", "m.io/a:1", "r.io/a:2", "m.io/a:2", id="another registry, and a version"),
+        pytest.param("r.io/a:1", "m.io/p/q/a:1", "r.io/a:2", "m.io/p/q/a:2", id="a path in another registry"),
+        pytest.param("r.io/x/a:1", "r.io/y/a:1", "r.io/x/a:2", None, id="a fork in the same registry"),
+        pytest.param("r.io/x/a:1", "r.io/y/a:1", "r.io/x/a:1", "r.io/y/a:1", id="a fork alone"),
+        pytest.param("r.io/a:1", "r.io/b:1", "r.io/a:2", None, id="another name"),
+        pytest.param("r.io/a:1", "m.io/b:1", "r.io/a:2", None, id="another name in another registry"),
+        pytest.param("a:1", "b:1", "a:2", None, id="another name without a registry"),
+        pytest.param("r.io/a:1", "m.io/b:1", "m.io/b:2", "m.io/b:2", id="one repository of both, and a version"),
+        pytest.param("r.io/p/a@s:1", "m.io/q/a@s:1", "r.io/p/a@s:2", None, id="a digest of another path"),
+        pytest.param("r.io/p/a@s:1", "m.io/xp/a@s:1", "r.io/p/a@s:2", None, id="a digest of a path that ends alike"),
+        pytest.param(
+            "r.io/p/a@s:1", "m.io/r.io/p/a@s:1", "r.io/p/a@s:2", "m.io/r.io/p/a@s:2", id="a digest in a mirror"
+        ),
+        pytest.param("m.io/q/p/a@s:1", "r.io/p/a@s:1", "m.io/q/p/a@s:2", "r.io/p/a@s:2", id="a digest of the mirrored"),
+        pytest.param("r.io/a:1", "m.io/a:1", "r.io/a:2 --x", None, id="no image"),
+        pytest.param("localhost/a:1", "localhost/p/a:1", "localhost/a:2", None, id="a fork in the local registry"),
+        pytest.param("r:5/a:1", "r:5/p/a:1", "r:5/a:2", None, id="a fork in a registry with a port"),
+    ],
+)
+def test_an_image_of_both_sides(original: str, side: str, other: str, merged: str | None) -> None:
+    assert merge_images(original, side, other) == merged
+    assert merge_images(original, other, side) == merged
+
+
+VERSION, IMAGE = "both sides changed the version", "one side changed the image, the other its version"
+
+
+@pytest.mark.parametrize(
+    ("original", "side", "other", "why"),
+    [
+        pytest.param("{n: a, tag: 1}", "{n: a, tag: 2}", "{n: a, tag: 1, digest: d}", VERSION, id="tag and digest"),
+        pytest.param("{newTag: 1}", "{newTag: 2}", "{newTag: 1, digest: d}", VERSION, id="new tag and digest"),
+        pytest.param("{tag: 1}", "{tag: 2, newTag: x}", "{tag: 2, digest: d}", VERSION, id="one tag, and more of each"),
+        pytest.param("{tag: 1}", "{tag: 2}", "{tag: 2, digest: d}", "", id="one tag, and a digest"),
+        pytest.param("{tag: 1}", "{tag: 2}", "{tag: 3, digest: d}", "", id="two tags"),
+        pytest.param("{}", "{tag: 1, newTag: x}", "{tag: 1, digest: d}", "", id="nothing before"),
+        pytest.param(
+            "{repository: r.io/a, tag: 1}", "{repository: r.io/b, tag: 1}", "{repository: r.io/a, tag: 2}", IMAGE
+        ),
+        pytest.param(
+            "{repository: r.io/a, tag: 1}",
+            "{repository: m.io/a, tag: 1}",
+            "{repository: r.io/a, tag: 2}",
+            "",
+            id="copy",
+        ),
+        pytest.param(
+            "{registry: r.io, name: p/a, tag: 1}",
+            "{registry: m.io, name: p/a, tag: 1}",
+            "{registry: r.io, name: p/a, tag: 2}",
+            "",
+            id="a copy, by its registry",
+        ),
+        pytest.param(
+            "{registry: r.io, name: p/a, tag: 1}",
+            "{registry: r.io, name: q/a, tag: 1}",
+            "{registry: r.io, name: p/a, tag: 2}",
+            IMAGE,
+            id="another one in the registry",
+        ),
+        pytest.param(
+            "{name: r.io/p/a, digest: d}",
+            "{name: m.io/q/a, digest: d}",
+            "{name: r.io/p/a, digest: e}",
+            IMAGE,
+            id="a digest of another path",
+        ),
+        pytest.param(
+            "{name: r.io/p/a, newName: r.io/a, newTag: 1}",
+            "{name: r.io/p/a, newName: r.io/b, newTag: 1}",
+            "{name: r.io/p/a, newName: r.io/a, newTag: 2}",
+            IMAGE,
+            id="by its new name",
+        ),
+        pytest.param(
+            "{repository: r.io/a, tag: 1}", "{repository: r.io/b, tag: 2}", "{repository: r.io/a, tag: 1}", "", id="one"
+        ),
+        pytest.param(
+            "{repository: r.io/a, tag: 1}",
+            "{repository: r.io/b, tag: 2}",
+            "{repository: r.io/b, tag: 1}",
+            "",
+            id="one repository of both",
+        ),
+        pytest.param("{n: 1, tag: 1}", "{n: 1, repository: b, tag: 1}", "{n: 1, tag: 2}", "", id="none before"),
+        pytest.param("{registry: r.io, tag: 1}", "{registry: m.io, tag: 1}", "{registry: r.io, tag: 2}", "", id="none"),
+        pytest.param(
+            "{repository: [a], tag: 1}", "{repository: [b], tag: 1}", "{repository: [a], tag: 2}", "", id="no scalars"
+        ),
+    ],
+)
+def test_fields_of_an_image_that_are_one_value(original: str, side: str, other: str, why: str) -> None:
+    for theirs, ours in ((side, other), (other, side)):
+        sides = [mapping(text).fields for text in (original, theirs, ours)]
+        contested, reason = contested_fields(sides, is_kustomize="repository" not in original)
+        assert reason == why
+        assert bool(contested) is bool(why)
 
 
 # ---- merges of packages ----------------------------------------------------------------------------------------------

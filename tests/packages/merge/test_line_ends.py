@@ -173,7 +173,7 @@ def test_upstream_alone_changed_line_ends(path: str) -> None:
         # Escaped, it is content.
         ("a.yaml", 'a: "x\\r"\nb: 1\n', 'a: "x\\r"\r\nb: 2\r\n', 'a: "y\\r"\nb: 1\n', 'a: "y\\r"\nb: 2\n'),
         # Local has none.
-        ("a.txt", "a", "a\r\nb\r\n", "c", "c\r\nb\r\n"),
+        ("a.txt", "a", "a\r\nb\r\n", "c", "a\r\nb\r\n"),
         ("a.txt", "", "a\r\nb\r\n", "", "a\r\nb\r\n"),
         # One side added it, or both.
         ("a.yaml", None, "a: 1\r\nb: 2\n", None, "a: 1\r\nb: 2\n"),

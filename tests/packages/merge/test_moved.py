@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
+from e2e.hosts import contents, write_package
+from e2e.in_process import krm_merge
+from effort import calls
 from krm_merge import merge_packages
 from krm_merge.krm.result import Result
 from krm_merge.merge.decisions.policy import OnConflict, Policy, Resolution, Resolutions, file_content, fingerprint
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Mode
+from krm_merge.packages.merge.moved import follow
 from krm_merge.packages.merge.trees import merge_trees
 
 Texts = dict[str, str]
@@ -83,10 +90,10 @@ CASES = {
         "patches:",
         "overlays/ulab/kustomization.yaml",
     ),
-    "a script": ({"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT.replace("one", "1")}, "run.sh", "three", "bin/run.sh"),
+    "a script": ({"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, "run.sh", "three", "bin/run.sh"),
     "JSON": (
         {"web.json": DASHBOARD},
-        {"d/web.json": DASHBOARD.replace('"web"', '"site"')},
+        {"d/web.json": DASHBOARD},
         "web.json",
         "5s",
         "d/web.json",
@@ -147,33 +154,23 @@ def test_what_one_side_renamed_in_a_folder_that_the_other_moved_has_both() -> No
         assert merge(BASE, upstream, files, Policy("fail"))[0] == files
 
 
-def test_a_resource_renamed_in_a_folder_that_moved_is_in_the_same_file() -> None:
-    original = {**BASE, "base/b.yaml": deployment(1, "api")}
-    local = in_folder(
-        {**BASE, "base/b.yaml": deployment(1, "api").replace("name: api", "name: api-v2", 1)}, "base", "app"
-    )
-    files, results = merge(original, {**original, "base/b.yaml": deployment(7, "api")}, local)
-    assert files == {**local, "app/b.yaml": local["app/b.yaml"].replace("replicas: 1", "replicas: 7")}
-    assert not [result for result in results if result.severity != "info"]
-
-
 def test_what_local_deleted_and_upstream_moved_stays_deleted() -> None:
     files, results = merge({"run.sh": SCRIPT, "a": "x\n"}, {"bin/run.sh": SCRIPT, "a": "y\n"}, {"a": "x\n"})
     assert files == {"a": "y\n"}
     assert not [result for result in results if result.severity != "info"]
 
 
-def test_a_renamed_overlay_is_whole_beside_a_new_one_like_it() -> None:
+def test_of_two_alike_overlays_nobody_knows_which_one_was_renamed() -> None:
     other = in_folder(LAB, "lab", "u8")
     upstream = BASE | in_folder(LAB, "lab", "ulab") | other
     files, _ = merge(BASE | LAB, upstream, BASE)
-    assert files == BASE | other
+    assert files == upstream
     assert merge(BASE | LAB, upstream, files)[0] == files
 
 
 @pytest.mark.parametrize("policy", ["upstream", "local", "fail"])
 def test_what_both_moved_differently_is_a_conflict(policy: OnConflict) -> None:
-    original, upstream, local = {"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, {"tools/run.sh": SCRIPT.replace("one", "1")}
+    original, upstream, local = {"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, {"tools/run.sh": SCRIPT}
     files, results = merge(original, upstream, local, Policy(policy))
     assert files == local
     conflicts = [result for result in results if result.severity != "info"]
@@ -183,7 +180,7 @@ def test_what_both_moved_differently_is_a_conflict(policy: OnConflict) -> None:
 
 @pytest.mark.parametrize(("choice", "place"), [("upstream", "bin/run.sh"), ("local", "tools/run.sh")])
 def test_the_place_can_be_chosen(choice: str, place: str) -> None:
-    original, upstream, local = {"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, {"tools/run.sh": SCRIPT.replace("one", "1")}
+    original, upstream, local = {"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, {"tools/run.sh": SCRIPT}
     sides = [{path: text.encode() for path, text in side.items()} for side in (original, upstream, local)]
     record = next(r for r in merge_packages(sides[0], sides[1], sides[2]).records if r.status != "automatic")
     assert (record.nature, record.choices) == ("file", ("upstream", "local"))
@@ -217,32 +214,25 @@ def test_a_path_that_local_uses_otherwise_is_left_to_it() -> None:
 
 
 def test_folder_and_name_of_a_file_merge_apart() -> None:
-    upstream, local = {"bin/run.sh": SCRIPT.replace("one", "1")}, {"start.sh": SCRIPT.replace("three", "3")}
-    files, results = merge({"run.sh": SCRIPT}, upstream, local)
-    assert files == {"bin/start.sh": SCRIPT.replace("one", "1").replace("three", "3")}
+    upstream, local = {"bin/web.yaml": deployment(1, image="web:2")}, {"shop.yaml": deployment(3)}
+    files, results = merge({"web.yaml": deployment(1)}, upstream, local)
+    assert files == {"bin/shop.yaml": deployment(3, image="web:2")}
     assert not [result for result in results if result.severity != "info"]
-    assert merge({"run.sh": SCRIPT}, upstream, files)[0] == files
+    assert merge({"web.yaml": deployment(1)}, upstream, files)[0] == files
 
 
-def test_a_deployment_renamed_with_its_file_takes_changes() -> None:
-    original, renamed = {"web.yaml": deployment(1)}, deployment(1).replace("  name: web\n", "  name: shop\n", 1)
-    files, _ = merge(original, {"web.yaml": deployment(5)}, {"shop.yaml": renamed})
-    assert files == {"shop.yaml": renamed.replace("replicas: 1", "replicas: 5")}
+def test_two_files_never_get_one_place() -> None:
+    original = {"a/x.yaml": deployment(1, "first"), "b/w.yaml": deployment(1, "second")}
+    upstream = {"c/x.yaml": deployment(2, "first"), "c/w.yaml": deployment(2, "second")}
+    local = {"a/y.yaml": deployment(1, "first", "web:2"), "b/y.yaml": deployment(1, "second", "web:2")}
+    files, _ = merge(original, upstream, local)
+    assert sorted(files.values()) == [deployment(2, name, "web:2") for name in ("first", "second")]
 
 
-def test_what_upstream_deleted_and_local_only_moved_is_deleted() -> None:
-    """A patch of the same name elsewhere does not keep it."""
-    patch = {"overlays/lab/patch.yaml": deployment(2)}
-    files, _ = merge({"base/a.yaml": deployment(1), **patch}, patch, {"app/a.yaml": deployment(1), **patch})
-    assert files == patch
-
-
-def test_a_file_that_both_have_at_a_new_place_is_that_file() -> None:
-    """However alike another new one is: a second merge changes nothing (law D)."""
-    lab = kustomization("../../base", patch="patch.yaml")
-    upstream = {"overlays/env-lab/kustomization.yaml": lab.replace("patch.yaml", "p.yaml")}
-    local = {**upstream, "overlays/mine/kustomization.yaml": lab}
-    assert merge({"overlays/lab/kustomization.yaml": lab}, upstream, local) == (local, [])
+def test_a_copy_of_what_upstream_deleted_stays() -> None:
+    patch, mine = {"overlays/lab/patch.yaml": deployment(2)}, {"overlays/mine/patch.yaml": deployment(2)}
+    files, _ = merge(BASE | patch, BASE, BASE | patch | mine)
+    assert files == BASE | mine
 
 
 def test_comments_that_upstream_left_in_a_file_do_not_go_with_a_document_that_it_moved() -> None:
@@ -260,3 +250,111 @@ def test_comments_that_upstream_moved_with_a_document_go_with_it() -> None:
     local = {"app.yaml": "# about our web\n" + deployment(1)}
     texts, _ = merge(original, upstream, local)
     assert texts == {"app.yaml": upstream["app.yaml"], "web.yaml": "# about our web\n" + deployment(2)}
+
+
+RENAMED = deployment(3).replace("  name: web\n", "  name: shop\n", 1)
+NOTED = RENAMED.replace("metadata:", "metadata: # kpt-merge: /web", 1)
+ANNOTATED = RENAMED.replace(
+    "  name: shop\n",
+    "  name: shop\n  annotations:\n    internal.kpt.dev/upstream-identifier: apps|Deployment|default|web\n",
+)
+LIKE = "".join(f"echo {number}\n" for number in range(40))
+BASE_AT = "resources:\n- a.yaml\n- {}\n"
+IS_ONE = {
+    # R13: a manifest by what its resources are called, whatever else changed in it.
+    "a manifest": (
+        {"a.yaml": deployment(1)},
+        {"b.yaml": deployment(1, image="web:2")},
+        {"a.yaml": deployment(3)},
+        {"b.yaml": deployment(3, image="web:2")},
+    ),
+    "with a new resource": (
+        {"a.yaml": deployment(1)},
+        {"b.yaml": f"{deployment(1)}---\n{deployment(1, 'new')}"},
+        {"a.yaml": deployment(3)},
+        {"b.yaml": f"{deployment(3)}---\n{deployment(1, 'new')}"},
+    ),
+    "with kpt's comment": (
+        {"a.yaml": deployment(1)},
+        {"c/a.yaml": deployment(1, image="web:2")},
+        {"b.yaml": NOTED},
+        {"c/b.yaml": NOTED.replace("image: web:1", "image: web:2")},
+    ),
+    "with kpt's annotation": (
+        {"a.yaml": deployment(1)},
+        {"c/a.yaml": deployment(1, image="web:2")},
+        {"b.yaml": ANNOTATED},
+        {"c/b.yaml": ANNOTATED.replace("image: web:1", "image: web:2")},
+    ),
+    "any other file by its bytes": (
+        {"a.sh": LIKE},
+        {"b.sh": LIKE},
+        {"a.sh": f"{LIKE}exit\n"},
+        {"b.sh": f"{LIKE}exit\n"},
+    ),
+    "one that holds no resources": (
+        {"v.yaml": "a: 1\n"},
+        {"w.yaml": "a: 1\n"},
+        {"v.yaml": "a: 2\n"},
+        {"w.yaml": "a: 2\n"},
+    ),
+    "the Kustomization of a folder": (
+        {"base/a.yaml": deployment(1), "base/kustomization.yaml": BASE_AT.format("../x.yaml")},
+        {"app/base/a.yaml": deployment(1), "app/base/kustomization.yaml": BASE_AT.format("../../x.yaml")},
+        {"base/a.yaml": deployment(1), "base/kustomization.yaml": f"namePrefix: x-\n{BASE_AT.format('../x.yaml')}"},
+        {
+            "app/base/a.yaml": deployment(1),
+            "app/base/kustomization.yaml": f"namePrefix: x-\n{BASE_AT.format('../../x.yaml')}",
+        },
+    ),
+}
+ARE_TWO = {
+    "bytes that changed": ({"a.sh": LIKE}, {"b.sh": f"{LIKE}exit\n"}, {"a.sh": f"set -e\n{LIKE}"}),
+    "another kind": (
+        {"a.yaml": deployment(1)},
+        {"b.yaml": deployment(1).replace("Deployment", "StatefulSet")},
+        {"a.yaml": deployment(3)},
+    ),
+    "two with the same bytes": ({"a.sh": LIKE}, {"b.sh": LIKE, "c.sh": LIKE}, {"a.sh": f"{LIKE}exit\n"}),
+    "a manifest that is none any more": (
+        {"a.yaml": deployment(1)},
+        {"a.yaml.disabled": deployment(1)},
+        {"a.yaml": deployment(3)},
+    ),
+}
+
+
+def merge_folders(place: Path, *sides: Texts) -> tuple[Texts, str]:
+    """The files of `krm-merge merge O U L -o M`, and what it says."""
+    for name, side in zip("OUL", sides, strict=True):
+        write_package(place / name, side)
+    run = krm_merge("merge", "O", "U", "L", "-o", "M", "--on-conflict", "upstream", cwd=place)
+    return {path: data.decode() for path, data in contents(place / "M").items()}, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("case", IS_ONE)
+def test_what_a_file_holds_says_that_it_moved(case: str, tmp_path: Path) -> None:
+    original, upstream, local, expected = IS_ONE[case]
+    files, report = merge_folders(tmp_path, original, upstream, local)
+    assert files == expected
+    assert "warning" not in report
+
+
+@pytest.mark.parametrize("case", ARE_TWO)
+def test_likeness_is_no_move(case: str, tmp_path: Path) -> None:
+    original, upstream, local = ARE_TWO[case]
+    files, report = merge_folders(tmp_path, original, upstream, local)
+    # What upstream removed and local changed is a conflict; what upstream has elsewhere is new.
+    assert files == upstream | local
+    assert "warning" in report
+
+
+def test_work_grows_with_the_number_of_files_that_may_be_one() -> None:
+    def work(count: int) -> int:
+        sides = [
+            {f"{folder}/{at}/patch.yaml": File(deployment(at + more).encode()) for at in range(count)}
+            for folder, more in (("a", 0), ("b", count))
+        ]
+        return calls(partial(follow, sides[0], sides[1], sides[0], Policy()))
+
+    assert work(80) < 5 * work(20)

@@ -126,16 +126,6 @@ def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -
     assert texts == {"a.yaml": f"{head}{rest}# ours\n"}
 
 
-def test_a_comment_in_front_of_an_added_document_comes_once() -> None:
-    before = config_map("a")
-    original = {"a.yaml": before + "\n"}
-    upstream = {"a.yaml": f"{before}\n# why\n\n---\n{config_map('b')}"}
-    texts, _ = merge_texts(original, upstream, {"a.yaml": f"{before}x: 1\n"})
-    assert texts == {"a.yaml": f"{before}x: 1\n# why\n\n---\n{config_map('b')}"}
-    again, _ = merge_texts(original, upstream, texts)
-    assert again == texts
-
-
 def test_the_comment_of_a_copy_stays_where_upstream_also_adds_a_document() -> None:
     field = "spec:\n  rules:\n  - path: /a{0}\n    type: Prefix\n"
     head, noted = "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n", field.format(" # why")
@@ -163,14 +153,6 @@ def test_a_comment_in_front_of_a_file_that_kpt_dropped_is_not_reported() -> None
     assert (texts, list(results)) == (local, [])
 
 
-def test_a_comment_above_new_elements_of_both_sides_comes_once() -> None:
-    head = config_map("a") + "steps:\n# why\n"
-    old, theirs, ours = (f"- # {name}\n  image: {name}\n  name: {name}\n" for name in ("old", "theirs", "ours"))
-    original, upstream, local = ({"a.yaml": head + "".join(steps)} for steps in ([old], [theirs, old], [ours, old]))
-    texts, _ = merge_texts(original, upstream, local)
-    assert texts["a.yaml"].count("# why\n") == 1
-
-
 def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None:
     original = {"values.yaml": "a: 1\n\nold:\n  image: x\n  # pull: Always\n  port: 1\n"}
     upstream = {"values.yaml": original["values.yaml"].replace("old:", "new:")}
@@ -179,22 +161,15 @@ def test_a_renamed_mapping_takes_along_what_the_other_side_added_to_it() -> None
     assert texts == {"values.yaml": local["values.yaml"].replace("old:", "new:")}
 
 
-def test_a_mapping_that_both_renamed_is_the_same_beside_another_that_upstream_added() -> None:
-    """R1: what local removed of it does not come back, in the next merge neither (law D)."""
-    original = {"values.yaml": "old:\n  image: x\n  port: 1\nname: web\n"}
-    upstream = {"values.yaml": "new:\n  image: x\n  port: 1\nname: web\nother:\n  image: y\n"}
-    local = {"values.yaml": "new:\n  image: x\nname: web\n"}
-    merged = {"values.yaml": local["values.yaml"] + "other:\n  image: y\n"}
-    assert merge_texts(original, upstream, local)[0] == merged
-    assert merge_texts(original, upstream, merged)[0] == merged
-
-
-def test_what_is_left_of_a_removed_mapping_is_reported() -> None:
+@pytest.mark.parametrize("policy", ["upstream", "local"])
+def test_what_one_side_removed_and_the_other_changed_is_whole_or_gone(policy: OnConflict) -> None:
     original = {"values.yaml": "a: 1\nold:\n  image: x\n  port: 1\n"}
-    local = {"values.yaml": original["values.yaml"].replace("image: x\n", "image: x\n  pull: Always\n")}
-    texts, results = merge_results(original, {"values.yaml": "a: 1\n"}, local)
-    assert texts == {"values.yaml": "a: 1\nold:\n  pull: Always\n"}
-    assert "old: upstream removed it; what local added to it is kept: pull" in [result.message for result in results]
+    changed = {"values.yaml": original["values.yaml"].replace("image: x\n", "image: x\n  pull: Always\n")}
+    removed = {"values.yaml": "a: 1\n"}
+    for upstream, local in ((removed, changed), (changed, removed)):
+        texts, messages = merge_texts(original, upstream, local, policy)
+        assert texts == local
+        assert len(messages) == 1
 
 
 def test_another_mode_comes_with_local_changes() -> None:

@@ -158,12 +158,21 @@ def test_the_key_of_a_generator_stays_where_its_file_is_renamed() -> None:
     assert "files: [a.txt=b.txt]" in merged.rpartition("name: h")[2]
 
 
-def test_the_operations_of_a_patch_that_adds_elements_do_not_follow() -> None:
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_position_stays_and_is_reported_where_another_element_is_there(in_file: bool) -> None:
     case = CLASSES["the position of a container"](random.Random(1))
     path = next(path for path, text in case.local.items() if "corp/own:1" in text)
-    local = case.local | {path: case.local[path].replace("op: replace", "op: remove").replace("/image", "")}
+    local = dict(case.local)
+    if in_file:
+        value = yaml.safe_load(local[path])
+        local[path.replace("kustomization", "patch")] = value["patches"][0].pop("patch")
+        value["patches"][0]["path"] = "patch.yaml"
+        local[path] = text_of(value)
     merged = merge(case.original, case.upstream, local)
-    assert texts_of(merged)[path] == local[path]
+    assert {place: text for place, text in texts_of(merged).items() if place in local} == {
+        **local,
+        "base/deployment.yaml": case.upstream["base/deployment.yaml"],
+    }
     assert is_reported(merged)
 
 
@@ -235,18 +244,6 @@ def many(kind: str, count: int) -> tuple[Texts, Texts, Texts]:
     }
     over = {"o/kustomization.yaml": kustomization([f"../c{at}.yaml" for at in range(count)])}
     return original, upstream, original | services | over | ({} if kind == "relabelled" else mine)
-
-
-def test_a_patch_that_followed_is_found_again() -> None:
-    """Upstream's new patch has local's name of the object after the merge; a second merge adds it no second time."""
-    original = base("web")
-    listing = kustomization(["../base"], patches=[{"path": "patch.yaml"}])
-    patch = text_of(resource("Deployment", "web", "apps/v1", spec={"replicas": 6}))
-    upstream = original | {"lab/kustomization.yaml": listing, "lab/patch.yaml": patch}
-    local = rename(original, "Deployment", "web", "shop")
-    first = texts_of(merge(original, upstream, local))
-    assert "name: shop\n" in first["lab/patch.yaml"]
-    assert texts_of(merge(original, upstream, first)) == first
 
 
 def test_nothing_is_said_of_what_local_broke_and_upstream_renamed() -> None:

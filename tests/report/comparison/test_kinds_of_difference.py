@@ -210,8 +210,8 @@ CASES: dict[str, Case] = {
         phrase="# licence",
     ),
     # ---- order
-    "an order of elements": differing(
-        "order",
+    "an order of arguments, which is their value": differing(
+        "changed-alone",
         ("        - --one\n        - --two\n", "        - --two\n        - --one\n"),
         path="spec.template.spec.containers[name=web].args",
     ),
@@ -357,7 +357,7 @@ CASES: dict[str, Case] = {
         Package(
             OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("- --two\n", "- --two\n        - --three\n")}, {"d.yaml": NEW}
         ),
-        [("local-change-lost", "spec.template.spec.containers[name=web].args[2]")],
+        [("local-change-lost", "spec.template.spec.containers[name=web].args")],
     ),
     "a conflict": Case(
         Package(OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("web:1", "web:3")}, {}),

@@ -17,16 +17,17 @@ from krm_merge.text import (
     MappingNode,
     Node,
     Object,
-    SequenceNode,
-    is_null,
-    resolved,
+    is_requoted,
     to_value,
 )
 
 
 @frozen
 class Verdict:
-    """The merged value at one place, and why. `message` is empty where the values explain it."""
+    """The merged value at one place and why, with the decisions inside. `message` is empty where the values explain it.
+
+    `node` is local's where that is edited inside.
+    """
 
     node: Node | None
     rule: str = "V2"
@@ -34,6 +35,7 @@ class Verdict:
     severity: Severity = "info"
     message: str = ""
     resolution: Resolution | None = None
+    decisions: Sequence[Decision] = ()
 
     @property
     def is_reported(self) -> bool:
@@ -61,11 +63,7 @@ class Sides:
 
     def are_same(self) -> bool:
         """Whether all three sides have one value."""
-        original, upstream, local = self.original, self.upstream, self.local
-        if original is None or upstream is None or local is None:
-            return False
-        value = original.canonical
-        return value == upstream.canonical and value == local.canonical
+        return self.local is not None and same(self.original, self.upstream) and same(self.original, self.local)
 
     def are_local_alone(self) -> bool:
         """Whether upstream left a value alone that local has."""
@@ -84,22 +82,10 @@ class Sides:
 
 
 def same(first: Node | None, second: Node | None) -> bool:
-    """V1: absence equals only absence."""
+    """V1: absence equals only absence, and a word in quotes that means something else without them only such a word."""
     if first is None or second is None:
         return first is second
-    return first.canonical == second.canonical
-
-
-def is_emptied(node: Node | None, original: Node | None) -> bool:
-    """Whether a mapping or list is gone, or nothing but nulls are left of it."""
-    if isinstance(node, MappingNode) and isinstance(original, MappingNode):
-        before = original.fields
-        return all(
-            key in before
-            and (is_null(value := resolved(entry.value)) or is_emptied(value, resolved(before[key].value)))
-            for key, entry in node.fields.items()
-        )
-    return isinstance(original, MappingNode | SequenceNode) and (node is None or is_null(node))
+    return first.canonical == second.canonical and not is_requoted(first, second)
 
 
 Side: TypeAlias = Literal["upstream", "local", "both"]
@@ -169,8 +155,8 @@ class Decision:
     """One decision: where, by which rule, what each side had, the merged value, why, and the edits of local's text.
 
     `is_reported` gives the decision a result of its own; the others are summed up. A decision without edits
-    leaves local as it is. `merged` is None where no value remains. `discarded_comments` belonged to a discarded value.
-    `resolution` is the choice that settled a conflict.
+    leaves local as it is, unless it `is_by_lines`: then merged lines have the value. `merged` is None where no value
+    remains. `discarded_comments` belonged to a discarded value. `resolution` is the choice that settled a conflict.
     """
 
     rule: str
@@ -186,6 +172,12 @@ class Decision:
     edits: tuple[Edit, ...] = ()
     discarded_comments: DiscardedComments | None = None
     resolution: Resolution | None = None
+    is_by_lines: bool = False
+
+    @property
+    def changes_local(self) -> bool:
+        """Whether local's value becomes another one."""
+        return bool(self.edits) or self.is_by_lines
 
     @property
     def nature(self) -> Nature:
@@ -195,6 +187,11 @@ class Decision:
         one_side = self.upstream is None or self.local is None
         added_twice = self.original is None and not one_side and self.side == "both"
         return nature_of(self.rule, self.path, added_twice=added_twice, one_side=one_side)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is a conflict, or was one until somebody chose."""
+        return self.is_conflict or self.resolution is not None
 
     @property
     def is_conflict(self) -> bool:
@@ -234,15 +231,7 @@ class FileDecision:
         return self.severity != "info"
 
 
-def is_doubtful(decision: Decision) -> bool:
-    """Whether lines may know better.
-
-    They may of a conflict, an element that nothing but its likeness identifies, and the rest of what a side removed.
-    """
-    return decision.is_conflict or decision.rule == "V3" or any(isinstance(step, int) for step in decision.path)
-
-
-def apply(decisions: list[Decision], editor: Editor) -> None:
+def apply(decisions: Sequence[Decision], editor: Editor) -> None:
     """Carries the edits of the decisions out. Nothing is decided here."""
     for decision in decisions:
         for edit in decision.edits:
@@ -264,9 +253,6 @@ MERGE_POLICY = ("fn.kpt.dev", "MergePolicy")
 
 UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 """The annotation in which kpt notes group, kind, namespace and name that a resource had upstream (R1)."""
-
-Decide: TypeAlias = Callable[[MappingNode], list[Decision]]
-"""Merges original and upstream with a local document, by fields."""
 
 InputSide: TypeAlias = Literal["original", "upstream", "local"]
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
@@ -316,8 +302,7 @@ class Member:
 class ResourceOutcome:
     """The outcome of the merge for one resource, with every decision that led to it.
 
-    `text` is its document where the lines of both sides settle it (law H); there are no edits then. `decide` merges
-    upstream's changes into another local version.
+    `text` is the merged document where it is made of lines, or by edits of local's text that have aliases (V9).
     """
 
     fate: Fate
@@ -326,7 +311,6 @@ class ResourceOutcome:
     local: Member | None
     decisions: list[Decision]
     text: str | None = None
-    decide: Decide | None = None
 
     @property
     def member(self) -> Member:

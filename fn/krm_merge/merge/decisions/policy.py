@@ -1,4 +1,4 @@
-"""The kinds of places, and which side wins a conflict: by choices (M2, M5), the user's `onConflict` and `rules`."""
+"""The kinds of places, and which side wins a conflict: by choices (M2), the user's `onConflict` and `rules`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ _BY_RULE: Final[dict[str, Nature]] = {
     "I": "reference",
     "W1": "text",
     "L1": "sequence",
+    "L2": "element",
     "L3": "sequence",
     "L4": "order",
     "F": "file",
@@ -107,7 +108,7 @@ class Resolution:
         return self.identity, without_positions(self.path), self.nature, self.fingerprint
 
     def fit(self, kind: str, original: Content, upstream: Content, local: Content) -> Fit:
-        """How far the sides are those that the choice was made for (M5)."""
+        """How far the sides are those that the choice was made for (M2)."""
         now = fingerprint(self.nature, kind, self.path, (original, upstream, local))
         if now == self.fingerprint:
             return "exact"
@@ -242,7 +243,7 @@ class Policy:
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
     `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6). `keeps_nulls`
-    says that a field which is null in local stays null (K6).
+    says that a field which is null in local stays null (K1).
     """
 
     on_conflict: OnConflict = "upstream"

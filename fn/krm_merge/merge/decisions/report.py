@@ -99,13 +99,10 @@ def report_files(decisions: Iterable[FileDecision], results: Results) -> None:
 
 def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:
     """A decision that reports a resource whose text changed without a change of a field."""
-    if any(decision.edits for decision in outcome.decisions):
+    if any(decision.changes_local for decision in outcome.decisions):
         return None
     from krm_merge.merge.lines.three_way import comments_in
 
-    if outcome.text is not None:
-        # That is decided, and reported, by law H.
-        return None
     if Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
         message, rule = "comments only, as upstream has them", "V8"
     else:
@@ -182,7 +179,7 @@ def results_of(
     file, index = member.file, member.index
     decisions = in_document_order(decisions, member.root)
     results = [_result(decision, member, ref, secrecy) for decision in decisions if decision.is_reported]
-    changes = [decision for decision in decisions if decision.edits]
+    changes = [decision for decision in decisions if decision.changes_local]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
         names = shown_paths(paths)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
-from krm_merge.krm import ANY, KPTFILE, FieldPath, Identity, Resource, Results, Step
+from krm_merge.krm import ANY, KPTFILE, FieldPath, Resource, Results, Step
 from krm_merge.merge.decisions.decision import (
     MERGE_POLICY,
-    Decide,
     Decision,
     Fate,
     Member,
     ResourceOutcome,
-    is_doubtful,
 )
 from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.package.document import FieldMerge, merge_document
 from krm_merge.merge.package.resources import Folders, is_other_package, left_alone, with_attribution
-from krm_merge.merge.values.likeness import image_repository
-from krm_merge.merge.values.tree import DecideOnRoots, TreeMerge
-from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema
+from krm_merge.merge.values.images import image_repository
+from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema, is_around_local
 from krm_merge.startup import frozen, replace
 from krm_merge.text import (
-    IN_MAPPINGS,
     Canonical,
     Entry,
     MappingNode,
     Node,
-    Scalar,
     SequenceNode,
-    TextError,
     document_text,
     key_text,
     mapping_canonical,
@@ -40,8 +35,7 @@ from krm_merge.text import (
 if TYPE_CHECKING:
     from krm_merge.merge.package.narrow import Document
     from krm_merge.merge.package.pipeline_effects import Pipeline, ReadPipeline
-    from krm_merge.merge.package.renames import Triple
-    from krm_merge.merge.package.resources import Matched
+    from krm_merge.merge.package.resources import Matched, Triple
 
 
 def reaches(rule: Rule, members: Iterable[Member]) -> bool:
@@ -92,92 +86,6 @@ def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
     return True
 
 
-_NO_RESOURCE = Identity("", "", "", "")
-
-
-@frozen
-class FieldMerge:
-    """Merges upstream's changes into any local document, by fields: a value, so that outcomes that hold it are, too."""
-
-    schema: Schema
-    policy: Policy
-    original: MappingNode | None
-    upstream: MappingNode
-    smart: bool = False
-    file: str = ""
-
-    def __call__(self, local: MappingNode) -> list[Decision]:
-        """The changes of the local document, with the conflicts."""
-        merge = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=merge_embedded)
-        return merge.merge(self.original, self.upstream, local)
-
-
-def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
-    """Merges a document. `decide` gives the changes that a merge makes in a version of it.
-
-    Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; hardly ever in a
-    Kptfile, whose functions and alternatives are one value whatever lines say.
-    """
-    decisions = decide(local.root)
-    # Of a Kptfile, lines settle only what fields cannot look into: V5, such as `mutators:` without a value.
-    is_open_to_lines = not local.is_kptfile or {d.rule for d in decisions if d.is_conflict} == {"V5"}
-    # What somebody chose is not settled once more by lines (M3).
-    by_lines = original is not None and is_open_to_lines and not any(decision.resolution for decision in decisions)
-    if original is not None and by_lines and any(map(is_doubtful, decisions)):
-        # Hardly any document comes here, and one that does not needs none of this.
-        from krm_merge.merge.writing.presentation import decision_by_lines, has_all_by_lines, settled_by_lines
-
-        if has_all_by_lines(original.root, upstream.root, local.root, decisions):
-            return ResourceOutcome("kept", original, upstream, local, [])
-        if (text := settled_by_lines(original.root, upstream.root, local.root, decide, decisions)) is not None:
-            decisions_of_lines = [decision_by_lines(local.root, text)]
-            return ResourceOutcome("merged", original, upstream, local, decisions_of_lines, text, decide)
-    return ResourceOutcome("merged", original, upstream, local, decisions, None, decide)
-
-
-def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, list[Decision]] | None:
-    """Merges the texts of original, upstream and local as documents, with the comments of both (V6).
-
-    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or
-    only by chance, and where a comment would be lost, which lines report.
-    """
-    # Most texts are prose or scripts: one without a sign of a mapping need not be read.
-    if any(map(IN_MAPPINGS.isdisjoint, texts)):
-        return None
-    # Hardly any merge comes here.
-    from krm_merge.krm import Resource
-    from krm_merge.merge.writing.carry_out import merged_text
-    from krm_merge.merge.writing.comments import lost_comments, nodes_in_order
-    from krm_merge.text import read, wrapped_lines
-
-    def is_by_chance(root: MappingNode) -> bool:
-        # JSON that lacks a comma or quotes: to YAML the words of several lines are one string.
-        return root.flow and any(
-            isinstance(node, Scalar) and not node.style and len(wrapped_lines(node)) > 1
-            for node, _ in nodes_in_order(root)
-        )
-
-    try:
-        roots = [read(text) for text in texts]
-    except TextError:
-        return None
-    members = [
-        Member("", _NO_RESOURCE, root, "") for root in roots if isinstance(root, MappingNode) and not is_by_chance(root)
-    ]
-    if len(members) < len(roots):
-        return None
-    before, theirs, ours = members
-    outcome = merge_document(before, theirs, ours, lambda root: decide(before.root, theirs.root, root))
-    if any(decision.severity == "error" for decision in outcome.decisions):
-        # Nothing is written.
-        return texts[2], outcome.decisions
-    try:
-        text = merged_text(Resource.from_tree(ours.root), outcome)[0]
-    except TextError:
-        return None
-    return None if lost_comments(outcome, text, ()) else (text, outcome.decisions)
-
-
 @frozen
 class ListKeys:
     """Merge keys of a list that the schema does not know."""
@@ -190,11 +98,6 @@ class ListKeys:
 
 class PackageSide(Protocol):
     """One version of a package, read when it is asked for."""
-
-    @property
-    def paths(self) -> Container[str] | None:
-        """Its files; None where only resources are known."""
-        ...
 
     def kptfiles(self) -> list[Member]:
         """The Kptfiles that make packages."""
@@ -251,14 +154,12 @@ class PackageMerger:
             return PackageOutcomes(folders, [], lambda outcome, policy: self._under(policy)._kptfile(outcome))
         # A Kptfile alone is merged at every render: it does not pay for these imports.
         from krm_merge.merge.package.narrow import narrow
-        from krm_merge.merge.package.resources import Paths, Schemas, definitions_in, match_resources
+        from krm_merge.merge.package.resources import Schemas, definitions_in, match_resources
 
         # The least important first: the last definition of a type counts.
         schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
-        paths = [side.paths for side in sides if side.paths is not None]
         pipeline = None if self.read_pipeline is None else self.read_pipeline(kptfiles_of_sides[2], documents[2])
-        files = Paths(*paths) if len(paths) == len(sides) else None
-        matched = match_resources(*narrow(*documents), folders, files, pipeline)
+        matched = match_resources(*narrow(*documents), folders, pipeline)
 
         def again(outcome: ResourceOutcome, policy: Policy) -> ResourceOutcome:
             merger = self._under(policy)
@@ -389,7 +290,7 @@ class PackageMerger:
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> ResourceOutcome | None:
         """The outcome for a resource that not all sides have, if a choice settles it (M3)."""
-        from krm_merge.merge.values.texts import explanation, resolved_existence
+        from krm_merge.merge.values.context import explanation, resolved_existence
 
         if (original is None and upstream is None) or (upstream is not None and local is not None):
             return None
@@ -417,8 +318,8 @@ class PackageMerger:
             upstream.identity.namespace,
         )
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
-        decide = FieldMerge(schema, self.policy.of(*identities), before, upstream.root, self.smart)
-        return merge_document(original, upstream, local, decide)
+        fields = FieldMerge(schema, self.policy.of(*identities), self.smart)
+        return merge_document(original, upstream, local, fields, before)
 
 
 def _without_choices(policy: Member) -> Member:
@@ -431,7 +332,7 @@ def _without_choices(policy: Member) -> Member:
 
 
 def _keeps_nulls(kptfile: Member) -> bool:
-    """K6: whether the Kptfile of the package says that what is null in local stays null."""
+    """K1: whether the Kptfile of the package says that what is null in local stays null."""
     upstream = kptfile.root.get("upstream") if kptfile.place == KPTFILE else None
     keeps = upstream.get("preserveExplicitNull") if isinstance(upstream, MappingNode) else None
     return keeps is not None and keeps.canonical == ("bool", True)
@@ -499,7 +400,7 @@ def essence(schema: Schema, root: MappingNode, path: tuple[str, ...] = ()) -> Ca
         if schema.stays_local(at):
             continue
         value = resolved(entry.value)
-        if isinstance(value, MappingNode) and at in (("metadata",), ("metadata", "annotations")):
+        if isinstance(value, MappingNode) and is_around_local(at):
             inner = essence(schema, value, at)
             # Annotations that hold nothing but kpt's notes are as good as none.
             if inner != mapping_canonical({}):

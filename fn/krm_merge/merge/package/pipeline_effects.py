@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from krm_merge.krm import Resource, ResourceError
 from krm_merge.merge.decisions.decision import Member
+from krm_merge.merge.lines.sequence import merge_order
 from krm_merge.merge.package.narrow import Document
-from krm_merge.merge.values.texts import merge_order
 from krm_merge.schema import Schema
 from krm_merge.startup import replace
 from krm_merge.text import Object, TextError, Value, same

@@ -6,8 +6,7 @@ are kpt's own: `kpt-pkg-fn` up to v1.0.0-beta.58, `krm-pkg-fn` since v1.0.0-beta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from posixpath import dirname
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -16,8 +15,6 @@ from krm_merge.merge.decisions.decision import MERGE_POLICY, UPSTREAM_IDENTIFIER
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, CommentReader
 from krm_merge.merge.package.narrow import Document
-from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
-from krm_merge.merge.values.likeness import likeness
 from krm_merge.schema import (
     GROUP,
     KINDS,
@@ -30,8 +27,140 @@ from krm_merge.schema import (
     builtin_schema,
     crd_schemas,
 )
-from krm_merge.startup import frozen, pattern, replace
-from krm_merge.text import MappingNode, Scalar, TextError, best_pairs, from_value, key_text, resolved
+from krm_merge.startup import pattern, replace
+from krm_merge.text import Canonical, MappingNode, Scalar, TextError, from_value, key_text, mapping_canonical, resolved
+
+Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
+"""A resource in original, upstream and local."""
+
+_Row: TypeAlias = list[Member | None]
+
+# `operator.v2.31.0`, `web-1.2`: not a number alone, by which people count.
+_RELEASE = pattern(r"[.-]v?[0-9]+\.[0-9][\w.-]*\Z")
+_NAMES = ("name", "namespace", "generateName")
+
+
+def follow_renames(triples: list[Triple], package_of: Callable[[str], str]) -> tuple[list[Triple], dict[int, Member]]:
+    """Joins what is one resource under two names: one that a side no longer has, and one that only this side has.
+
+    Equal but for name and namespace, and in no third resource that comes or goes on that side; or in one file another
+    release: the group of the API, or the version at the end of the name; or renamed by both alike, as the only one of
+    its kind that goes and comes in the file. Returns the resources, and by id() of the original the one new resource of
+    its kind in its file, which it may have become. `package_of` gives the package around a file: none leaves it.
+    """
+    rows: list[_Row | None] = [list(triple) for triple in triples]
+    _join_common(rows)
+    likely: dict[int, Member] = {}
+    for side in (1, 2):
+        lost = [at for at, row in enumerate(rows) if row and row[0] is not None and row[side] is None]
+        new = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
+        if not lost or not new:
+            continue
+        joined = _join_equal(rows, lost, new, side, package_of) | _join_versions(rows, lost, new, side)
+        for old in lost:
+            member = _member(rows, old, 0) if old not in joined else None
+            if member is None:
+                continue
+            candidates = [m for at in new if at not in joined and _may_be(member, m := _member(rows, at, side))]
+            if len(candidates) == 1:
+                likely.setdefault(id(member), candidates[0])
+    return [(row[0], row[1], row[2]) for row in rows if row is not None], likely
+
+
+def _join_common(rows: list[_Row | None]) -> None:
+    """Joins what neither side has any more with what both have instead."""
+    gone: dict[Hashable, list[int]] = {}
+    come: dict[Hashable, list[int]] = {}
+    for at, row in enumerate(rows):
+        original, upstream, local = row or (None, None, None)
+        if original is not None and upstream is None and local is None:
+            gone.setdefault((original.place, original.identity.group_kind), []).append(at)
+        elif original is None and upstream is not None and local is not None and upstream.place == local.place:
+            come.setdefault((local.place, local.identity.group_kind), []).append(at)
+    for key, olds in gone.items():
+        news = come.get(key, [])
+        if len(olds) == len(news) == 1:
+            _join(rows, olds[0], news[0])
+
+
+def _join_equal(
+    rows: list[_Row | None], lost: Sequence[int], new: Sequence[int], side: int, package_of: Callable[[str], str]
+) -> set[int]:
+    """Joins rows whose resources are equal but for their names; returns both rows of each."""
+    now: dict[Hashable, list[int]] = {}
+    for at in new:
+        now.setdefault(_content(_member(rows, at, side), package_of), []).append(at)
+    before: dict[Hashable, set[int]] = {}
+    for at in lost:
+        # After a merge local has what upstream changed in it.
+        for member in (rows[at] or ())[:side]:
+            if member is not None:
+                before.setdefault(_content(member, package_of), set()).add(at)
+    joined: set[int] = set()
+    for content, olds in before.items():
+        news = now.get(content, [])
+        if content is not None and len(olds) == len(news) == 1 and _join(rows, next(iter(olds)), news[0]):
+            joined |= {*olds, news[0]}
+    return joined
+
+
+def _join_versions(rows: list[_Row | None], lost: Sequence[int], new: Sequence[int], side: int) -> set[int]:
+    """Joins rows of one file, kind, namespace and name without its version."""
+    by_label: dict[Hashable, list[int]] = {}
+    for at in new:
+        if rows[at] is not None:
+            by_label.setdefault(_label(_member(rows, at, side)), []).append(at)
+    joined: set[int] = set()
+    for old in lost:
+        row = rows[old]
+        others = by_label.get(_label(_member(rows, old, 0)), []) if row is not None and row[side] is None else []
+        if len(others) == 1 and _join(rows, old, others[0]):
+            joined |= {old, others[0]}
+    return joined
+
+
+def _label(member: Member) -> Hashable:
+    identity = member.identity
+    return member.place, identity.kind, identity.namespace, _RELEASE.sub("", identity.name or member.generate_name)
+
+
+def _join(rows: list[_Row | None], old: int, new: int) -> bool:
+    """Makes one row of two, unless a side has both: then they are two."""
+    row, other = rows[old], rows[new]
+    if row is None or other is None or any(a is not None and b is not None for a, b in zip(row, other, strict=True)):
+        return False
+    rows[old], rows[new] = [a if a is not None else b for a, b in zip(row, other, strict=True)], None
+    return True
+
+
+def _may_be(old: Member, new: Member) -> bool:
+    return old.place == new.place and old.identity.group_kind == new.identity.group_kind
+
+
+def _member(rows: Sequence[_Row | None], at: int, side: int) -> Member:
+    row = rows[at]
+    member = row[side] if row is not None else None
+    assert member is not None
+    return member
+
+
+def _content(member: Member, package_of: Callable[[str], str]) -> Hashable | None:
+    """A resource without what names it; None where nothing else is in it: of two empty ones nothing says that."""
+    fields: dict[Canonical, Canonical] = {}
+    has_content = False
+    for key, entry in member.root.fields.items():
+        value = resolved(entry.value)
+        if key == "metadata" and isinstance(value, MappingNode):
+            inner = {name: e.value.canonical for name, e in value.fields.items() if name not in _NAMES}
+            if inner:
+                fields[key] = mapping_canonical(inner)
+            continue
+        has_content = has_content or key not in ("apiVersion", "kind")
+        fields[key] = value.canonical
+    if not has_content:
+        return None
+    return package_of(member.place), member.identity.group_kind, mapping_canonical(fields)
+
 
 if TYPE_CHECKING:
     from krm_merge.merge.package.pipeline_effects import Pipeline
@@ -229,15 +358,6 @@ PlacedIdentity: TypeAlias = tuple[str, str, str, str, str]
 """Package folder (of what has no name its file), group, kind, namespace and name."""
 
 
-@frozen
-class Paths:
-    """The files of each side."""
-
-    original: Container[str]
-    upstream: Container[str]
-    local: Container[str]
-
-
 class Matched(NamedTuple):
     """Original, upstream and local of each resource; by id() of an original, what it may have been renamed to."""
 
@@ -250,46 +370,32 @@ def match_resources(
     upstream: Sequence[Member],
     local: Sequence[Member],
     folders: Folders,
-    paths: Paths | None = None,
     pipeline: Pipeline | None = None,
 ) -> Matched:
     """Original, upstream and local of each resource, in local's order, then upstream's (R1).
 
     A resource is matched within its package. Where a side has an identity in more than one place, it is matched within
-    one file; files that a side moved as a whole are followed, and so are renames, local's `pipeline` included. `paths`
-    are the files of each side, by default those of the members.
+    one file. Renames are followed by kpt's notes, by what local's `pipeline` does, and where they are nothing else.
     """
-    paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
-
-    @cache
-    def places() -> Sequence[Mapping[str, str]]:
-        # Where names tell all resources apart, nobody has to look which files were moved.
-        moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
-        moved_locally = moved_files(original, local, paths.original, paths.local, paths.upstream)
-        # After a merge, a file of local's own may look like one that upstream deleted: local's is kept (law D).
-        moved = set(moved_upstream.values())
-        return {}, moved_upstream, {n: o for n, o in moved_locally.items() if o in paths.upstream or o in moved}
-
     members = (*original, *upstream, *local)
     unplaced = {(m.identity.group, m.identity.kind) for m in members if not m.is_placed and _is_nameless(m)}
     sides: list[dict[PlacedIdentity, list[Member]]] = [{}, {}, {}]
 
-    def identity_of(member: Member, side: int) -> PlacedIdentity:
+    def identity_of(member: Member) -> PlacedIdentity:
         if not _is_nameless(member):
             return _identity(member, folders)
         # Only its file distinguishes it from others of its kind.
         group, kind = member.identity.group, member.identity.kind
-        place = "" if (group, kind) in unplaced else places()[side].get(member.place, member.place)
-        return (place, group, kind, "", "")
+        return ("" if (group, kind) in unplaced else member.place, group, kind, "", "")
 
     for at, side_members in enumerate((original, upstream)):
         for member in side_members:
-            sides[at].setdefault(identity_of(member, at), []).append(member)
+            sides[at].setdefault(identity_of(member), []).append(member)
     identities = sides[0].keys() | sides[1].keys()
-    local_identities = {identity_of(member, 2) for member in local} & identities
+    local_identities = {identity_of(member) for member in local} & identities
     rendered = {} if pipeline is None else _rendered_identities(original, pipeline, folders)
     for member in local:
-        identity = identity_of(member, 2)
+        identity = identity_of(member)
         if identity not in local_identities and not _is_nameless(member):
             # A resource that has the name itself is it, whatever another one's note says.
             noted = rendered.get(identity) or _upstream_identity(member, folders, identities)
@@ -297,62 +403,54 @@ def match_resources(
         sides[2].setdefault(identity, []).append(member)
     triples: list[Triple] = []
     for identity in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
-        triples += _align([side.get(identity, []) for side in sides], places)
-    return Matched(*follow_renames(triples, places))
+        triples += _align([side.get(identity, []) for side in sides])
+    return Matched(*follow_renames(triples, folders.of))
 
 
-def _align(sides: list[list[Member]], places: Callable[[], Sequence[Mapping[str, str]]]) -> list[Triple]:
+def _align(sides: list[list[Member]]) -> list[Triple]:
     """Aligns the members of one identity: where a side has several, those of one file."""
     # Where the identity is there once on each side, the file does not matter, and need not be looked at.
     if max(len(side) for side in sides) == 1:
         row = [side[0] if side else None for side in sides]
         return [(row[0], row[1], row[2])]
+    if not all(member.is_placed for side in sides for member in side):
+        # Where nobody said which file they are in, they count as of one.
+        return list(_aligned_in_file(*sides))
     by_file: dict[str, list[list[Member]]] = {}
     for at, side in enumerate(sides):
         for member in side:
-            by_file.setdefault(places()[at].get(member.place, member.place), [[], [], []])[at].append(member)
+            by_file.setdefault(member.place, [[], [], []])[at].append(member)
     return [triple for members in by_file.values() for triple in _aligned_in_file(*members)]
 
 
 def _aligned_in_file(original: list[Member], upstream: list[Member], local: list[Member]) -> Iterator[Triple]:
     """The original's members with those of each side, then what both sides added, then what one side added."""
-    theirs = _pairs(original, upstream, {})
-    ours = _pairs(original, local, theirs)
+    theirs, ours = _pairs(original, upstream), _pairs(original, local)
     for at, member in enumerate(original):
         yield member, theirs.pop(at, None), ours.pop(at, None)
     added, local_rest = list(theirs.values()), list(ours.values())
-    both = _pairs(added, local_rest, {})
+    both = _pairs(added, local_rest)
     for at, member in enumerate(added):
         yield None, member, both.pop(at, None)
     for member in both.values():
         yield None, None, member
 
 
-def _pairs(first: Sequence[Member], second: Sequence[Member], upstream: Mapping[int, Member]) -> dict[int, Member]:
-    """Members of one identity and file by the number of the one they are: equal ones, then alike, then in order.
+def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Member]:
+    """Members of one identity and file by the number of the one they are: equal ones, the others in their order.
 
-    Those that are none of the first have a number behind theirs. After a merge local may have one as `upstream` has it,
-    by the same numbers (law D).
+    Those that are none of the first have a number behind theirs.
     """
     pairs: dict[int, Member] = {}
     free = dict(enumerate(first))
     rest: list[Member] = []
     for member in second:
-        value = member.root.canonical
-        versions = ((at, version) for members in (free, upstream) for at, version in members.items() if at in free)
-        equal = next((at for at, version in versions if version.root.canonical == value), None)
+        equal = next((at for at, m in free.items() if m.root.canonical == member.root.canonical), None)
         if equal is None:
             rest.append(member)
         else:
             del free[equal]
             pairs[equal] = member
-    # One of each is the same resource, however unlike they are: nothing has to be compared.
-    if len(free) * len(rest) > 1:
-        alike = best_pairs([[likeness(candidate.root, other.root) for other in rest] for candidate in free.values()])
-        numbers = [*free]
-        pairs |= {numbers[row]: rest[column] for row, column in alike}
-        free = {at: member for at, member in free.items() if at not in pairs}
-        rest = [candidate for column, candidate in enumerate(rest) if column not in {other for _, other in alike}]
     return pairs | dict(zip([*free, *range(len(first), len(first) + len(rest))], rest, strict=False))
 
 

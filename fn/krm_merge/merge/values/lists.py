@@ -1,12 +1,13 @@
-"""Three-way merge of lists (rules L1-L3, F3, F5)."""
+"""Three-way merge of lists (rules L1 to L4, F3, F5, F7)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import NamedTuple
 
-from krm_merge.krm import FieldPath, Severity, format_path
+from krm_merge.krm import FieldPath, format_path
 from krm_merge.merge.decisions.decision import (
     Decision,
     Edit,
@@ -14,88 +15,72 @@ from krm_merge.merge.decisions.decision import (
     Move,
     Remove,
     Replace,
-    Side,
     Sides,
     Verdict,
-    apply,
     same,
 )
 from krm_merge.merge.decisions.policy import Resolution
-from krm_merge.merge.values.likeness import (
-    UNDER_TWO_NAMES,
+from krm_merge.merge.decisions.report import shorten
+from krm_merge.merge.lines.sequence import Order, Stretch, merge_order, stretches
+from krm_merge.merge.values.context import Children, Decided, MergeContext, explanation
+from krm_merge.merge.values.identity import (
+    Keys,
     Match,
-    added_under_two_names,
-    have_same_fields,
+    are_one_option,
+    identity_in,
+    label_of,
     match_by_key,
-    match_objects,
-    part_renamed,
-)
-from krm_merge.merge.values.pairing import (
-    added_at_one_place,
-    is_narrowed_replacement,
-    match_sequence,
-    match_set,
-    replaced_by_both,
+    places_of_elements,
+    share_something,
 )
 from krm_merge.merge.values.pipeline import NotIdentified, differ_in_version_only, match_functions, read_functions
-from krm_merge.merge.values.texts import Order, merge_order
-from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList, ObjectListSchema
+from krm_merge.schema import FUNCTIONS, ORDERED, WHOLE
 from krm_merge.startup import replace
 from krm_merge.text import (
     NO_COMMENTS,
-    Canonical,
-    Editor,
     MappingNode,
     Node,
+    Scalar,
     SequenceNode,
-    canonical_text,
-    copy,
     from_value,
     longest_rising,
     resolved,
 )
 
-if TYPE_CHECKING:
-    from krm_merge.merge.values.tree import TreeMerge
-
-_INDISTINCT = "elements that are there several times, or moved, cannot be told apart"
-MOST_NESTED = 8
-"""Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
 MOST_NAMED = 5
 """Elements of a side that the message of a conflict names."""
 
 
-def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
-    """Decides on a list; all sides that are there are lists."""
-    kind = merge.schema.at(path).list_kind
+def merge_list(context: MergeContext, decide: Decided, path: FieldPath, sides: Sides) -> Verdict:
+    """Decides on a list; all sides that are there are lists. `decide` decides on an element."""
+    kind = context.schema.at(path).list_kind
     items = [_items(node) for node in sides.nodes]
     # Empty lists have no elements: whether the list is there is all that can differ.
     if kind == WHOLE or not any(items):
-        return sides.settled() or merge.conflict(path, sides, "V4")
+        return sides.settled() or context.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
-        return _functions(merge, path, sides, items)
-    matches = None
-    if kind == SET and (matches := match_set(items)) is not None:
-        return _set(merge, path, sides, items, matches)
-    if kind == OBJECTS:
-        matches = match_objects(items)
-    elif isinstance(kind, KeyedList):
-        matches = match_by_key(items, kind)
-    if matches is not None:
-        return _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
-    settled = sides.settled()
-    # What only upstream changed is paired, too: local's layout stays where they do not differ.
-    if settled is not None and (settled.node is not sides.upstream or not all(items)):
+        return _functions(context, decide, path, sides, items)
+    if sides.original is not None and None in (sides.upstream, sides.local):
+        return context.existence(path, sides)
+    identity = identity_in(kind, path, items)
+    keys = None if identity is None else identity.keys(items)
+    if identity is not None and identity.by_value and kind == ORDERED and sides.original is None:
+        return _whole(context, path, sides, "both added the list")
+    if identity is not None and keys is not None:
+        matches = match_by_key(keys, lambda side, at: identity.step(items[side][at], at))
+        return _elements(context, decide, path, sides, items, matches, _contested_places(keys, items))
+    if (settled := sides.settled()) is not None and settled.node is sides.local:
         return settled
-    verdict = _sequence(merge, path, sides, items)
-    # What one side alone changed is as that side has it, however elements pair: no warning is needed (L1).
-    if kind == ORDERED or settled is not None:
+    verdict = _sequence(context, decide, path, sides, items)
+    if settled is not None or kind == ORDERED:
         return verdict
     # L1: a keyed list whose elements cannot be identified is a sequence.
     reason = "elements that share a key or have none, so the list is merged as a plain sequence"
-    severity: Severity = "error" if verdict.severity == "error" else "warning"
     message = f"{reason}: {verdict.message}" if verdict.message else reason
-    return replace(verdict, rule="L1", severity=severity, message=message)
+    return replace(verdict, rule="L1", severity=max(verdict.severity, "warning", key=_GRAVITY.index), message=message)
+
+
+_GRAVITY = ("info", "warning", "error")
 
 
 def _items(node: Node | None) -> list[Node]:
@@ -105,38 +90,62 @@ def _items(node: Node | None) -> list[Node]:
 # ---- functions ---------------------------------------------------------------------------------------------------
 
 
-def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
-    matches = match_functions(items[0], items[1], items[2], smart=merge.smart)
-    if isinstance(matches, NotIdentified) and (chosen := _recognise_functions(merge, path, sides)) is not None:
-        merge.record(chosen, path, sides, ())
+def _functions(
+    context: MergeContext, decide: Decided, path: FieldPath, sides: Sides, items: list[list[Node]]
+) -> Verdict:
+    decisions: list[Decision] = []
+    matches = match_functions(items[0], items[1], items[2], smart=context.smart)
+    if isinstance(matches, NotIdentified) and (choice := context.choices.recognises(path, sides)) is not None:
+        # M2: somebody chose to recognise them by what they are.
+        chosen = Verdict(sides.local, "F3", "both", "info", explanation(choice), choice)
+        decisions += context.decided(chosen, path, sides)
         matches = match_functions(items[0], items[1], items[2], smart=True)
     if isinstance(matches, NotIdentified):
-        return _functions_as_one_value(merge, path, sides, items, matches.reason)
+        return _functions_as_one_value(context, path, sides, items, matches.reason)
     for match in matches:
         if match.moved_registry:
-            step = (*path, match.step)
-            merge.note(step, "F4", "the same function, its image moved to another registry")
-    return _elements(merge, path, sides, items, matches)
+            moved = Verdict(None, "F4", "both", "info", "the same function, its image moved to another registry")
+            decisions += context.decided(moved, (*path, match.step), _NO_SIDES)
+    contested = _contested_places(_keys_of(matches), items)
+    verdict = _elements(context, _of_functions(context, decide), path, sides, items, matches, contested)
+    return replace(verdict, decisions=[*decisions, *verdict.decisions])
 
 
-def _recognise_functions(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
-    """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
-    from krm_merge.merge.values.texts import explanation, fit_of
+def _keys_of(matches: Sequence[Match]) -> Keys:
+    """For each element of each side the number of its match."""
+    places = [(match.original, match.upstream, match.local) for match in matches]
+    sides = [
+        sorted((at[side], number) for number, at in enumerate(places) if at[side] is not None) for side in range(3)
+    ]
+    return [[number for _, number in of_side] for of_side in sides]
 
-    for resolution in merge.policy.resolutions_at(path):
-        recognises = (resolution.nature, resolution.choice) == ("functions", "recognise")
-        if recognises and fit_of(merge, resolution, path, sides):
-            return Verdict(sides.local, "F3", "both", "info", explanation(resolution), resolution)
-    return None
+
+_NO_SIDES = Sides(None, None, None)
+
+
+def _of_functions(context: MergeContext, decide: Decided) -> Decided:
+    def decide_on_function(path: FieldPath, sides: Sides) -> Verdict:
+        upstream, local = sides.upstream, sides.local
+        if sides.original is not None or upstream is None or local is None:
+            return decide(path, sides)
+        if same(upstream, local) or differ_in_version_only(upstream, local):
+            return decide(path, sides)
+        # F7: two functions are never fused.
+        chosen = context.choices.of_side(("added-twice",), path, sides)
+        return chosen or context.conflict(path, sides, "F7", "two functions of one name or image")
+
+    return decide_on_function
 
 
 def _functions_as_one_value(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], reason: str
+    context: MergeContext, path: FieldPath, sides: Sides, items: list[list[Node]], reason: str
 ) -> Verdict:
     """F3: upstream's list if upstream changed it, else local's; both changed it: a conflict."""
     if settled := sides.settled():
         return replace(settled, rule="F3")
-    verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
+    if (chosen := context.choices.of_value(path, sides)) is not None:
+        return chosen
+    verdict = context.conflict(path, sides, "F3", f"{reason}, so the list is one value")
     # Local's list is kept, or nothing is written: no function is dropped.
     if verdict.node is sides.local or verdict.severity == "error":
         return verdict
@@ -144,69 +153,113 @@ def _functions_as_one_value(
     merged_values = {item.canonical for side in items[:2] for item in side}
     functions = read_functions(items[2])
     dropped = [at for at, item in enumerate(items[2]) if item.canonical not in merged_values]
+    decisions: list[Decision] = []
     for at in dropped:
-        label = functions[at].label
-        merge.note(
-            (*path, at),
-            "F3",
-            f"the local function {label} is dropped",
-            "warning",
-            "local",
-            Sides(None, None, items[2][at]),
-        )
+        loss = Verdict(None, "F3", "local", "warning", f"the local function {functions[at].label} is dropped")
+        decisions += context.decided(loss, (*path, at), Sides(None, None, items[2][at]))
     names = ", ".join(functions[at].label for at in dropped)
     remedy = "; name every function on all sides, or set functionIdentity: smart, to keep them"
-    return replace(verdict, message=verdict.message + (f"; dropped from local: {names}{remedy}" if names else ""))
+    message = verdict.message + (f"; dropped from local: {names}{remedy}" if names else "")
+    return replace(verdict, message=message, decisions=decisions)
 
 
 # ---- lists whose elements have an identity -----------------------------------------------------------------------
 
 
+class _Place(NamedTuple):
+    """A place of a list in which both sides put something else: the elements of the original and of each side."""
+
+    original: Sequence[Node]
+    upstream: Sequence[Node]
+    local: Sequence[Node]
+
+    @property
+    def sides(self) -> Sides:
+        """The three stretches as lists; None where the original has nothing there."""
+        return Sides(_as_list(self.original) if self.original else None, _as_list(self.upstream), _as_list(self.local))
+
+
+def _as_list(nodes: Sequence[Node]) -> SequenceNode:
+    return SequenceNode.new(True, [*nodes])
+
+
+def _contested_places(keys: Keys, items: list[list[Node]]) -> list[_Place]:
+    """L2: the places in which both exchanged an element for others, or added one option with other values."""
+    places = []
+    for part in stretches(*keys):
+        if part.changed_by != "both":
+            continue
+        spans = (part.original, part.upstream, part.local)
+        before, theirs, ours = ({*side[slice(*span)]} for side, span in zip(keys, spans, strict=True))
+        anywhere = {*keys[1]}, {*keys[2]}
+        gone = before - anywhere[0] - anywhere[1]
+        added = theirs - before - {*keys[0]}, ours - before - {*keys[0]}
+        # After a merge local has what upstream put there; what local removed for nothing is its decision (F5).
+        is_settled = added[0] <= added[1] or (added[1] and added[1] <= added[0])
+        place = _Place(*(side[slice(*span)] for side, span in zip(items, spans, strict=True)))
+        if not is_settled and (gone or any(are_one_option(*both) for both in product(place.upstream, place.local))):
+            places.append(place)
+    return places
+
+
 def _elements(
-    merge: TreeMerge,
+    context: MergeContext,
+    decide: Decided,
     path: FieldPath,
     sides: Sides,
     items: list[list[Node]],
     elements: list[Match],
-    lost: Callable[[Match, Sides], Verdict | None] = lambda *_: None,
+    contested: Sequence[_Place] = (),
 ) -> Verdict:
-    """Decides on each element, then on their order; `lost` gives the verdict on those that others replace.
-
-    Where none is left, the list is gone (V3).
-    """
+    """Decides on each element, then on their order; of `contested` places one side's elements are taken."""
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
         return Verdict(None)
     assert isinstance(base, SequenceNode)
-    mark = len(merge.decisions)
+    lost: set[int] = set()
+    decisions: list[Decision] = []
+    for place in contested:
+        # M2: one side's elements are taken, as nobody knows the place of others.
+        chosen_side = context.choices.of_side(("element",), path, place.sides)
+        verdict = chosen_side or _contest(context, path, place.sides, "L2")
+        decisions += context.decided(verdict, path, place.sides)
+        chosen = {item.canonical for item in _items(verdict.node)}
+        lost |= {id(node) for node in (*place.upstream, *place.local) if node.canonical not in chosen}
     element_sides = [_sides_of(items, element) for element in elements]
     # Most elements of a long list are the same on all sides: they are settled first, for speed.
     verdicts = [
         Verdict(at_sides.local, side="local")
         if at_sides.are_same()
-        else lost(element, at_sides) or _element(merge, path, element, at_sides)
+        else Verdict(None, "L3", "both")
+        if lost and at_sides.original is None and {id(node) for node in at_sides.present} <= lost
+        else _element(context, decide, (*path, element.step), at_sides)
         for element, at_sides in zip(elements, element_sides, strict=True)
     ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
-    had_content = any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True))
-    if not alive and had_content:
-        # V3: what had content and has none now disappears, unless a side holds it empty itself.
-        for element, at_sides, verdict in zip(elements, element_sides, verdicts, strict=True):
-            merge.record(verdict, (*path, element.step), at_sides, ())
-        merge.forget_since(mark)
-        return Verdict(None, "V3")
+    if not alive and None in (sides.upstream, sides.local):
+        # Nothing is left of the functions that one side removed; what was in question stays on record.
+        removed = zip(verdicts, elements, element_sides, strict=True)
+        questions = [d for v, e, s in removed for d in context.decided(v, (*path, e.step), s) if d.is_question]
+        return Verdict(None, "V3", decisions=[*decisions, *(replace(d, edits=()) for d in questions)])
+    if not alive and items[1] and items[2]:
+        # N: two narrowings that leave nothing are a conflict.
+        return context.choices.of_value(path, sides) or context.conflict(
+            path, sides, "L3", "each side removed what the other kept"
+        )
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
-    order = _merged_order(merge, path, elements, orders, alive)
+    order, of_order = _merged_order(context, path, elements, orders, alive)
+    decisions += of_order
     on_base = "local" if base is sides.local else "upstream"
     children = [_child(base, sides, elements[at], on_base) for at in order.keys]
     # Most lists keep their order: nothing has to be placed then.
     is_in_order = len(alive) == len(order.keys) and order.keys == orders[2 if base is sides.local else 1]
-    placed = {} if is_in_order else arrange(base, [child for child, _ in children], merge, sides)
+    placed = {} if is_in_order else _arrange(context, base, [child for child, _ in children], sides)
     for at, verdict in enumerate(verdicts):
         if at not in alive:
             position = getattr(elements[at], on_base)
             edits: tuple[Edit, ...] = (Remove(base, base.items[position]),) if position is not None else ()
-            merge.record(verdict, (*path, elements[at].step), element_sides[at], edits)
+            comments = context.discarded_comments(verdict, sides, _children(sides, elements[at]))
+            decisions += context.decided(verdict, (*path, elements[at].step), element_sides[at], edits, comments)
     for at, (child, is_own) in zip(order.keys, children, strict=True):
         verdict = verdicts[at]
         edits = placed.get(id(child), ())
@@ -215,112 +268,39 @@ def _elements(
         if is_own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
-        if edits or verdict.is_reported:
-            comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
-            merge.record(_as_move(verdict, edits), (*path, elements[at].step), element_sides[at], edits, comments)
-    return Verdict(base, side="local" if base is sides.local else "upstream")
+        if edits or verdict.is_reported or verdict.decisions:
+            comments = context.discarded_comments(verdict, sides, _children(sides, elements[at]))
+            step = (*path, elements[at].step)
+            decisions += context.decided(_as_move(verdict, edits), step, element_sides[at], edits, comments)
+    return Verdict(base, side="local" if base is sides.local else "upstream", decisions=decisions)
 
 
-def _merged_order(
-    merge: TreeMerge, path: FieldPath, elements: list[Match], orders: list[list[int]], alive: set[int]
-) -> Order[int]:
-    """L4; where both sides reordered in different ways, that is on record."""
-    order = merge_order(orders[0], orders[1], orders[2], alive)
-    if not order.upstream_reordered or not order.local_reordered:
-        return order
-    shared = set(orders[1]) & set(orders[2])
-    theirs, ours = ([at for at in order if at in shared] for order in orders[1:])
-    # The labels and the second order below are for choices and records, which a merge that verifies does not keep.
-    if not merge.policy.resolutions.all and (merge.verifies or theirs == ours):
-        return order
-    by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
-    # What is ordered is known by its keys.
-    labels = [from_value(_label(element)) for element in elements]
-    # What one side alone has is on both in the result, and the choice has to be known there again (law D).
-    on_all = shared & set(orders[0])
-
-    def as_labels(numbers: list[int]) -> Node:
-        return SequenceNode.new(True, [labels[at] for at in numbers if at in on_all])
-
-    sides = Sides(*map(as_labels, orders))
-    merged = {"upstream": order, "local": by_local}
-
-    def chosen(resolution: Resolution) -> tuple[Node | None] | None:
-        if resolution.choice not in merged:
-            return None
-        return (as_labels(merged[resolution.choice].keys),)
-
-    if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None:
-        assert verdict.resolution is not None
-        merge.record(verdict, path, sides, ())
-        return merged[verdict.resolution.choice]
-    if theirs != ours:
-        what = "upstream and local both reordered; upstream's order is kept"
-        merge.record(Verdict(as_labels(order.keys), "L4", "both", "info", what), path, sides, ())
-    return order
-
-
-def _label(element: Match) -> str:
-    return format_path((element.step,)) if not isinstance(element.step, str) else element.step
-
-
-def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) -> Verdict:
-    step = (*path, element.step)
-    if (chosen := merge.chosen_side(("element",), step, sides)) is not None:
+def _element(context: MergeContext, decide: Decided, path: FieldPath, sides: Sides) -> Verdict:
+    if (chosen := context.choices.of_side(("element",), path, sides)) is not None:
         return chosen
-    if element.is_whole and len(sides.present) == 3:
-        return merge.whole(step, sides)
-    if element.shares:
-        return merge.whole(step, sides, f"two elements with one {element.shares}")
-    if element.is_addition:
-        return _added_twice(merge, step, sides)
-    holder, object_ = merge.schema, sides.local or sides.upstream
-    upstream, local = sides.upstream, sides.local
-    are_functions = holder.at(path).list_kind == FUNCTIONS
-    if are_functions and sides.original is None and upstream is not None and local is not None:
-        if differ_in_version_only(upstream, local):
-            return merge.value(step, sides)
-        # F7: two functions are never fused.
-        if (chosen := merge.chosen_side(("added-twice",), step, sides)) is not None:
-            return chosen
-        return merge.conflict(step, sides, "F7", "two functions of one name or image")
-    if not isinstance(holder, ObjectListSchema) or not isinstance(object_, MappingNode) or path != ("items",):
-        return _existence(merge, step, sides)
-    # Each item of a `List` merges by the schema of its own kind (L1).
-    merge.schema = holder.of_item(step, object_)
-    verdict = _existence(merge, step, sides)
-    merge.schema = holder
-    return verdict
+    if sides.original is not None and None in (sides.upstream, sides.local):
+        return context.existence(path, sides)
+    return decide(path, sides)
 
 
-def _added_twice(merge: TreeMerge, step: FieldPath, sides: Sides) -> Verdict:
-    """L3: both sides added nearly the same; what they do not agree on is a conflict, in fields or as a whole."""
-    mark = len(merge.decisions)
-    verdict = _existence(merge, step, sides)
-    decided = [
-        verdict.severity != "info",
-        verdict.resolution,
-        *(d.is_conflict or d.resolution for d in merge.decisions[mark:]),
-    ]
-    if same(sides.upstream, sides.local) or any(decided):
-        return verdict
-    # Their fields went together without a conflict: two additions would become one that nobody wrote.
-    del merge.decisions[mark:]
-    return merge.whole(step, sides)
+def _of_place(context: MergeContext, path: FieldPath, sides: Sides) -> Verdict:
+    """The verdict on one place of a sequence that both changed."""
+    return context.choices.of_value(path, sides) or _contest(context, path, sides, "L3")
 
 
-def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
-    """F5: the local decision about existence is kept; values merge where both have the element."""
-    original, upstream, local = sides.original, sides.upstream, sides.local
-    if original is None:
-        # Whatever is inside was added by both, too.
-        around, merge.is_addition = merge.is_addition, True
-        verdict = merge.value(path, sides)
-        merge.is_addition = around
-        return verdict
-    if upstream is not None and local is not None:
-        return merge.value(path, sides)
-    return Verdict(None, side="both") if upstream is None and local is None else merge.existence(path, sides)
+def _contest(context: MergeContext, path: FieldPath, sides: Sides, rule: str) -> Verdict:
+    """The conflict of one place of a list; the message names its elements."""
+    why = "both changed one place of the list"
+    if not context.secrecy.hides(path, sides.nodes):
+        upstream, local = (", ".join(_names(_items(node))) or "nothing" for node in sides.nodes[1:])
+        why += f" (upstream has {upstream}; local has {local})"
+    return context.conflict(path, sides, rule, why)
+
+
+def _names(items: Sequence[Node]) -> list[str]:
+    """How a message names elements: scalars by their value, mappings by the fields that name things."""
+    names = [shorten(label_of(item)) for item in items[:MOST_NAMED]]
+    return [*names, f"{len(items) - MOST_NAMED} more"] if len(items) > MOST_NAMED else names
 
 
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
@@ -348,7 +328,7 @@ def _child(base: SequenceNode, sides: Sides, element: Match, on_base: str) -> tu
     return sides.upstream.items[element.upstream], False
 
 
-def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, Node | None]:
+def _children(sides: Sides, element: Match) -> Children:
     """An element on the three sides, as each list has it."""
     original, upstream, local = (
         node.items[at] if isinstance(node, SequenceNode) and at is not None else None
@@ -357,12 +337,49 @@ def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, N
     return original, upstream, local
 
 
+def _merged_order(
+    context: MergeContext, path: FieldPath, elements: list[Match], orders: list[list[int]], alive: set[int]
+) -> tuple[Order[int], list[Decision]]:
+    """L4; where both sides reordered in different ways, local's order is kept, and that is on record."""
+    order = merge_order(orders[0], orders[1], orders[2], alive)
+    if not order.is_contested and not context.policy.resolutions.all:
+        return order, []
+    # What is ordered is known by its keys.
+    labels = [from_value(_label(element)) for element in elements]
+    # What one side alone has is on both in the result, and the choice has to be known there again (law D).
+    on_all = set(orders[0]) & set(orders[1]) & set(orders[2])
+
+    def as_labels(numbers: Iterable[int]) -> Node:
+        return SequenceNode.new(True, [labels[at] for at in numbers if at in on_all])
+
+    sides = Sides(*map(as_labels, orders))
+    by_side = {
+        "local": merge_order(orders[0], orders[1], orders[2], alive, reorder=False),
+        "upstream": merge_order(orders[0], orders[1], orders[2], alive, preferred="upstream"),
+    }
+
+    def chosen(resolution: Resolution) -> tuple[Node | None] | None:
+        return (as_labels(by_side[resolution.choice].keys),) if resolution.choice in by_side else None
+
+    if (verdict := context.choices.answer(("order",), path, sides, chosen)) is not None:
+        assert verdict.resolution is not None
+        return by_side[verdict.resolution.choice], context.decided(verdict, path, sides)
+    if not order.is_contested:
+        return order, []
+    what = "upstream and local both reordered; local's order is kept"
+    return order, context.decided(Verdict(as_labels(order.keys), "L4", "both", "info", what), path, sides)
+
+
+def _label(element: Match) -> str:
+    return format_path((element.step,)) if not isinstance(element.step, str) else element.step
+
+
 def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
     is_move = not verdict.is_reported and len(edits) == 1 and isinstance(edits[0], Move)
     return replace(verdict, rule="L4", side="upstream") if is_move else verdict
 
 
-def arrange(base: SequenceNode, order: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
+def _arrange(context: MergeContext, base: SequenceNode, order: list[Node], sides: Sides) -> dict[int, tuple[Edit, ...]]:
     """The edits that put the wanted items into this order, by the id of the item; without removals."""
     # By id: equal elements may be in a list several times.
     position = {id(item): at for at, item in enumerate(base.items)}
@@ -373,8 +390,8 @@ def arrange(base: SequenceNode, order: list[Node], merge: TreeMerge, sides: Side
     for item in order:
         at = position.get(id(item))
         if at is None:
-            comments = merge.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
-            # L5: with its order of fields, comments and style.
+            comments = context.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
+            # L4: with its order of fields, comments and style.
             edits[id(item)] = (Insert(base, item, previous, comments),)
         elif at not in steady:
             edits[id(item)] = (Move(base, item, previous),)
@@ -385,213 +402,196 @@ def arrange(base: SequenceNode, order: list[Node], merge: TreeMerge, sides: Side
 # ---- sequences ---------------------------------------------------------------------------------------------------
 
 
-def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
-    """L3: upstream changed a list without identities, perhaps local did, too."""
+class _Kept(NamedTuple):
+    """An element of the result: local's or upstream's item, with what was decided on it where both have it."""
+
+    item: Node
+    verdict: Verdict | None = None
+    sides: Sides = _NO_SIDES
+    children: Children = (None, None, None)
+
+
+def _sequence(
+    context: MergeContext, decide: Decided, path: FieldPath, sides: Sides, items: list[list[Node]]
+) -> Verdict:
+    """L3: a list without identities merges as git merges lines, with elements for lines."""
     local, upstream = sides.local, sides.upstream
-    if upstream is None or local is None:
-        # Who removed the list removed what the other side removed of it, too.
-        is_removed = _adds_nothing(items[1] or items[2], items[0])
-        return Verdict(None, "V3", "both") if is_removed else merge.conflict(path, sides, "V4")
-    if merge.is_addition and sides.original is None:
-        # Of one thing that both added, what they agree on is kept, and the rest is asked.
-        if len(items[1]) == len(items[2]) and all(map(have_same_fields, items[1], items[2])):
-            return _elements(merge, path, sides, items, [Match(None, at, at, at) for at in range(len(items[1]))])
-        return sides.settled() or _list_conflict(merge, path, sides, items, "filled by both from nothing")
-    if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
-        why = f"a list without keys inside {MOST_NESTED} others"
-        return sides.settled() or _list_conflict(merge, path, sides, items, why)
     assert isinstance(local, SequenceNode)
-    mark = len(merge.decisions)
-    matches = part_renamed(match_sequence(items))
-    verdict = _paired_sequence(merge, path, sides, items, matches)
-    edits = merge.decisions[mark:]
-    if same(local, sides.original):
-        if verdict.node is local and edited_list(local, edits).canonical() == upstream.canonical:
-            return verdict
-        # What only upstream changed is as upstream has it, whatever was paired.
-        del merge.decisions[mark:]
-        return Verdict(upstream)
-    if _loses_equal(items, matches):
-        del merge.decisions[mark:]
-        return _list_conflict(merge, path, sides, items, _INDISTINCT)
-
-    def pair_equal() -> Verdict:
-        return _paired_sequence(merge, path, sides, items, part_renamed(match_sequence(items, equal_only=True)))
-
-    return _stabilize(merge, path, sides, items, verdict, mark, pair_equal)
+    assert isinstance(upstream, SequenceNode)
+    if sides.original is None:
+        return _whole(context, path, sides, "both added the list")
+    merge = _SequenceMerge(context, decide, path, items, (local, upstream))
+    for part in stretches(*merge.keys):
+        merge.stretch(part)
+    if not same(local, sides.original) and (why := merge.flaw()):
+        return _whole(context, path, sides, why)
+    if not merge.result and items[1] and items[2]:
+        return _whole(context, path, sides, "each side removed what the other kept")
+    return Verdict(local, side="local", decisions=merge.decisions())
 
 
-def _set(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]) -> Verdict:
-    """L2: a list of different values without an order."""
-
-    def pair_equal() -> Verdict:
-        again = part_renamed(match_set(items, equal_only=True) or [])
-        return _paired_elements(merge, path, sides, items, again)[0]
-
-    mark = len(merge.decisions)
-    verdict = _paired_elements(merge, path, sides, items, part_renamed(matches))[0]
-    return _stabilize(merge, path, sides, items, verdict, mark, pair_equal)
+def _whole(context: MergeContext, path: FieldPath, sides: Sides, why: str) -> Verdict:
+    """The list is one value."""
+    settled = context.choices.of_value(path, sides) or sides.settled()
+    return settled or context.conflict(path, sides, "L3", why)
 
 
-def _stabilize(
-    merge: TreeMerge,
-    path: FieldPath,
-    sides: Sides,
-    items: list[list[Node]],
-    verdict: Verdict,
-    mark: int,
-    pair_equal: Callable[[], Verdict],
-) -> Verdict:
-    """The verdict with the decisions since `mark`, or one of another pairing that a second merge keeps (law D)."""
-    if merge.verifies or _is_stable(merge, path, sides, verdict, merge.decisions[mark:]):
-        return verdict
-    has_conflicts = any(decision.is_conflict for decision in merge.decisions[mark:])
-    # Likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
-    del merge.decisions[mark:]
-    verdict = pair_equal()
-    decisions = merge.decisions[mark:]
-    # What was changed and removed would be removed by both: this settles no conflict.
-    keeps_conflicts = not has_conflicts or any(decision.is_conflict for decision in decisions)
-    if keeps_conflicts and _is_stable(merge, path, sides, verdict, decisions):
-        return verdict
-    del merge.decisions[mark:]
-    if sides.local is None:
-        return merge.conflict(path, sides, "V4")
-    return _list_conflict(merge, path, sides, items, _INDISTINCT)
+class _SequenceMerge:
+    """Puts the elements of a merged sequence together, stretch by stretch."""
+
+    def __init__(
+        self,
+        context: MergeContext,
+        decide: Decided,
+        path: FieldPath,
+        items: list[list[Node]],
+        lists: tuple[SequenceNode, SequenceNode],
+    ) -> None:
+        self._context = context
+        self._decide = decide
+        self._path = path
+        self._items = items
+        self._local, self._upstream = lists
+        self.keys = places_of_elements(items)
+        self.result: list[_Kept] = []
+        self._decisions: list[Decision] = []
+
+    def stretch(self, part: Stretch) -> None:
+        """Decides on the elements of one stretch."""
+        spans = (part.original, part.upstream, part.local)
+        before, theirs, ours = (side[slice(*span)] for side, span in zip(self._items, spans, strict=True))
+        values = [[item.canonical for item in side] for side in (before, theirs, ours)]
+        if values[1] in (values[0], values[2]):
+            self.result += map(_Kept, self._local.items[slice(*part.local)])
+        elif part.changed_by == "none" or (values[0] == values[2] and _are_exchanged(before, theirs)):
+            for at in range(len(before)):
+                self._pair(part.original[0] + at, part.upstream[0] + at, part.local[0] + at)
+        elif values[0] == values[2]:
+            self.result += map(_Kept, self._upstream.items[slice(*part.upstream)])
+        else:
+            self._meet(part)
+
+    def _pair(self, original: int, upstream: int, local: int) -> None:
+        sides = Sides(self._items[0][original], self._items[1][upstream], self._items[2][local])
+        item = self._local.items[local]
+        if sides.are_same():
+            self.result.append(_Kept(item))
+            return
+        verdict = self._decide((*self._path, local), sides)
+        self.result.append(_Kept(item, verdict, sides, (None, self._upstream.items[upstream], item)))
+
+    def _meet(self, part: Stretch) -> None:
+        """Both changed the stretch: additions of both are kept where they share nothing, all else is a conflict."""
+        theirs, ours = self._items[1][slice(*part.upstream)], self._items[2][slice(*part.local)]
+        before = self._items[0][slice(*part.original)]
+        shared = _common(theirs, ours) + _common(theirs[::-1], ours[::-1])
+        if not before and shared >= min(len(theirs), len(ours)):
+            # The one addition begins and ends with all of the other.
+            own, others = self._local.items[slice(*part.local)], self._upstream.items[slice(*part.upstream)]
+            self.result += map(_Kept, own if len(own) >= len(others) else others)
+        elif _has_all(before, theirs, ours):
+            self.result += map(_Kept, self._local.items[slice(*part.local)])
+        elif before or not self._items[0] or any(share_something(*added) for added in product(theirs, ours)):
+            self._conflict(part, before, theirs, ours)
+        else:
+            what = "upstream and local added elements at the same place; local's come before upstream's"
+            self._decisions += self._context.decided(Verdict(None, "L3", "both", "info", what), self._path, _NO_SIDES)
+            self.result += map(_Kept, self._local.items[slice(*part.local)])
+            self.result += map(_Kept, self._upstream.items[slice(*part.upstream)])
+
+    def _conflict(self, part: Stretch, before: Sequence[Node], theirs: Sequence[Node], ours: Sequence[Node]) -> None:
+        sides = _Place(before, theirs, ours).sides
+        verdict = _of_place(self._context, self._path, sides)
+        self._decisions += self._context.decided(verdict, self._path, sides)
+        items = self._upstream.items[slice(*part.upstream)], self._local.items[slice(*part.local)]
+        chosen = _items(verdict.node)
+        if len(theirs) == len(ours) and [*map(id, chosen)] == [*map(id, theirs)]:
+            # As many others: each is written in the place of one, and keeps its layout.
+            for node, *pair in zip(chosen, *items, strict=True):
+                self.result.append(_Kept(pair[1], Verdict(node), Sides(None, node, pair[1]), (None, pair[0], pair[1])))
+            return
+        by_node = {id(resolved(item)): item for side in items for item in side}
+        self.result += [_Kept(by_node.get(id(node), node)) for node in chosen]
+
+    def flaw(self) -> str:
+        """Why the result is none: an element was moved and changed, or is there more or less often than it can be."""
+        values = [[item.canonical for item in side] for side in self._items]
+        for side, other in ((1, 2), (2, 1)):
+            gone, changed = (
+                set(self.keys[0]) - set(self.keys[side]),
+                dict(zip(self.keys[other], values[other], strict=True)),
+            )
+            added = {key[1] for key in self.keys[side] if isinstance(key, tuple)}
+            moved = [at for at in gone if isinstance(at, int) and values[0][at] in added]
+            if any(at in changed and changed[at] != values[0][at] for at in moved):
+                return "one side moved an element that the other changed"
+        counts = [Counter(side) for side in values]
+        now = Counter(resolved(kept.item).canonical for kept in self.result)
+        if any(count > max(side[value] for side in counts) for value, count in now.items()):
+            return "an element that both moved or added would be there twice"
+        if any(now[value] < min(side[value] for side in counts) for value in counts[0]):
+            return "equal elements cannot be told apart"
+        return ""
+
+    def decisions(self) -> list[Decision]:
+        """What was decided, with the edits of local's list."""
+        own = {id(item): at for at, item in enumerate(self._local.items)}
+        kept = {id(element.item) for element in self.result}
+        decisions = list(self._decisions)
+        for at, item in enumerate(self._local.items):
+            if id(item) not in kept:
+                verdict, sides = Verdict(None, "L3"), Sides(None, None, resolved(item))
+                decisions += self._context.decided(verdict, (*self._path, at), sides, (Remove(self._local, item),))
+        previous: Node | None = None
+        for number, element in enumerate(self.result):
+            item = element.item
+            if id(item) not in own:
+                comments = self._context.comments.of(self._upstream, item)
+                sides = Sides(None, resolved(item), None)
+                edit = Insert(self._local, item, previous, comments)
+                decisions += self._context.decided(Verdict(resolved(item), "L3"), (*self._path, number), sides, (edit,))
+            elif element.verdict is not None:
+                decisions += self._decisions_on(element, own[id(item)])
+            previous = item
+        return decisions
+
+    def _decisions_on(self, element: _Kept, at: int) -> list[Decision]:
+        verdict, lists = element.verdict, Sides(None, self._upstream, self._local)
+        assert verdict is not None
+        edits: tuple[Edit, ...] = ()
+        if verdict.node is not resolved(element.item):
+            assert verdict.node is not None
+            edits = (Replace(element.item, verdict.node),)
+        comments = self._context.discarded_comments(verdict, lists, element.children)
+        return self._context.decided(verdict, (*self._path, at), element.sides, edits, comments)
 
 
-def _list_conflict(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], why: str) -> Verdict:
-    """L3: a conflict of the list as a whole; it names what the sides differ in, and how to tell elements apart."""
-    before, theirs, ours = ({item.canonical for item in nodes} for nodes in items)
-    differences = []
-    for what, values in (("new", (theirs | ours) - before), ("removed by one side", before & (theirs ^ ours))):
-        elements = []
-        for side, nodes in zip(("upstream", "local"), items[1:], strict=True):
-            places = [f"[{at}]" for at, node in enumerate(nodes) if node.canonical in values]
-            more = [f"{len(places) - MOST_NAMED} more"] if len(places) > MOST_NAMED else []
-            elements += [f"{side}'s {', '.join(places[:MOST_NAMED] + more)}"] if places else []
-        differences += [f"{what}: {'; '.join(elements)}"] if elements else []
-    verdict = merge.conflict(path, sides, "L3", why + (f" ({'; '.join(differences)})" if differences else ""))
-    # Of a file that holds no resource, nothing says what identifies an element.
-    if merge.file or not all(isinstance(node, MappingNode) for nodes in items for node in nodes):
-        return verdict
-    return replace(verdict, message=f"{verdict.message}; their key can be named under listKeys")
+def _are_exchanged(before: Sequence[Node], after: Sequence[Node]) -> bool:
+    """Whether other scalars are in the places of as many."""
+    return len(before) == len(after) and all(isinstance(item, Scalar) for item in (*before, *after))
 
 
-def _loses_equal(items: list[list[Node]], matches: list[Match]) -> bool:
-    """Whether each side removed other ones of several equal elements, so that none is left."""
-    counts = Counter(item.canonical for item in items[0])
-    equal = {value for value, count in counts.items() if count > 1}
-    if not equal:
-        return False
-    left = {
-        items[0][match.original].canonical
-        for match in matches
-        if match.original is not None and match.upstream is not None and match.local is not None
-    }
-    on_both = {item.canonical for item in items[1]} & {item.canonical for item in items[2]}
-    return not on_both.isdisjoint(equal - left)
+def _has_all(before: Sequence[Node], theirs: Sequence[Node], ours: Sequence[Node]) -> bool:
+    """Whether local has what upstream changed or added there, in its order, and nothing of what it removed."""
+    old, new, own = ([item.canonical for item in side] for side in (before, theirs, ours))
+    if len(before) == len(theirs) == len(ours) and all(map(_has_change, before, theirs, ours)):
+        return True
+    rest, added = iter(own), [value for value in new if value not in old]
+    return bool(added) and all(value in rest for value in added) and {*old} - {*new} <= {*old} - {*own}
 
 
-def _adds_nothing(side: list[Node], before: list[Node]) -> bool:
-    left, count_before = (Counter(item.canonical for item in nodes) for nodes in (side, before))
-    return left <= count_before
-
-
-def _paired_sequence(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
-) -> Verdict:
-    if all(items) and is_narrowed_replacement(matches):
-        return _list_conflict(merge, path, sides, items, "both replaced all elements")
-    verdict, losers = _paired_elements(merge, path, sides, items, matches)
-    kept = [match for match in matches if match not in losers] if losers else matches
-    if not same(sides.local, sides.original) and added_at_one_place(kept):
-        what = "upstream and local added elements at the same place; local's come before upstream's"
-        merge.note(path, "L3", what, sides=sides)
-    return verdict
-
-
-def _paired_elements(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
-) -> tuple[Verdict, set[Match]]:
-    """Decides on each element; the second are those that the other side's take the place of."""
-    winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
-    loser: Side = "upstream" if winner == "local" else "local"
-    losers = dict.fromkeys(replaced_by_both(matches, loser), "upstream and local put others in the same place")
-    losers |= _under_two_names(items, matches, loser)
-
-    def lost(match: Match, element_sides: Sides) -> Verdict | None:
-        return _losing_element(merge, (*path, match.step), element_sides, winner, losers.get(match, ""))
-
-    return _elements(merge, path, sides, items, matches, lost), {*losers}
-
-
-def _under_two_names(items: list[list[Node]], matches: list[Match], loser: Side) -> dict[Match, str]:
-    """R1: the loser's elements that the other side added under another name, and what both did."""
-    of_sides = [_added_alone(items, matches, *places) for places in ((1, 2), (2, 1))]
-    pairs = added_under_two_names(*({name: node for name, (_, node) in side.items()} for side in of_sides))
-    at = 1 if loser == "local" else 0
-    return {of_sides[at][pair[at]][0]: UNDER_TWO_NAMES.format(*map(canonical_text, pair)) for pair in pairs}
-
-
-def _added_alone(
-    items: list[list[Node]], matches: list[Match], side: int, other: int
-) -> dict[Canonical, tuple[Match, Node]]:
-    """The elements that only one of the sides added, by the field `name`."""
-    alone = ((match, match.places[side]) for match in matches if match.original is None and match.places[other] is None)
-    named = (
-        (match, node, node.get("name")) for match, at in alone if isinstance(node := items[side][at or 0], MappingNode)
+def _has_change(before: Node | None, theirs: Node | None, ours: Node | None) -> bool:
+    """Whether a value of local has all that upstream changed in it."""
+    if same(before, theirs) or same(theirs, ours):
+        return True
+    sides = [side.fields for side in (before, theirs, ours) if isinstance(side, MappingNode)]
+    return len(sides) == 3 and all(
+        _has_change(*(resolved(side[key].value) if key in side else None for side in sides))
+        for key in {*sides[0], *sides[1]}
     )
-    return {name.canonical: (match, node) for match, node, name in named if name is not None}
 
 
-def _losing_element(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, why: str) -> Verdict | None:
-    """L3, R1: of what both sides put in one place, or added under two names, one side's is a conflict of its own."""
-    is_alone = sides.original is None and (sides.upstream is None or sides.local is None)
-    if is_alone and (chosen := merge.chosen_side(("sequence",), step, sides)) is not None:
-        return chosen
-    if not why:
-        return None
-    explanation = merge.policy.explanation(step, why, f"{winner}'s are kept")
-    return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
-
-
-def edited_list(base: SequenceNode, decisions: list[Decision]) -> Editor:
-    """The list with the edits of decisions."""
-    editor = Editor(base)
-    apply(decisions, editor)
-    return editor
-
-
-def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, verdict: Verdict, decisions: list[Decision]) -> bool:
-    """L3: whether merging original and upstream with what the decisions make of local gives the same again."""
-    if verdict.node is None:
-        # The next merge sees a list that local removed: upstream's would come back if it has elements of its own.
-        return _adds_nothing(_items(sides.upstream), _items(sides.original))
-    if not any(decision.edits for decision in decisions):
-        # It is local, just this was merged, or upstream's as a whole: the next merge has that on both sides.
-        return True
-    assert isinstance(verdict.node, SequenceNode)
-    editor = edited_list(verdict.node, decisions)
-    is_upstreams = sides.upstream is not None and editor.canonical() == sides.upstream.canonical
-    if is_upstreams and not merge.policy.resolutions.all:
-        # V2: both made the same of it.
-        return True
-    edited = editor.tree()
-    assert isinstance(edited, SequenceNode)
-    known = set(map(id, verdict.node.items if verdict.node is sides.local else ()))
-    # Nodes identify elements: an element of upstream's must not be in the list and come in once more.
-    items = [item if id(item) in known else copy(item) for item in edited.items]
-    merged, again = SequenceNode.new(edited.flow, items), merge.verifying()
-    second = again.value(path, Sides(sides.original, sides.upstream, merged))
-    if second.node is not merged or any(decision.edits for decision in again.decisions):
-        return False
-    # A list whose keys do not tell its elements apart has a warning of its own, whatever is merged (L1).
-    is_conflict = second.severity != "info" and second.rule != "L1"
-    if any(decision.is_conflict for decision in decisions) or not (
-        is_conflict or any(decision.is_conflict for decision in again.decisions)
-    ):
-        return True
-    # Among equal elements, a conflict may come up in the next merge alone: lines would settle it then (law H).
-    lists = (_items(sides.original), _items(sides.upstream), items)
-    return all(len({item.canonical for item in nodes}) == len(nodes) for nodes in lists)
+def _common(first: Sequence[Node], second: Sequence[Node]) -> int:
+    """How many elements both begin with."""
+    size = min(len(first), len(second))
+    return next((at for at in range(size) if first[at].canonical != second[at].canonical), size)

@@ -1,22 +1,16 @@
-"""Which functions of a pipeline are the same on the three sides (rules F1-F4, F6), and conditions on a Kptfile (K3)."""
+"""Which functions of a pipeline are the same on all sides (rules F1, F3, F4, F6), and conditions on a Kptfile (K3)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 from krm_merge.krm import FieldPath, Step
-from krm_merge.merge.decisions.decision import same
-from krm_merge.merge.values.likeness import Match, image_repository
+from krm_merge.merge.values.identity import Match
+from krm_merge.merge.values.images import image_repository
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen, replace
 from krm_merge.text import Canonical, MappingNode, Node, SequenceNode, key_text, resolved
-
-SIMILARITY_THRESHOLD = 0.5
-"""Functions of one image that are less alike than this are different functions, where there is a choice (F6)."""
-
-MOST_COMPARED = 10_000
-"""Pairs of functions that are compared (F6); of more, no one could say which are the same."""
 
 
 @frozen
@@ -75,9 +69,8 @@ def match_functions(
 ) -> list[Match] | NotIdentified:
     """Pairs the functions of the three sides, or says why the list has to be taken as one value."""
     sides = [read_functions(items) for items in (original, upstream, local)]
-    if smart:
-        matches = _match_smart(*sides)
-        return matches if isinstance(matches, NotIdentified) else _join_renamed(matches, sides)
+    if smart and not isinstance(matches := _match_smart(*sides), NotIdentified):
+        return matches
     named = [bool(function.name) for side in sides for function in side]
     if all(named):
         # F1: an absent or empty list satisfies it.
@@ -115,36 +108,6 @@ def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[Pipeline
         assert index is not None
         matches.append(Match(at[0], at[1], at[2], sides[side][index].step(index)))
     return matches
-
-
-def _join_renamed(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
-    """F6: joins a function to which both sides gave other names: on each side it is the only one of its program."""
-    counts = [Counter(map(_program, side)) for side in sides]
-    alone: list[dict[tuple[bool, str], Match]] = [{}, {}, {}]
-    for match in matches:
-        # What a side did not rename is joined already, and what both have alike needs no original (law D).
-        if match.places.count(None) == 2 or (match.original is None and not _is_same_on_both(match, sides)):
-            for side, at in enumerate(match.places):
-                if at is not None:
-                    alone[side][_program(sides[side][at])] = match
-    joined = dict(zip(matches, matches, strict=True))
-    for program in set.intersection(*map(set, alone)):
-        if program[1] and all(count[program] == 1 for count in counts):
-            original, upstream, local = (of_side[program] for of_side in alone)
-            joined[original] = replace(local, original=original.original, upstream=upstream.upstream)
-            for match in {upstream, local}:
-                del joined[match]
-    return list(joined.values())
-
-
-def _is_same_on_both(match: Match, sides: Sequence[Sequence[PipelineFunction]]) -> bool:
-    _, upstream, local = (None if at is None else side[at].node for side, at in zip(sides, match.places, strict=True))
-    return same(upstream, local)
-
-
-def _program(function: PipelineFunction) -> tuple[bool, str]:
-    """What a function runs, and whether that is an image."""
-    return bool(function.image), function.program
 
 
 def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
@@ -202,103 +165,110 @@ def _places_of_images(side: Sequence[PipelineFunction]) -> dict[str, list[int]]:
 def _match_smart(
     original: list[PipelineFunction], upstream: list[PipelineFunction], local: list[PipelineFunction]
 ) -> list[Match] | NotIdentified:
-    """F6: first original with upstream, then local with what these pairs hold; the most alike first.
-
-    A function that only upstream added is one that local added if that cannot be another one (F7).
-    """
-    pairs = _assign([[f] for f in original], upstream)
-    if isinstance(pairs, NotIdentified):
-        return pairs
-    groups: list[list[PipelineFunction]] = [
-        [f, upstream[pairs[i]]] if i in pairs else [f] for i, f in enumerate(original)
-    ]
-    paired = set(pairs.values())
-    free = [i for i in range(len(upstream)) if i not in paired]
-    groups += [[upstream[i]] for i in free]
-    locals_ = _assign(groups, local, added=range(len(original), len(groups)))
-    if isinstance(locals_, NotIdentified):
-        return locals_
-    matches = []
-    for index in range(len(groups)):
-        at_local = locals_.get(index)
-        in_original = index < len(original)
-        at_upstream = pairs.get(index) if in_original else free[index - len(original)]
-        matches.append(Match(index if in_original else None, at_upstream, at_local, 0))
-    matched = set(locals_.values())
-    matches += [Match(None, None, i, 0) for i in range(len(local)) if i not in matched]
+    """F6: by name, else by image without version, repeated ones by equal configuration."""
+    if any(not function.name and not function.program for side in (original, upstream, local) for function in side):
+        return NotIdentified("a function has neither image nor exec")
+    theirs = _pairs(original, upstream, original)
+    if isinstance(theirs, NotIdentified):
+        return theirs
+    # After a merge local has what upstream has.
+    ours = _pairs(original, local, [upstream[theirs[at]] if at in theirs else f for at, f in enumerate(original)])
+    if isinstance(ours, NotIdentified):
+        return ours
+    added = [at for at in range(len(upstream)) if at not in theirs.values()]
+    free = [at for at in range(len(local)) if at not in ours.values()]
+    both: dict[int, int] = {}
+    for i in added:
+        same = (j for j in free if j not in both.values() and _is_one_addition(upstream[i], local[j]))
+        if (j := next(same, None)) is not None:
+            both[i] = j
+    matches = [Match(at, theirs.get(at), ours.get(at), 0) for at in range(len(original))]
+    matches += [Match(None, at, both.get(at), 0) for at in added]
+    matches += [Match(None, None, at, 0) for at in free if at not in both.values()]
     steps = [steps_of(side) for side in (original, upstream, local)]
     return [replace(match, step=_first_step(match, steps)) for match in matches]
+
+
+def _pairs(
+    original: list[PipelineFunction], side: list[PipelineFunction], newer: list[PipelineFunction]
+) -> dict[int, int] | NotIdentified:
+    """The position on a side of each function of the original that is there; `newer` are versions of the original's."""
+    pairs: dict[int, int] = {}
+    steps = (
+        (_name_trait, original),
+        (_unnamed_trait, original),
+        (_configuration_trait, newer),
+        (_configuration_trait, original),
+        (_program_trait, original),
+    )
+    for trait_of, functions in steps:
+        before = _places_by(trait_of, functions, pairs.keys())
+        after = _places_by(trait_of, side, pairs.values())
+        for trait, places in before.items():
+            others = after.get(trait, [])
+            # Two names are two functions, whatever they run.
+            if len(places) == len(others) == 1 and _may_be(original[places[0]], side[others[0]]):
+                pairs[places[0]] = others[0]
+    left = _places_by(_label_trait, original, pairs.keys()), _places_by(_label_trait, side, pairs.values())
+    if repeated := [places[0] for label, places in left[0].items() if label in left[1]]:
+        return NotIdentified(f"{original[repeated[0]].label} is there more than once, and no two are equal")
+    return pairs
+
+
+def _may_be(function: PipelineFunction, other: PipelineFunction) -> bool:
+    return not function.name or not other.name or function.name == other.name
+
+
+def _places_by(
+    trait_of: Callable[[PipelineFunction], Hashable | None], side: list[PipelineFunction], paired: Collection[int]
+) -> dict[Hashable, list[int]]:
+    places: dict[Hashable, list[int]] = {}
+    for at, function in enumerate(side):
+        if at not in paired and (trait := trait_of(function)) is not None:
+            places.setdefault(trait, []).append(at)
+    return places
+
+
+def _name_trait(function: PipelineFunction) -> Hashable | None:
+    return function.name or None
+
+
+def _program_trait(function: PipelineFunction) -> Hashable | None:
+    """What a function runs; a registry may have moved."""
+    program = _segment(function) or function.program
+    return (bool(function.image), program) if program else None
+
+
+def _unnamed_trait(function: PipelineFunction) -> Hashable | None:
+    return None if function.name else _program_trait(function)
+
+
+def _label_trait(function: PipelineFunction) -> Hashable | None:
+    return function.name or _program_trait(function)
+
+
+def _configuration_trait(function: PipelineFunction) -> Hashable | None:
+    program = _unnamed_trait(function)
+    return None if program is None else (program, _without_image(function.node))
+
+
+def _without_image(node: Node) -> Hashable:
+    if not isinstance(node, MappingNode):
+        return node.canonical
+    return frozenset((key, entry.value.canonical) for key, entry in node.fields.items() if key != "image")
+
+
+def _is_one_addition(upstream: PipelineFunction, local: PipelineFunction) -> bool:
+    """F7: whether both sides added one function: of one name, or nothing but the version differs."""
+    if upstream.name or local.name:
+        return upstream.name == local.name
+    return differ_in_version_only(upstream.node, local.node)
 
 
 def _first_step(match: Match, steps: Sequence[list[Step]]) -> Step:
     """The step of a function as local has it, else as upstream or the original has it."""
     pairs = zip(reversed(steps), reversed(match.places), strict=True)
     return next(side[position] for side, position in pairs if position is not None)
-
-
-def _assign(
-    groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction], added: range = range(0)
-) -> dict[int, int] | NotIdentified:
-    """One to one: group index to position, the best scores first, ties by order; `added` are groups without original.
-
-    A function added by both sides matches by its name, or where nothing but the version differs (F7).
-    """
-    candidates: list[set[int]] = []
-    left = MOST_COMPARED
-    for of_group in _candidates(groups, side):
-        candidates.append(of_group)
-        left -= len(of_group)
-        # Counted before any two are compared: the limit is for the time that this takes.
-        if left < 0:
-            return NotIdentified(f"functions of one image are alike in more than {MOST_COMPARED:,} ways")
-    configurations = {id(f): _configuration(f.node) for functions in (*groups, side) for f in functions}
-    scored = []
-    for g, group in enumerate(groups):
-        for i in candidates[g]:
-            score = max(_similarity(member, side[i], configurations) for member in group)
-            if g in added and score < 2.0:
-                score = 2.0 if differ_in_version_only(group[0].node, side[i].node) else 0.0
-            if score > 0:
-                # Sorted by this: the most alike first, then the nearest, then the earliest.
-                scored.append((-score, abs(g - i), g, i))
-    in_groups = Counter(program for group in groups for program in {function.program for function in group})
-    in_side = Counter(function.program for function in side)
-    assigned: dict[int, int] = {}
-    used: set[int] = set()
-    for negative, _, g, i in sorted(scored):
-        if g in assigned or i in used:
-            continue
-        is_only_choice = in_groups[side[i].program] == 1 and in_side[side[i].program] == 1
-        if -negative < SIMILARITY_THRESHOLD and not is_only_choice:
-            continue
-        assigned[g] = i
-        used.add(i)
-    return assigned
-
-
-def _candidates(groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction]) -> Iterator[set[int]]:
-    """For each group the functions of a side that may be alike at all: of one name, one program or one value."""
-    by_trait: dict[object, list[int]] = {}
-    for i, function in enumerate(side):
-        for trait in (("value", function.node.canonical), ("name", function.name), _program_trait(function)):
-            by_trait.setdefault(trait, []).append(i)
-    for group in groups:
-        of_group: set[int] = set()
-        for function in group:
-            of_group.update(by_trait.get(("value", function.node.canonical), ()))
-            if function.name:
-                of_group.update(by_trait.get(("name", function.name), ()))
-            if function.program:
-                # Two names are two functions, whatever they run.
-                of_group.update(by_trait.get(_program_trait(function, named=False), ()))
-                of_group.update(() if function.name else by_trait.get(_program_trait(function, named=True), ()))
-        yield of_group
-
-
-def _program_trait(function: PipelineFunction, *, named: bool | None = None) -> tuple[object, ...]:
-    """A trait that functions of one program share; functions with and without a name differ in it."""
-    named = bool(function.name) if named is None else named
-    return ("program", named, bool(function.image), _segment(function) or function.program)
 
 
 def differ_in_version_only(first: Node, second: Node) -> bool:
@@ -313,53 +283,6 @@ def _without_version(node: Node) -> object:
     if image := _text(node, "image"):
         fields["image"] = image_repository(image)
     return fields
-
-
-def _similarity(
-    first: PipelineFunction, second: PipelineFunction, configurations: dict[int, dict[str, object]]
-) -> float:
-    """How alike: 3 for equal ones, 2 for one name, up to 1 for one image by its configuration, 0 for different ones.
-
-    Each entry of the configuration counts 1 if equal, 1/2 if only the field is there on both sides. `configurations`
-    holds them by the id() of the functions.
-    """
-    if first.node.canonical == second.node.canonical:
-        return 3.0
-    if first.name and second.name:
-        return 2.0 if first.name == second.name else 0.0
-    if not first.program or not _same_program(first, second):
-        return 0.0
-    ours, theirs = configurations[id(first)], configurations[id(second)]
-    shared = ours.keys() & theirs.keys()
-    together = len(ours) + len(theirs) - len(shared)
-    if not together:
-        return 1.0
-    points = sum(1.0 if ours[key] == theirs[key] else 0.5 for key in shared)
-    # Never 0: one image with another configuration may still be the same function where nothing else can be.
-    return max(points / together, 0.01)
-
-
-def _same_program(first: PipelineFunction, second: PipelineFunction) -> bool:
-    if bool(first.image) != bool(second.image):
-        return False
-    return first.program == second.program or (
-        bool(first.image) and first.program.rpartition("/")[2] == second.program.rpartition("/")[2]
-    )
-
-
-def _configuration(node: Node) -> dict[str, object]:
-    entries: dict[str, object] = {}
-    if isinstance(node, MappingNode):
-        for entry in node.fields.values():
-            field, value = key_text(entry.key), resolved(entry.value)
-            if field in ("name", "image", "exec"):
-                continue
-            if isinstance(value, MappingNode):
-                # Each key counts alone: one changed value of a configMap does not make another function.
-                entries |= {f"{field}.{key_text(e.key)}": e.value.canonical for e in value.fields.values()}
-            else:
-                entries[field] = value.canonical
-    return entries
 
 
 def _text(node: Node, field: str) -> str:

@@ -8,23 +8,75 @@ from functools import partial
 from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path, report_rewriting
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
-from krm_merge.merge.writing.presentation import Presentation, Versions
+from krm_merge.merge.writing.comments import with_merged_comments
 from krm_merge.schema import Redaction
-from krm_merge.startup import replace
 from krm_merge.text import (
+    Canonical,
+    Editor,
     Entry,
     MappingNode,
     Node,
     Scalar,
     SequenceNode,
     TextError,
-    document_of,
+    document_text,
     key_text,
+    opaque,
     read,
+    rendered,
     resolved,
     source_of,
     with_separators_of,
+    without_separators,
 )
+
+
+def edited_text(
+    local: Node, decisions: Sequence[Decision], original_text: str, upstream_text: str, local_text: str
+) -> str:
+    """The text of a document after decisions on its fields. Raises TextError where it cannot be written.
+
+    Aliases of `local` may be values of their own (`opaque`). The texts are those of whole documents.
+    """
+    editor = Editor(local)
+    apply(decisions, editor)
+
+    def read_again(text: str) -> Node | None:
+        root = read(text)
+        return None if root is None else opaque(root)
+
+    text = rendered(editor, read_again).text
+    return text_with_comments(
+        text, (original_text, upstream_text, local_text), decisions, editor.canonical(), read_again
+    )
+
+
+def text_with_comments(
+    text: str,
+    sides: Sequence[str],
+    decisions: Sequence[Decision],
+    meaning: Canonical,
+    read_again: Callable[[str], Node | None] = read,
+) -> str:
+    """A text with the comments that upstream changed and local did not, if it still means the same."""
+    original, upstream, local = sides
+    if original == upstream:
+        return text
+    discarded = {
+        line
+        for decision in decisions
+        if (comments := decision.discarded_comments) is not None and comments.side == "upstream"
+        for line in comments.lines
+    }
+    merged = with_merged_comments(text, original, upstream, local, discarded)
+    if merged == text:
+        return text
+    try:
+        root = read_again(merged)
+    except TextError:
+        return text
+    return merged if root is not None and root.canonical == meaning else text
+
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -130,28 +182,27 @@ def merged_text(
 ) -> tuple[str, MappingNode | None]:
     """The text of the merged document, and its tree; None where the edits alone make it. Raises TextError."""
     fitted = fit or partial(with_separators_of, other=resource.source)
-
-    def settled(document: str) -> tuple[str, MappingNode | None]:
-        # What merging again would make of it (law D).
-        again = Resource.from_tree(_read(document))
-        text, _ = _present(
-            again, replace(outcome, decisions=[]), partial(with_separators_of, other=document), of_items=True
-        )
-        text = fitted(text) if fit is None else _without_ids(fitted(text))
-        return text, _read(text)
-
     if outcome.text is not None:
-        return settled(outcome.text)
+        if outcome.local is not None and outcome.text == without_separators(document_text(outcome.local.root)):
+            return resource.source, None
+        text = fitted(outcome.text) if fit is None else _without_ids(fitted(outcome.text))
+        return text, _read(text)
     apply(outcome.decisions, resource.editor)
     if fit is not None and resource.is_changed:
         resource.drop_ids()
-    text, root = _present(resource, outcome, fitted, of_items=fit is not None)
-    if fit is not None and text != resource.source and not resource.is_changed:
+    text = resource.text()
+    if outcome.original is None or outcome.upstream is None or outcome.local is None:
+        return text, None
+    before, theirs = (fitted(document_text(member.root)) for member in (outcome.original, outcome.upstream))
+    with_comments = text_with_comments(
+        text, (before, theirs, resource.source), outcome.decisions, resource.editor.canonical()
+    )
+    if with_comments == text:
+        return text, None
+    if fit is not None and not resource.is_changed:
         # Only comments: W3 holds for these, too.
-        resource.drop_ids()
-        text, root = _present(resource, outcome, fitted, of_items=True)
-    document = _settled_by_now(outcome, text, root)
-    return (text, root) if document is None else settled(document)
+        with_comments = _without_ids(with_comments)
+    return with_comments, _read(with_comments)
 
 
 def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> None:
@@ -176,68 +227,6 @@ def _read(text: str) -> MappingNode:
     root = read(text)
     assert isinstance(root, MappingNode)
     return root
-
-
-def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | None) -> str | None:
-    """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
-    original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
-    if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
-        return None
-    has_conflicts = any(decision.severity == "warning" for decision in outcome.decisions)
-    # Lines know better only of conflicts and of added aliases.
-    if not (has_conflicts or any(map(_has_anchors, outcome.roots))):
-        return None
-    # What somebody chose is not settled once more by lines.
-    if any(decision.resolution for decision in outcome.decisions):
-        return None
-    if has_conflicts and all(map(_is_settled, outcome.decisions)):
-        # Merging again would find no conflict that lines could settle.
-        return None
-    from krm_merge.merge.writing.presentation import settled_by_lines, with_aliases
-
-    now = root if root is not None else _read(text)
-    if not has_conflicts:
-        assert outcome.local is not None
-        return with_aliases(original.root, upstream.root, outcome.local.root, now, decide)
-    return settled_by_lines(original.root, upstream.root, now, decide, decide(now))
-
-
-def _is_settled(decision: Decision) -> bool:
-    """Whether merging again would find no conflict here: there was none, or upstream's value is now local's."""
-    if decision.severity != "warning":
-        return True
-    is_upstreams = decision.upstream is not None and decision.merged is decision.upstream
-    return decision.rule == "V4" and is_upstreams and not any(isinstance(step, int) for step in decision.path)
-
-
-def _has_anchors(root: MappingNode) -> bool:
-    text = source_of(root).text
-    return "&" in text and "*" in text
-
-
-def _present(
-    resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str], *, of_items: bool
-) -> tuple[str, MappingNode | None]:
-    original, upstream = outcome.original, outcome.upstream
-    if original is None or upstream is None or outcome.decide is None:
-        return resource.text(), None
-    discarded = [decision.discarded_comments for decision in outcome.decisions if decision.discarded_comments]
-    before, theirs = (document_of(member.root) if of_items else member.root for member in (original, upstream))
-    versions = Versions(
-        before,
-        theirs,
-        resource.root,
-        outcome.decide,
-        fit,
-        tuple(
-            (comments.child, comments.kept)
-            for comments in discarded
-            if comments.side == "upstream" and comments.kept is not None
-        ),
-    )
-    presentation = Presentation(versions, resource.editor)
-    text = presentation.merged(resource.text)
-    return text, presentation.root_of(text)
 
 
 def _keeps_references(edit: Edit) -> bool:

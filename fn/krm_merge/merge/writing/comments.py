@@ -8,145 +8,98 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
 from krm_merge.merge.decisions.decision import Decision, ResourceOutcome, Side
 from krm_merge.merge.decisions.report import lost_comments_message
-from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import Settling, merge_sequences
-from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comments_in
+from krm_merge.merge.lines.sequence import matching_blocks, stretches
+from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comment_lines, comments_in
+from krm_merge.merge.values.images import blind_to_versions
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.startup import pattern
-from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, document_text, is_block_scalar, key_text, source_of
+from krm_merge.text import (
+    Canonical,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    document_text,
+    is_block_scalar,
+    key_text,
+    source_of,
+)
 
 
 class _Place(NamedTuple):
-    """A line without the comment behind it, that comment with the blanks before it, and the lines above.
+    """A line without the comment behind it, that comment with the blanks before it, and the lines above and below.
 
-    Behind a dash alone, a comment is one above the next line, and `lead` the blanks between the dash and it.
+    Below are those up to a comment that is indented deeper than the next line; all others are above that. Behind a dash
+    alone, a comment is one above the next line, and `lead` the blanks between the dash and it.
     """
 
     content: str
     behind: str
     above: tuple[str, ...]
     lead: str = ""
+    below: tuple[str, ...] = ()
 
     @property
     def indent(self) -> int:
-        return len(self.content) - len(self.content.lstrip(" "))
+        return _indent(self.content)
 
 
-def with_merged_comments(text: str, original: str, upstream: str, local: str, merged_lines: Sequence[str]) -> str:
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _bare(lines: Iterable[str]) -> list[str]:
+    return [line.strip() for line in lines]
+
+
+def with_merged_comments(text: str, original: str, upstream: str, local: str, discarded: Collection[str]) -> str:
     """A text that local's edits made, with the comments and blank lines that upstream changed and local did not.
 
-    Original and upstream have its values, with their own comments. `local` is local's text before its edits: lines that
-    it lacks come from upstream. `merged_lines` are all comments of the original, those of gone values included.
+    `discarded` are comments of upstream that went with a value.
     """
-    merge = _CommentMerge(text, original, upstream, local)
-    merged = merge.made(frozenset())
-    # What both sides moved, local's place is kept of: it may not be there twice.
-    counts = [Counter(merged_lines), *(Counter(comments_in(side)) for side in (upstream, local, merged))]
-    # Only the merged text shows what is there twice: it is made again without upstream's copy.
-    doubled = {
-        line for line, now in counts[3].items() if now > max(*(o := [c[line] for c in counts[:3]]), o[1] + o[2] - o[0])
-    }
-    return merge.made(doubled) if doubled else merged
+    merged = _merge_comments(text, original, upstream, local, discarded)
+    now, *sides = (Counter(comment_lines(side)) for side in (merged, original, upstream, local))
+    # What would be there more often than on any side is left where local has it.
+    doubled = {line for line, count in now.items() if count > max(side[line] for side in sides)}
+    return _merge_comments(text, original, upstream, local, {*discarded, *doubled}) if doubled else merged
 
 
-class _CommentMerge:
-    def __init__(self, text: str, original: str, upstream: str, local: str) -> None:
-        self._now = _places(text)
-        places = [_places(side) for side in (original, upstream)]
-        self._sides = [_counterparts(self._now, side) for side in places]
-        self._from_upstream = [place is None for place in _counterparts(self._now, _places(local), by_place=False)]
-        self._is_ended = text.endswith("\n")
-        self._match_moved(places[1])
-        self._lead_above_dashes()
-        self._follow_up()
-
-    def _match_moved(self, upstream: Sequence[_Place]) -> None:
-        """Match lines of the original that upstream has in another order, where only one can be meant."""
-        before, theirs = self._sides
-        matched = set(map(id, theirs))
-        moved = [place for place in upstream if place.content and id(place) not in matched]
-        left = [at for at, place in enumerate(theirs) if place is None and before[at] is not None]
-        for content in {place.content.strip() for place in moved}:
-            places = [place for place in moved if place.content.strip() == content]
-            own_places = [at for at in left if self._now[at].content.strip() == content]
-            if len(places) == len(own_places) == 1:
-                theirs[own_places[0]] = places[0]
-
-    def _lead_above_dashes(self) -> None:
-        """Take comments that the sides have behind a dash for those that the text has above it."""
-        for at, (dash, now) in enumerate(pairwise(self._now)):
-            if not (dash.lead and dash.above):
-                continue
-            own = {*_bare(dash)} - {*_bare(now)}
-            for side in self._sides:
-                leading, place = side[at : at + 2]
-                if leading and place and not own.isdisjoint(_bare(place)):
-                    moved = tuple(line for line in place.above if line.strip() in own)
-                    below = tuple(line for line in place.above if line.strip() and line not in moved)
-                    side[at : at + 2] = leading._replace(above=leading.above + moved), place._replace(above=below)
-
-    def _follow_up(self) -> None:
-        """Follow comments that upstream has above lines before theirs, such as lines that it inserted behind them."""
-        before, theirs = self._sides
-        first = 0
-        for at, (original, upstream) in enumerate(zip(before, theirs, strict=True)):
-            head = _bare(original)
-            if not any(head) or original is None or upstream is None:
-                continue
-            starts = [] if head == _bare(upstream) else [*range(first, at)]
-            first = at + 1
-            for start in starts:
-                place, now = theirs[start], self._now[start]
-                if not place or not before[start] or not (length := _reach(head, _bare(place))):
-                    continue
-                nearest = next((other for other in starts if _reach(head, _bare(self._now[other]))), start)
-                if nearest != start and before[nearest] and theirs[nearest] and not _bare(theirs[nearest]):
-                    # Local has it above another line: what upstream changed in it goes there.
-                    before[nearest] = before[nearest]._replace(above=original.above)
-                    theirs[nearest] = theirs[nearest]._replace(above=place.above[:length])
-                    before[start] = before[start]._replace(above=())
-                    theirs[start] = place._replace(above=place.above[length:])
-                    if _bare(now) == _bare(place):
-                        self._now[start] = now._replace(above=now.above[length:])
-                    break
-                if self._now[at].above != upstream.above and _bare(now) in ([], _bare(place)):
-                    self._now[start] = now._replace(above=self._now[at].above)
-                    self._now[at] = self._now[at]._replace(above=upstream.above)
-                if self._now[at].above == upstream.above:
-                    before[start] = place._replace(above=original.above)
-                    before[at] = None
-                break
-
-    def made(self, moved: Set[str]) -> str:
-        """The text; upstream adds none of the comments that both sides moved."""
-        lines: list[str] = []
-        for at, (now, before, theirs) in enumerate(zip(self._now, *self._sides, strict=True)):
-            above, behind, comes = now.above, now.behind, self._from_upstream[at]
-            if before is not None and theirs is not None:
-                # A line that comes from upstream has brought its comments.
-                lines_before = {*_bare(before), *_bare(now)} - {*(_bare(theirs) if comes else ())}
-                heads = [
-                    tuple(line for line in place.above if line.strip() not in moved or line.strip() in lines_before)
-                    for place in (before, theirs, now)
-                ]
-                above = _above(heads[0], heads[1], heads[2], now.indent - theirs.indent)
-                behind = _behind(before.behind, theirs.behind, now.behind, comes)
-            elif moved and (comes or theirs is not None):
-                # A new line of upstream's below a comment that local has above a new line of its own.
-                above = tuple(line for line in above if line.strip() not in moved)
-            if at and (lead := self._now[at - 1].lead) and above and above[0]:
-                lines[-1] += lead + above[0].strip()
-                above = above[1:]
-            lines += (*above, now.content + behind)
-        merged = "\n".join(lines)
-        return merged if self._is_ended else merged.removesuffix("\n")
+def _merge_comments(text: str, original: str, upstream: str, local: str, discarded: Collection[str]) -> str:
+    now, before, theirs, ours = map(_places, (text, original, upstream, local))
+    by_original, by_upstream = _counterparts(now, before), _counterparts(now, theirs)
+    fields, their_fields = _fields(now), dict(zip(map(id, theirs), _fields(theirs), strict=True))
+    count, their_count = Counter(fields), Counter(their_fields.values())
+    is_of_local = [place is not None for place in _counterparts(now, ours, by_place=False)]
+    lines: list[str] = []
+    for at, place in enumerate(now):
+        above, behind, below = place.above, place.behind, place.below
+        o, u = by_original[at], by_upstream[at]
+        shift = place.indent - u.indent if u is not None else 0
+        if o is None and u is not None and not is_of_local[at]:
+            # A line that comes from upstream comes with all that is around it there.
+            if {*_bare(above)} <= {*_bare(u.above)}:
+                above = _merged_lines((), u.above, (), shift, discarded)
+            if {*_bare(below)} <= {*_bare(u.below)}:
+                below = _merged_lines((), u.below, (), shift, discarded)
+        elif o is not None and u is not None:
+            above = _merged_lines(o.above, u.above, above, shift, discarded)
+            below = _merged_lines(o.below, u.below, below, shift, discarded)
+            # A setter sets just one value: not one that is only written like it.
+            is_known = their_fields[id(u)] == fields[at] and count[fields[at]] == their_count[fields[at]] == 1
+            if u.behind.strip() not in discarded and (is_known or SETTER not in u.behind):
+                behind = _behind(o.behind, u.behind, place.behind, takes_upstream=not is_of_local[at])
+        if at and (lead := now[at - 1].lead) and above and above[0]:
+            lines[-1] += lead + above[0].strip()
+            above = above[1:]
+        lines += (*above, place.content + behind, *below)
+    merged = "\n".join(lines)
+    return merged if text.endswith("\n") else merged.removesuffix("\n")
 
 
 def _places(text: str) -> list[_Place]:
@@ -158,11 +111,45 @@ def _places(text: str) -> list[_Place]:
         if not content:
             above.append(line)
             continue
+        _put_below(places, above, _indent(content))
         behind = line[len(content) :]
         lead = behind[: len(behind) - len(behind.lstrip())] if not content.strip(" -") else ""
         places.append(_Place(content, "" if lead else behind, tuple(above), lead))
         above = [" " * (len(content) + 1) + behind.strip()] if lead else []
+    _put_below(places, above, 0)
     return [*places, _Place("", "", tuple(above))]
+
+
+def _put_below(places: list[_Place], lines: list[str], indent: int) -> None:
+    """Moves to the last place what is below it: of the lines before one with this indentation."""
+    size = next((at for at in range(len(lines), 0, -1) if _indent(lines[at - 1]) > indent and lines[at - 1].strip()), 0)
+    if size and places and not places[-1].lead:
+        places[-1] = places[-1]._replace(below=tuple(lines[:size]))
+        del lines[:size]
+
+
+def _fields(places: Sequence[_Place]) -> list[tuple[Canonical, ...]]:
+    """For each place its field and the lines that it is indented under; the versions in those do not count."""
+    fields: list[tuple[Canonical, ...]] = []
+    around: list[tuple[int, tuple[Canonical, ...]]] = []
+    for place in places:
+        while around and around[-1][0] >= place.indent:
+            around.pop()
+        outer = around[-1][1] if around else ()
+        content = place.content.strip()
+        fields.append((*outer, content.partition(":")[0]))
+        around.append((place.indent, (*outer, blind_to_versions(content))))
+    return fields
+
+
+def setters_in(text: str) -> set[tuple[Canonical, ...]]:
+    """The comments of a text that name setters, each with the field that it sets."""
+    if SETTER not in text:
+        return set()
+    places = _places(text)
+    return {
+        (*at, place.behind.strip()) for at, place in zip(_fields(places), places, strict=True) if SETTER in place.behind
+    }
 
 
 def _content(line: str) -> str:
@@ -175,7 +162,10 @@ def _content(line: str) -> str:
 
 
 def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bool = True) -> list[_Place | None]:
-    """For each place that of another text with the same line; with `by_place` also as many others between these."""
+    """For each place that of another text with the same line; with `by_place` also those between these.
+
+    These are in the same places where they are as many, else those of the same fields.
+    """
     counterparts: list[_Place | None] = [None] * len(now)
     # Without indentation, which a side may have changed for a whole list.
     contents, others = ([place.content.strip() for place in places[:-1]] for places in (now, side))
@@ -183,44 +173,48 @@ def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bo
     for start, other_start, size in [*matching_blocks(contents, others), (len(contents), len(others), 1)]:
         if by_place and start - at == other_start - other:
             counterparts[at:start] = side[other:other_start]
+        elif by_place:
+            fields = [
+                [content.partition(":")[0] for content in part]
+                for part in (contents[at:start], others[other:other_start])
+            ]
+            for field, other_field, count in matching_blocks(*fields):
+                counterparts[at + field : at + field + count] = side[other + other_field : other + other_field + count]
         at, other = start + size, other_start + size
         counterparts[start:at] = side[other_start:other]
     return counterparts
 
 
-def _bare(place: _Place | None) -> list[str]:
-    """The comments above a line, without their indentation."""
-    return [line.strip() for line in place.above] if place else []
-
-
-def _reach(head: Sequence[str], lines: Sequence[str]) -> int:
-    """The number of the lines up to the last one of a head that was moved there; 0 where they lack half of it."""
-    blocks = matching_blocks(head, lines)
-    return max((end + size for _, end, size in blocks), default=0) if 2 * sum(b[2] for b in blocks) >= len(head) else 0
-
-
-def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], shift: int) -> tuple[str, ...]:
-    """Lines of comments; where both changed the same ones, local's are kept. `shift` is upstream's lack of indent."""
-    bare = [[line.strip() for line in side] for side in (original, upstream, local)]
-    if bare[1] in (bare[0], bare[2]) or any(MERGE_COMMENT in line for side in bare for line in side):
+def _merged_lines(
+    original: Sequence[str], upstream: Sequence[str], local: Sequence[str], shift: int, discarded: Collection[str]
+) -> tuple[str, ...]:
+    """The lines around a place; where both changed the same ones, local's are kept. Upstream's move by `shift`."""
+    before, ours = _bare(original), _bare(local)
+    upstream = [line for line in upstream if line.strip() not in discarded or line.strip() in before]
+    theirs = _bare(upstream)
+    if theirs in (before, ours) or any(MERGE_COMMENT in line for side in (before, theirs, ours) for line in side):
         return tuple(local)
-    indents = [len(line) - len(line.lstrip()) + shift for line in upstream]
-    theirs = [line and " " * indent + line for line, indent in zip(bare[1], indents, strict=True)]
-    runs = merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True))
-    kept = {line for run in runs if run.side == "local" for line in bare[2][run.start : run.stop]}
-    # Comments that both added are there once, in local's place.
-    added = {line for line in bare[1] if line and line in kept and line not in bare[0]}
+    written = [" " * (_indent(line) + shift) + line.strip() if line.strip() else "" for line in upstream]
+    if len(before) == len(theirs) == len(ours):
+        # As many lines: each is one that a side changed, or not.
+        pairs = zip(before, theirs, ours, written, local, strict=True)
+        return tuple(line if mine == old != new else own for old, new, mine, line, own in pairs)
+    if ours == before:
+        return tuple(written)
     merged: list[str] = []
-    for run in runs:
-        lines = (theirs if run.side == "upstream" else local)[run.start : run.stop]
-        if run.side == "upstream" and any(line.strip() in added for line in lines):
-            # Blank lines between them would be added at every merge.
-            lines = [line for line in lines if line.strip() and line.strip() not in added]
-        merged += lines
+    for part in stretches(before, theirs, ours):
+        if part.changed_by == "upstream":
+            merged += written[slice(*part.upstream)]
+            continue
+        merged += local[slice(*part.local)]
+        if part.changed_by == "both" and part.original[0] == part.original[1]:
+            # What both added is kept.
+            own = ours[slice(*part.local)]
+            merged += [line for line in written[slice(*part.upstream)] if line and line.strip() not in own]
     return tuple(merged)
 
 
-def _behind(original: str, upstream: str, local: str, comes_from_upstream: bool) -> str:
+def _behind(original: str, upstream: str, local: str, *, takes_upstream: bool) -> str:
     """The comment behind a value: where both changed it, that of the value which is there.
 
     The name of a setter is a change of its own: it says where the value comes from.
@@ -228,13 +222,12 @@ def _behind(original: str, upstream: str, local: str, comes_from_upstream: bool)
     before, theirs, ours = original.strip(), upstream.strip(), local.strip()
     if theirs in (before, ours) or MERGE_COMMENT in before + theirs + ours:
         return local
-    takes_upstream = ours == before
-    if not takes_upstream:
+    if ours != before:
         names = [side.partition(SETTER)[2] for side in (before, theirs, ours)]
         changed = names[1] != names[0], names[2] != names[0]
-        takes_upstream = changed[0] if changed[0] != changed[1] else comes_from_upstream
-    if not takes_upstream:
-        return local
+        takes_upstream = changed[0] if changed[0] != changed[1] else takes_upstream
+        if not takes_upstream:
+            return local
     # Blanks in front of a number sign are layout: local's stay where it has a comment.
     blanks = local[: len(local) - len(local.lstrip())] if ours else upstream[: len(upstream) - len(upstream.lstrip())]
     return blanks + theirs if theirs else ""

@@ -25,10 +25,11 @@ from krm_merge.merge import (
     file_content,
     fingerprint,
     matching_blocks,
-    merge_added_text,
     merge_document,
-    merge_text,
-    merged_by_lines,
+    merge_embedded,
+    merge_lines,
+    merge_whole_addition,
+    merge_whole_text,
     report,
 )
 from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_resources, is_json, merged_mode
@@ -262,9 +263,7 @@ def merge_values(
     if theirs is None or ours is None or local is None or (before is None and original is not None):
         return None
     schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
-
-    decide = FieldMerge(schema, policy, before.root if before is not None else None, theirs.root, file=path)
-    outcome = merge_document(before, theirs, ours, decide)
+    outcome = merge_document(before, theirs, ours, FieldMerge(schema, policy, file=path))
     results = Results()
     refused = any(decision.severity == "error" for decision in outcome.decisions)
     resource = Resource.from_tree(ours.root)
@@ -280,6 +279,26 @@ def merge_values(
     return MergedFile(file, list(results), outcome=outcome)
 
 
+def _merge_list(path: str, sides: FileVersions, policy: Policy) -> MergedFile | None:
+    """Merges YAML or JSON that is one list by its elements (L3); None of another file."""
+    original, upstream, local = sides
+    if original is None or upstream is None or local is None or not is_yaml(path):
+        return None
+    if (texts := _texts(original, upstream, local)) is None:
+        return None
+    fields = FieldMerge(any_object_schema(), policy, file=path)
+    merged = merge_embedded((texts.original, texts.upstream, texts.local), fields.decide)
+    if merged is None:
+        return None
+    text, decisions = merged
+    conflicts = [decision for decision in decisions if decision.is_conflict]
+    file = File(texts.written(text), merged_mode(original, upstream, local))
+    if not conflicts:
+        return _decide(path, sides, file, "R4", "merged with upstream's by its elements")
+    message = "; ".join(dict.fromkeys(decision.message for decision in conflicts))
+    return _decide(path, sides, file, "R4", message, "both", policy.severity(()))
+
+
 def _with_separators(original: bytes, upstream: bytes, local: bytes, merged: bytes) -> bytes:
     """The merge of a file by lines, where only separators make it another than that of its document (law H)."""
     if b"---" not in upstream:
@@ -289,8 +308,8 @@ def _with_separators(original: bytes, upstream: bytes, local: bytes, merged: byt
         return [line for line in text.split("\n") if line != "---"]
 
     before, theirs, ours, text = (data.decode() for data in (original, upstream, local, merged))
-    by_lines = merged_by_lines(before, theirs, ours, lambda lines: bare(lines) == bare(text))
-    return merged if by_lines is None else by_lines.encode()
+    by_lines = merge_lines(before, theirs, ours)
+    return merged if by_lines is None or bare(by_lines) != bare(text) else by_lines.encode()
 
 
 def _member(path: str, file: File | None) -> Member | None:
@@ -316,6 +335,8 @@ def merge_other_file(
         return _decide(path, sides, upstream, "R4", f"{what}, as upstream has it")
     if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
         return by_fields
+    if (by_elements := _merge_list(path, sides, policy)) is not None:
+        return by_elements
     severity = policy.severity(())
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
@@ -467,16 +488,16 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
     if (texts := _texts(original, upstream, local)) is None:
         return None
     before, theirs, ours = texts[:3]
-    winner, marks = _winner(policy), policy.leaves_marks(())
+    winner = _winner(policy)
     merged: MergedText | None
     if original is None:
-        merged = merge_added_text(theirs, ours, winner)
+        merged = merge_whole_addition(theirs, ours, winner)
     elif ours == before:
         merged = MergedText(theirs)
     elif theirs in (before, ours):
         merged = MergedText(ours)
     else:
-        merged = merge_text(before, theirs, ours, winner, marks=marks)
+        merged = merge_whole_text(before, theirs, ours, winner)
     return None if merged is None else _Text(texts.written(merged.text), merged)
 
 

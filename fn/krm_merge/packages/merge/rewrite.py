@@ -16,8 +16,8 @@ from krm_merge.merge import (
     comments_in,
     follows_upstream_move,
     lost_comments_message,
+    merge_lines,
     merge_order,
-    merged_by_lines,
     notes_in,
     report,
 )
@@ -209,11 +209,10 @@ class Rewrite:
         if local == original and is_meant(theirs):
             # W1: its byte order mark, too.
             return upstream
-        text = merged_by_lines(before, theirs, ours, is_meant)
-        if text is None:
-            # Where lines of both overlap, the merged documents may have what local's lack of upstream's layout.
-            text = merged_by_lines(before, theirs, assembled_text, is_meant)
-        return assembled if text is None else (BOM_BYTES if local.startswith(BOM_BYTES) else b"") + text.encode()
+        text = merge_lines(before, theirs, ours)
+        if text is None or not is_meant(text):
+            return assembled
+        return (BOM_BYTES if local.startswith(BOM_BYTES) else b"") + text.encode()
 
     # ---- the documents of a file -------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ writes each file anew for it, so that the layout of a fetched file is kpt's, too
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 from functools import cache, cached_property, partial
 
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, Resource, flaw_of, identity_of
@@ -73,7 +72,6 @@ class PackageVersion:
         """Takes the files; `name` is original, upstream or local."""
         self.name = name
         self.tree = tree
-        self.paths: Container[str] = tree
         self.documents: dict[str, list[bytes]] = {}
         self.unreadable: dict[str, Unreadable] = {}
         self.found: list[Document] = []

@@ -1,4 +1,4 @@
-"""Edits by which references follow what they name: fields, paths of JSON patches, lists of files (law I, R11)."""
+"""Edits by which references follow what they name: fields, and lists of files (law I, R11)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from krm_merge.packages.files.tree import (
     is_json,
     is_kptfile,
 )
-from krm_merge.packages.references.graph import PackageGraph, is_naming
+from krm_merge.packages.references.graph import is_naming
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema import objects_at
-from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -52,7 +50,6 @@ class ReferenceEdits:
         """Takes the files as they are."""
         self._tree = tree
         self._made: dict[str, dict[int, dict[FieldPath, Value]]] = defaultdict(lambda: defaultdict(dict))
-        self._texts: dict[str, str] = {}
         self.followed: list[FileDecision] = []
 
     def follow(self, path: str, index: int, at: FieldPath, new: Value, old: str, name: str) -> None:
@@ -60,24 +57,13 @@ class ReferenceEdits:
         # Both sides may have lost what it names: the edit is reported once.
         if at not in self._made[path][index]:
             self._made[path][index][at] = new
-            self._report(path, f"{format_path(at)}: {old} is {name} now; the reference follows", old, name)
-
-    def rewrite(self, pointer: ElementPointer, new: str) -> None:
-        """Gives the operations of a JSON patch another path."""
-        path, old = pointer.document.place, pointer.path
-        if pointer.file:
-            text = self._texts.get(pointer.file) or self._tree[pointer.file].data.decode()
-            self._texts[pointer.file] = with_path(text, old, new)
-        else:
-            operations = self._made[path][pointer.document.index]
-            operations[pointer.field] = with_path(str(operations.get(pointer.field, pointer.text)), old, new)
-        message = f"the patch of {old} in {pointer.kind} {pointer.name} follows its element to {new}"
-        self._report(pointer.file or path, message, old, new)
+            message = f"{format_path(at)}: {old} is {name} now; the reference follows"
+            before, after = old.encode(), name.encode()
+            self.followed.append(FileDecision(path, "I", message, "upstream", "info", *2 * (before, after)))
 
     def changes(self) -> dict[str, File]:
         """The files with all edits."""
-        texts = {path: File(text.encode(), self._tree[path].mode) for path, text in self._texts.items()}
-        return texts | {path: self._edit(path, edits) for path, edits in self._made.items()}
+        return {path: self._edit(path, edits) for path, edits in self._made.items()}
 
     def _edit(self, path: str, edits: dict[int, dict[FieldPath, Value]]) -> File:
         file = self._tree[path]
@@ -93,10 +79,6 @@ class ReferenceEdits:
             documents[index] = resource.text().encode()
         return File(in_lines_of(joined(documents, data), file.data), file.mode)
 
-    def _report(self, path: str, message: str, old: str, new: str) -> None:
-        before, after = old.encode(), new.encode()
-        self.followed.append(FileDecision(path, "I", message, "upstream", "info", before, after, before, after))
-
 
 def put_back(member: Member, tree: Tree) -> Changes:
     """The change that adds an object to the file that it had."""
@@ -111,16 +93,6 @@ def put_back(member: Member, tree: Tree) -> Changes:
 
 def _order(step: object) -> tuple[int, str]:
     return (step, "") if isinstance(step, int) else (-1, str(step))
-
-
-def with_path(text: str, old: str, new: str) -> str:
-    """A text with another path for one that is not part of a longer one."""
-    first, *parts = text.split(old)
-    result = first
-    for part in parts:
-        is_whole = (result[-1:] or " ") in " \t\n\"':" and (part[:1] or " ") in " \t\r\n\"',}"
-        result += (new if is_whole else old) + part
-    return result
 
 
 def patched_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
@@ -164,109 +136,10 @@ def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
     return exact
 
 
-_INDEX = pattern(r"/[0-9]+(?=/|$)")
-
-
-@frozen
-class ElementPointer:
-    """A path of a JSON patch, and the object that the patch is applied to.
-
-    `document` is the document that declares the patch. Its operations are the `text` at `field`, or that of `file`.
-    `is_alone` says that no operation of the patch adds or removes an element by its position.
-    """
-
-    document: Member
-    field: FieldPath
-    file: str
-    text: str
-    kind: str
-    name: str
-    path: str
-    is_alone: bool
-
-    def means_the_same(self, other: ElementPointer) -> bool:
-        """Whether both have one path for one object."""
-        return (self.kind, self.name, self.path) == (other.kind, other.name, other.path)
-
-
-def may_point(path: str, file: File) -> bool:
-    """Whether a file may declare JSON patches."""
-    return file.mode != "link" and b"patches" in file.data and (is_naming(path) or b"PatchResources" in file.data)
-
-
-def pointers_in(path: str, file: File, graph: PackageGraph) -> Iterator[ElementPointer]:
-    """The paths with a position in the JSON patches that a file declares for one object."""
-    if not may_point(path, file):
-        return
-    for document in graph.declaring(path):
-        value = document.value
-        for field, entry in (*objects_at(value, "patches.*"), *objects_at(value, "patchesJson6902.*")):
-            target = entry.get("target")
-            kind, name = (target.get(key) if isinstance(target, dict) else None for key in ("kind", "name"))
-            if not isinstance(kind, str) or not isinstance(name, str):
-                continue
-            of_file, text = _operations(graph, document, entry)
-            paths = list(_paths(text))
-            is_alone = not any(_INDEX.search(at[at.rfind("/") :]) for operation, at in paths if operation != "replace")
-            for at in dict.fromkeys(at for operation, at in paths if _names_element(operation, at)):
-                yield ElementPointer(document, (*field, "patch"), of_file, text, kind, name, at, is_alone)
-
-
-def moved_path(before: Value, now: Value, path: str) -> str | None:
-    """The path that names in one value what `path` names in another; None where that is not there."""
-    parts = path.split("/")
-    for at, part in enumerate(parts[1:], 1):
-        part = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(before, list) and isinstance(now, list) and part.isdigit():
-            if int(part) >= len(before):
-                return path
-            element = before[int(part)]
-            if not isinstance(element, dict) or "name" not in element:
-                return path
-            place = _place_of(element["name"], now)
-            if place is None:
-                return None
-            parts[at] = str(place)
-            before, now = element, now[place]
-        else:
-            before, now = (side.get(part) if isinstance(side, dict) else None for side in (before, now))
-    return "/".join(parts)
-
-
 def _place_of(name: Value, elements: list[Value]) -> int | None:
     """The position of the only element with this name."""
     places = [at for at, element in enumerate(elements) if isinstance(element, dict) and element.get("name") == name]
     return places[0] if len(places) == 1 else None
-
-
-def _operations(graph: PackageGraph, document: Member, entry: Object) -> tuple[str, str]:
-    """The file that has the operations of a patch, '' for the declaring document, and their text."""
-    if isinstance(text := entry.get("patch"), str):
-        return "", text
-    path = entry.get("path")
-    file = normpath(join(dirname(document.place), path)) if isinstance(path, str) else ""
-    return file, graph.tree[file].data.decode(errors="replace") if file in graph.tree else ""
-
-
-def _paths(text: str) -> Iterator[tuple[str, str]]:
-    """The operations of a JSON patch, none of another kind of patch."""
-    # Without a path it is another kind of patch, and need not be read.
-    if not _INDEX.search(text) and "/" not in text:
-        return
-    try:
-        root = read(text)
-    except TextError:
-        return
-    operations = to_value(root) if isinstance(root, SequenceNode) else None
-    for operation in operations if isinstance(operations, list) else ():
-        if isinstance(operation, dict) and isinstance(at := operation.get("path"), str):
-            yield str(operation.get("op")), at
-
-
-def _names_element(operation: str, path: str) -> bool:
-    ends = [match.end() for match in _INDEX.finditer(path)]
-    # An insertion in front of an element means the place.
-    return bool(ends) and not (operation == "add" and ends == [len(path)])
 
 
 MOST_NAMES = 3

@@ -13,7 +13,7 @@ from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, i
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in, objects_at
 from krm_merge.startup import group_by_key, pattern
-from krm_merge.text import mapping_in, plain_lines
+from krm_merge.text import Object, Value, documents_in, mapping_in, plain_lines, to_value
 
 _WORD = pattern(rb"[\w.-]+")
 # For more words, one pass over the words of the text is faster than a search for each.
@@ -96,6 +96,37 @@ class PackageGraph:
         # The rarest of the labels leaves the fewest objects to compare.
         candidates = min((self._labels[key].get(label, []) for label in selector.labels.items()), key=len)
         return any(selector.labels.items() <= labels.items() for labels in candidates)
+
+    def positions(self, path: str) -> dict[tuple[str, str, str], tuple[str, ...]]:
+        """What the JSON patches that a file declares name by a position: the names of these elements.
+
+        By kind and name of the object, and the path in it; '' for an element without a name, or none.
+        """
+        data = self.tree[path].data
+        may_declare = b"patches" in data and (is_naming(path) or b"PatchResources" in data)
+        named: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        for document in self.declaring(path) if may_declare else ():
+            value = document.value
+            for _, entry in (*objects_at(value, "patches.*"), *objects_at(value, "patchesJson6902.*")):
+                target = entry.get("target")
+                kind, name = (str(target.get(key)) if isinstance(target, dict) else "" for key in ("kind", "name"))
+                members = [member for member in self.find(name) if member.identity.kind == kind]
+                for operation, at in self._operations(document, entry) if len(members) == 1 else ():
+                    # An insertion in front of an element means the place.
+                    names = _elements_at(members[0].value, dirname(at) if operation == "add" else at)
+                    named |= {(kind, name, at): names} if names else {}
+        return named
+
+    def _operations(self, document: Member, entry: Object) -> Iterator[tuple[Value, str]]:
+        """The operations of a JSON patch with their paths; none of another kind of patch."""
+        path, text = entry.get("path"), entry.get("patch")
+        file = self.tree.get(normpath(join(dirname(document.place), path))) if isinstance(path, str) else None
+        data = text.encode() if isinstance(text, str) else file.data if file is not None else b""
+        for root in documents_in(data) or ():
+            operations = to_value(root)
+            for operation in operations if isinstance(operations, list) else ():
+                if isinstance(operation, dict) and isinstance(at := operation.get("path"), str):
+                    yield operation.get("op"), at
 
     def below(self, path: str, place: str) -> Changes:
         """The file of the side itself, or the files in the folder, at another place."""
@@ -183,6 +214,18 @@ def words_of(names: Iterable[str]) -> frozenset[bytes]:
 def call_document(document: Member) -> str:
     """What messages call a document."""
     return f"{document.identity.kind} {document.identity.name}".strip() or document.place
+
+
+def _elements_at(value: Value, path: str) -> tuple[str, ...]:
+    """The names of the elements that a path of a JSON patch goes through."""
+    names: tuple[str, ...] = ()
+    for part in path.split("/")[1:]:
+        if isinstance(value, list):
+            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
+            names = (*names, str(value.get("name", "")) if isinstance(value, dict) else "")
+        else:
+            value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
+    return names
 
 
 def _naming(path: str, file: File) -> Member | None:

@@ -17,14 +17,10 @@ from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path
 from krm_merge.merge import FileDecision, Member, Policy, ResourceOutcome, file_content
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.references.edits import (
-    ElementPointer,
     ReferenceEdits,
     exact_path,
     list_files,
-    may_point,
-    moved_path,
     patched_in,
-    pointers_in,
     put_back,
     with_name,
 )
@@ -231,8 +227,10 @@ class _Judge:
                 self._names(parsed, lost.names, loser)
                 self._targets(parsed, lost.names, loser)
                 self._selectors(parsed, lost.labels, of_labels, loser)
-        if lost.changed:
-            self._pointers(changed, lost.changed, loser)
+        # A file of patches may have changed without the Kustomization that names it.
+        patching = merged.tree if lost.changed and merged.patches & changed.keys() else changed
+        for path in patching if lost.changed else ():
+            self._positions(path, lost.changed, loser)
 
     def _sides_with(
         self, document: Member, reference: object, references: _References, leads: Callable[[PackageGraph], bool]
@@ -356,28 +354,23 @@ class _Judge:
         if not sides:
             return
         kind, name, namespace, _ = named
-        new = self._new_identity(*named)
-        exact = exact_path(document.value, at)
-        written = value_at(document.value, exact[:-1]) if exact else None
-        has_namespace = isinstance(written, dict) and "namespace" in written
-        if exact and new is not None and isinstance(written, str) and new.namespace in ("", namespace):
-            text = with_name(written, new.name)
-            self.edits.follow(document.place, document.index, exact[:-1], text, f"{kind} {name}", new.name)
-            return
-        if (
-            isinstance(written, dict)
-            and exact
-            and new is not None
-            and (has_namespace or namespace in ("", new.namespace) or not new.namespace)
-        ):
-            if has_namespace and new.namespace:
-                self.edits.follow(
-                    document.place, document.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
-                )
-            if new.name != name:
-                self.edits.follow(document.place, document.index, exact, new.name, f"{kind} {name}".strip(), new.name)
-            return
         what = f"{kind} {name}".strip()
+        exact = exact_path(document.value, at) or ()
+        written = value_at(document.value, exact[:-1]) if exact else None
+        new = self._new_identity(*named)
+        place = document.place, document.index
+        if new is not None and isinstance(written, str) and new.namespace in ("", namespace):
+            self.edits.follow(*place, exact[:-1], with_name(written, new.name), what, new.name)
+            return
+        if new is not None and isinstance(written, dict):
+            has_namespace = "namespace" in written
+            if has_namespace or namespace in ("", new.namespace) or not new.namespace:
+                if has_namespace and new.namespace:
+                    at_namespace = (*exact[:-1], "namespace")
+                    self.edits.follow(*place, at_namespace, new.namespace, namespace, new.namespace)
+                if new.name != name:
+                    self.edits.follow(*place, exact, new.name, what, new.name)
+                return
 
         def mend(side: SideName, tree: Tree) -> Changes:
             there = self._versions.side(side).objects(*named)
@@ -416,37 +409,17 @@ class _Judge:
 
     # ---- positions -------------------------------------------------------------------------------------------------
 
-    def _pointers(self, changed: Mapping[str, File], kinds: frozenset[str], loser: SideName) -> None:
-        # A file of patches may have changed without the Kustomization that names it.
-        every = any(path in changed for path in self._merged.patches)
-        tree = self._merged.tree if every else changed
-        for path in [path for path in tree if may_point(path, tree[path])]:
-            file = tree[path]
-            for pointer in pointers_in(path, file, self._merged):
-                if pointer.kind in kinds:
-                    self._pointer(pointer, loser)
-
-    def _pointer(self, pointer: ElementPointer, loser: SideName) -> None:
-        now = _match(self._merged, pointer)
-        if now is None:
-            return
-        sides = {name: self._versions.side(name) for name in SIDES}
-        names = [
-            name
-            for name, side in sides.items()
-            if (file := side.tree.get(pointer.document.place)) is not None
-            and any(other.means_the_same(pointer) for other in pointers_in(pointer.document.place, file, side))
-        ]
-        meant = [matches for name in names if (matches := _match(sides[name], pointer)) is not None]
-        paths = {moved_path(match.value, now.value, pointer.path) for match in meant}
-        if not paths or pointer.path in paths:
-            return
-        new = paths.pop() if len(paths) == 1 else None
-        if new is not None and pointer.is_alone:
-            self.edits.rewrite(pointer, new)
-        else:
-            what = f"the patch of {call_document(now)} names {pointer.path}"
-            self._report(pointer.document, what, dict.fromkeys(names, pointer.path), loser)
+    def _positions(self, path: str, kinds: frozenset[str], loser: SideName) -> None:
+        positions = {key: names for key, names in self._merged.positions(path).items() if key[0] in kinds}
+        trees = {name: self._versions.side(name) for name in SIDES} if positions else {}
+        sides = {name: side.positions(path) for name, side in trees.items() if path in side.tree}
+        for key, elements in positions.items():
+            meant = {name: of_side[key] for name, of_side in sides.items() if key in of_side}
+            # Nobody knows what is meant where an element has no name.
+            if meant and elements not in meant.values() and not any("" in names for names in meant.values()):
+                texts = {name: ", ".join(names) for name, names in meant.items()}
+                document = self._merged.declaring(path)[0]
+                self._report(document, f"the patch of {key[0]} {key[1]} names {key[2]}", texts, loser)
 
 
 _References: TypeAlias = Callable[[PackageGraph, Member], Iterable[object]]
@@ -474,8 +447,3 @@ def _key_for(named: FileReference, new: str) -> str:
     """What is in front of a path; a generator takes the key from the name of the file where there is none."""
     is_new = not named.prefix and named.path[-2:-1] == ("files",) and basename(new) != basename(named.file)
     return f"{basename(named.file)}=" if is_new else named.prefix
-
-
-def _match(graph: PackageGraph, pointer: ElementPointer) -> Member | None:
-    matches = [match for match in graph.find(pointer.name) if match.identity.kind == pointer.kind]
-    return matches[0] if len(matches) == 1 else None

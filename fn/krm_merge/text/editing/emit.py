@@ -220,7 +220,7 @@ class Emitter:
         return (node.flow and bool(node.children)) or not self.children(node)
 
     def flow(self, node: Node, lines: FlowLines | None = None) -> str:
-        """The node in flow style: on one line, or, where `lines` are given, on as many as its source has (L5)."""
+        """The node in flow style: on one line, or, where `lines` are given, on as many as its source has (L4)."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
@@ -240,7 +240,7 @@ class Emitter:
         return f"{opening}{start}{parts}{end}{closing}" if parts else opening + closing
 
     def _flow_at(self, node: Collection, column: int) -> str:
-        """A flow collection behind a key or dash at `column`: on the lines of its source, with their comments (L5)."""
+        """A flow collection behind a key or dash at `column`: on the lines of its source, with their comments (L4)."""
         text = self._as_written(node)
         return (text and _lines_at(text, node, column)) or self.flow(node)
 

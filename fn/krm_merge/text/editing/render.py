@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from operator import is_, lt
 from typing import NamedTuple
 
@@ -22,7 +23,17 @@ from krm_merge.text.reading.layout import (
     line_comment_span,
     source_of,
 )
-from krm_merge.text.reading.nodes import Child, Collection, Entry, MappingNode, Node, Scalar, SequenceNode, value_of
+from krm_merge.text.reading.nodes import (
+    Child,
+    Collection,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    is_opaque,
+    value_of,
+)
 from krm_merge.text.reading.scalar_text import in_quotes_of
 
 
@@ -273,10 +284,26 @@ class _Renderer:
                 space = "" if self._text[chunk.value - 1] in " \t\n" else " "
                 # A comment may follow quotes at once.
                 behind = " " if self._text[chunk.value_end : chunk.value_end + 1] == "#" else ""
-                splice = chunk.value, chunk.value_end, space + text + behind
+                anchor = self._anchor_of(before)
+                splice = chunk.value, chunk.value_end, space + (f"{anchor} " if anchor else "") + text + behind
         if not stays and splice is None:
             return self._rebuilt(child, chunk, old, new)
         return self._spliced(child, chunk, old, new, splice)
+
+    def _anchor_of(self, value: Node) -> str:
+        """The anchor of a value that changes: aliases that are values of their own then mean the new one (V9)."""
+        return f"&{value.anchor}" if value.anchor is not None and self._has_opaque_aliases else ""
+
+    @cached_property
+    def _has_opaque_aliases(self) -> bool:
+        pending: list[Node] = [self._root]
+        while pending:
+            node = pending.pop()
+            if is_opaque(node):
+                return True
+            if isinstance(node, MappingNode | SequenceNode):
+                pending += map(value_of, node.children)
+        return False
 
     def _changes_form(self, value: Node) -> bool:
         """Whether a value is written anew although no other was put in its place: an alias, or emptied, or filled."""
@@ -342,6 +369,8 @@ class _Renderer:
         comment = f"{space or ' '}{line}" if line else ""
         item = not isinstance(child, Entry)
         value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
+        if anchor := self._anchor_of(before):
+            value = f" {anchor}{value}"
         at_line_start = text[chunk.value_end - 1] == "\n"
         tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
         comments = ""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any, Self, TypeAlias, overload
 
 from krm_merge.errors import KrmMergeError
+from krm_merge.startup import pattern
 from krm_merge.text.reading.scalars import FIRST_OF_NUMBERS, TYPED_WORDS, Canonical, python_value, resolve, scalar_text
 
 MERGE_KEY = "<<"
+
+
+# Booleans and numbers of YAML 1.1, which kubectl reads.
+_WORDS = r"(?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+|[-+]?[0-9]+_[0-9_]*"
+_WORD = pattern(rf"(?:{_WORDS})\Z")
+_QUOTED_WORD = pattern(rf"""['"](?:{_WORDS})['"]""")
 
 
 class TextError(KrmMergeError, ValueError):
@@ -27,13 +34,21 @@ class Source:
     `odd_breaks`: it has line breaks of YAML 1.1 that no editor shows as such, so that newlines do not show its lines.
     """
 
-    __slots__ = ("_has_number_signs", "newline", "odd_breaks", "text")
+    __slots__ = ("_has_number_signs", "_has_quoted_words", "newline", "odd_breaks", "text")
 
     def __init__(self, text: str, newline: str = "\n", odd_breaks: bool = False) -> None:
         self.text = text
         self.newline = newline
         self.odd_breaks = odd_breaks
         self._has_number_signs: bool | None = None
+        self._has_quoted_words: bool | None = None
+
+    @property
+    def has_quoted_words(self) -> bool:
+        """Whether there may be words in quotes that mean something else without them; looked for once."""
+        if self._has_quoted_words is None:
+            self._has_quoted_words = _QUOTED_WORD.search(self.text) is not None
+        return self._has_quoted_words
 
     @property
     def has_number_signs(self) -> bool:
@@ -342,6 +357,52 @@ def copy(node: Node) -> Node:
         return SequenceNode(source, node.start, node.end, node.flow, [copy(item) for item in node.items], node.tag)
     entries = [Entry(copy(e.key), copy(e.value)) for e in node.entries]
     return MappingNode(source, node.start, node.end, node.flow, entries, node.tag)
+
+
+def opaque(node: Node) -> Node:
+    """A copy in which aliases and merge keys are values of their own: `*name` equals `*name`, whatever that stands for.
+
+    Its nodes point at the same text, so that edits of it are edits of that text (V9).
+    """
+    if isinstance(node, Alias):
+        alias = Scalar(node.source, node.start, node.end, f"*{node.name}")
+        alias.canonical = ("alias", alias.text)
+        return alias
+    if isinstance(node, Scalar):
+        scalar = copy(node)
+        scalar.anchor = node.anchor
+        return scalar
+    if isinstance(node, SequenceNode):
+        items = [opaque(item) for item in node.items]
+        return SequenceNode(node.source, node.start, node.end, node.flow, items, node.tag, node.anchor)
+    entries = [Entry(_opaque_key(entry), opaque(entry.value)) for entry in node.entries]
+    return MappingNode(node.source, node.start, node.end, node.flow, entries, node.tag, node.anchor)
+
+
+def is_opaque(node: Node | None) -> bool:
+    """Whether a value is an alias that is a value of its own."""
+    return type(node) is Scalar and type(node.canonical) is tuple and node.canonical[0] == "alias"
+
+
+def _opaque_key(entry: Entry) -> Node:
+    key = opaque(entry.key)
+    if is_merge_key(entry) and isinstance(key, Scalar):
+        key.tag = ":str"
+    return key
+
+
+def is_requoted(first: Node, second: Node) -> bool:
+    """Whether quotes round a word that YAML 1.1 reads as a boolean or a number are all that differs in equal values."""
+    if not any(node.source is not None and node.source.has_quoted_words for node in (first, second)):
+        return False
+    if isinstance(first, Scalar) and isinstance(second, Scalar):
+        return bool(first.style) != bool(second.style) and _WORD.match(first.text) is not None
+    if isinstance(first, SequenceNode) and isinstance(second, SequenceNode):
+        return any(map(is_requoted, first.items, second.items))
+    if isinstance(first, MappingNode) and isinstance(second, MappingNode):
+        fields = second.fields
+        return any(is_requoted(entry.value, fields[key].value) for key, entry in first.fields.items())
+    return False
 
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
