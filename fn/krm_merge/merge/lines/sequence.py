@@ -284,6 +284,16 @@ def stretches(
         o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
 
 
+def merged(original: Sequence[Key], upstream: Sequence[Key], local: Sequence[Key]) -> list[Key] | None:
+    """What both sides' changes make of a sequence; None where they meet."""
+    result: list[Key] = []
+    for part in stretches(original, upstream, local):
+        if part.changed_by == "both":
+            return None
+        result += upstream[slice(*part.upstream)] if part.changed_by == "upstream" else local[slice(*part.local)]
+    return result
+
+
 def _anchors(
     original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable]
 ) -> list[tuple[int, int, int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from krm_merge.merge.lines.sequence import stretches
+from krm_merge.merge.lines.sequence import merged, stretches
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     NO_COMMENTS,
@@ -34,12 +34,8 @@ def merge_lines(original: str, upstream: str, local: str) -> str | None:
     """
     # With their line breaks: what is behind the last one is no line.
     before, theirs, ours = (_LINE.findall(side) for side in (original, upstream, local))
-    lines: list[str] = []
-    for part in stretches(before, theirs, ours):
-        if part.changed_by == "both":
-            return None
-        lines += theirs[slice(*part.upstream)] if part.changed_by == "upstream" else ours[slice(*part.local)]
-    return "".join(lines)
+    lines = merged(before, theirs, ours)
+    return None if lines is None else "".join(lines)
 
 
 _LINE = pattern(r"[^\n]*\n|[^\n]+")

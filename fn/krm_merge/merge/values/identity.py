@@ -11,7 +11,17 @@ from krm_merge.merge.lines.sequence import matching_blocks
 from krm_merge.merge.values.images import blind_to_versions
 from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind, element_key
 from krm_merge.startup import frozen
-from krm_merge.text import Canonical, MappingNode, Node, Scalar, canonical_text, is_null, key_text, resolved
+from krm_merge.text import (
+    Canonical,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    canonical_text,
+    is_null,
+    key_text,
+    resolved,
+)
 
 NAME_FIELDS: Final = (
     "name",
@@ -94,6 +104,11 @@ class ElementIdentity:
             return at
         fields = [(name, item.get(name)) for name in self.fields]
         return tuple((name, key_text(value)) for name, value in fields if value is not None) or at
+
+
+def items_of(node: Node | None) -> list[Node]:
+    """The elements of a list; none of anything else."""
+    return [resolved(item) for item in node.items] if isinstance(node, SequenceNode) else []
 
 
 def identity_in(kind: ListKind, path: FieldPath, items: Items) -> ElementIdentity | None:

@@ -28,6 +28,7 @@ from krm_merge.merge.values.identity import (
     Match,
     are_one_option,
     identity_in,
+    items_of,
     label_of,
     match_by_key,
     places_of_elements,
@@ -54,7 +55,7 @@ MOST_NAMED = 5
 def merge_list(context: MergeContext, decide: Decided, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists. `decide` decides on an element."""
     kind = context.schema.at(path).list_kind
-    items = [_items(node) for node in sides.nodes]
+    items = [items_of(node) for node in sides.nodes]
     # Empty lists have no elements: whether the list is there is all that can differ.
     if kind == WHOLE or not any(items):
         return sides.settled() or context.conflict(path, sides, "V4")
@@ -81,10 +82,6 @@ def merge_list(context: MergeContext, decide: Decided, path: FieldPath, sides: S
 
 
 _GRAVITY = ("info", "warning", "error")
-
-
-def _items(node: Node | None) -> list[Node]:
-    return [resolved(item) for item in node.items] if isinstance(node, SequenceNode) else []
 
 
 # ---- functions ---------------------------------------------------------------------------------------------------
@@ -223,7 +220,7 @@ def _elements(
         chosen_side = context.choices.of_side(("element",), path, place.sides)
         verdict = chosen_side or _contest(context, path, place.sides, "L2")
         decisions += context.decided(verdict, path, place.sides)
-        chosen = {item.canonical for item in _items(verdict.node)}
+        chosen = {item.canonical for item in items_of(verdict.node)}
         lost |= {id(node) for node in (*place.upstream, *place.local) if node.canonical not in chosen}
     element_sides = [_sides_of(items, element) for element in elements]
     # Most elements of a long list are the same on all sides: they are settled first, for speed.
@@ -292,7 +289,7 @@ def _contest(context: MergeContext, path: FieldPath, sides: Sides, rule: str) ->
     """The conflict of one place of a list; the message names its elements."""
     why = "both changed one place of the list"
     if not context.secrecy.hides(path, sides.nodes):
-        upstream, local = (", ".join(_names(_items(node))) or "nothing" for node in sides.nodes[1:])
+        upstream, local = (", ".join(_names(items_of(node))) or "nothing" for node in sides.nodes[1:])
         why += f" (upstream has {upstream}; local has {local})"
     return context.conflict(path, sides, rule, why)
 
@@ -504,7 +501,7 @@ class _SequenceMerge:
         verdict = _of_place(self._context, self._path, sides)
         self._decisions += self._context.decided(verdict, self._path, sides)
         items = self._upstream.items[slice(*part.upstream)], self._local.items[slice(*part.local)]
-        chosen = _items(verdict.node)
+        chosen = items_of(verdict.node)
         if len(theirs) == len(ours) and [*map(id, chosen)] == [*map(id, theirs)]:
             # As many others: each is written in the place of one, and keeps its layout.
             for node, *pair in zip(chosen, *items, strict=True):

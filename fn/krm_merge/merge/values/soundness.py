@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath, Step
 from krm_merge.merge.decisions.decision import Sides, same
-from krm_merge.merge.lines.sequence import stretches
-from krm_merge.merge.values.identity import ElementIdentity, Keys, identity_in
+from krm_merge.merge.lines.sequence import merged
+from krm_merge.merge.values.identity import ElementIdentity, Keys, identity_in, items_of
 from krm_merge.merge.values.pipeline import read_functions, steps_of
 from krm_merge.schema import FUNCTIONS, WHOLE, ObjectListSchema, Schema, any_object_schema, with_pods
 from krm_merge.text import (
@@ -145,7 +145,7 @@ class _Check:
 
     def _named(self, path: FieldPath, nodes: Sequence[Node | None]) -> list[tuple[Step, list[Node | None]]]:
         """The elements of a list by their steps in a path, each on all sides; none where they have no names."""
-        items = [_items_of(node) for node in nodes]
+        items = [items_of(node) for node in nodes]
         kind = self._schema.at(path).list_kind
         if kind == FUNCTIONS:
             by_step = [dict(zip(steps_of(read_functions(side)), side, strict=True)) for side in items]
@@ -232,7 +232,7 @@ class _Check:
     # ---- lists -------------------------------------------------------------------------------------------------
 
     def _sequence(self, path: FieldPath, nodes: Sequence[Node | None]) -> None:
-        items = [_items_of(node) for node in nodes]
+        items = [items_of(node) for node in nodes]
         if not items[3] and items[1] and items[2]:
             raise UnsoundError
         kind = self._schema.at(path).list_kind
@@ -337,15 +337,9 @@ class _Check:
         if len(texts) < 4:
             return False
         for cut in (lambda text: text.split("\n"), str.split):
-            before, theirs, ours, merged = map(cut, texts)
-            words: list[str] = []
-            for part in stretches(before, theirs, ours):
-                if part.changed_by == "both":
-                    break
-                words += theirs[slice(*part.upstream)] if part.changed_by == "upstream" else ours[slice(*part.local)]
-            else:
-                if words == merged:
-                    return is_sound_text(texts[0], texts[1], texts[2], texts[3])
+            before, theirs, ours, now = map(cut, texts)
+            if merged(before, theirs, ours) == now:
+                return is_sound_text(texts[0], texts[1], texts[2], texts[3])
         return False
 
 
@@ -360,10 +354,6 @@ def _adds_up(counts: Sequence[Counter[Canonical]]) -> bool:
 
 def _fields_of(node: Node | None) -> dict[Canonical, Node]:
     return {key: resolved(field.value) for key, field in node.fields.items()} if isinstance(node, MappingNode) else {}
-
-
-def _items_of(node: Node | None) -> list[Node]:
-    return [resolved(item) for item in node.items] if isinstance(node, SequenceNode) else []
 
 
 def is_sound_text(original: str, upstream: str, local: str, merged: str) -> bool:
