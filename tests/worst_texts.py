@@ -258,6 +258,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "a in ("),
         Worst(" ", "a="),
     ),
+    "merge.lines.three_way._LINE": (Worst("a"), Worst("\n"), Worst("a\n")),
     "merge.package.narrow._DASH": (Worst(" "),),
     "merge.package.narrow._FIRST_FIELD": (Worst(" "), Worst(" \n"), Worst("#")),
     "merge.package.narrow._FIRST_WORD": LETTERS,
@@ -289,6 +290,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("#\n", "metadata:\n"),
     ),
     "merge.package.narrow._name_at": (Worst(" "), Worst("  name:"), Worst(" ", "  name:"), Worst("a", "  name: ")),
+    "merge.package.resources._RELEASE": (Worst("-1.1"), Worst("-1.1", "", "/"), Worst("1"), Worst("1", "-"), Worst("-")),
     "packages.files.tree._DRIVE": LETTERS,
     "packages.files.tree._GIT_FOLDER": (Worst(" ", ".git"), Worst(":", "git~1"), Worst(". ", ".git"), Worst(".git")),
     "packages.files.tree._MODULES": (
@@ -357,6 +359,8 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.editing.emit._SEPARATOR": (Worst(" "), Worst(","), Worst(" ", " ,")),
     "text.editing.emit._opening": (Worst("a"), Worst(" ", "a")),
     "text.editing.reemit._MERGE": (Worst("<"),),
+    "text.reading.nodes._QUOTED_WORD": (Worst("'"), Worst("1", "'"), Worst("1_", "'"), Worst(":1", "'1"), Worst("'1")),
+    "text.reading.nodes._WORD": (Worst("1"), Worst("1_"), Worst(":1", "1"), Worst(":59", "1")),
     "text.reading.reader._SEPARATOR": (Worst("\n---"),),
     "text.reading.reader._MARK": (Worst("-"), Worst("---"), Worst("---\n"), Worst("...\n"), Worst("\n")),
     "text.reading.scalar_text._NOT_IN_BLOCK": (Worst("-"),),
@@ -453,10 +457,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.merge.other_files._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.other_files._ANY": (Worst("\r"), Worst("\n")),
     "merge.writing.comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),
-    "merge.values.texts._SETTING": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("=")),
-    "merge.values.texts._SECTION": (Worst("["), Worst(" "), Worst("a", "["), Worst(" ", "[a]")),
-    "merge.values.texts._COMMENT": (Worst(" "), Worst("#")),
-    "merge.values.likeness._VERSION": (
+    "merge.values.images._VERSION": (
         Worst("1."),
         Worst("1"),
         Worst("v1"),
@@ -466,7 +467,5 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("1.1-rc"),
         Worst("-1.1"),
     ),
-    "merge.values.likeness._ADDRESS": (Worst("1"), Worst("1."), Worst("1.1.1.")),
-    "merge.values.likeness._WORD": (Worst("a"), Worst("A"), Worst("Aa"), Worst("A", "a"), Worst("1a")),
-    "merge.lines.sequence._KEY": (Worst(" "), Worst("export "), Worst("a"), Worst(" ", "a"), Worst("a:")),
+    "merge.values.images._ADDRESS": (Worst("1"), Worst("1."), Worst("1.1.1.")),
 }

@@ -36,7 +36,7 @@ Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 _Row: TypeAlias = list[Member | None]
 
 # `operator.v2.31.0`, `web-1.2`: not a number alone, by which people count.
-_RELEASE = pattern(r"[.-]v?[0-9]+\.[0-9][\w.-]*\Z")
+_RELEASE = pattern(r"[.-]v?[0-9]+\.[0-9][\w.-]*")
 _NAMES = ("name", "namespace", "generateName")
 
 

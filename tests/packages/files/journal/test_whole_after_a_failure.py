@@ -159,8 +159,11 @@ def test_a_file_keeps_who_may_read_and_write_it(tmp_path: Path, mode: int, kind:
 @pytest.mark.parametrize(("mask", "expected"), [(0o077, "-rw-------"), (0o002, "-rw-rw-r--")])
 def test_a_new_file_has_the_mode_of_other_new_files(tmp_path: Path, mask: int, expected: str) -> None:
     folder = package(tmp_path)
-    os.umask(mask)
-    commit(folder, {"new.yaml": File(b"new\n")})
+    previous = os.umask(mask)
+    try:
+        commit(folder, {"new.yaml": File(b"new\n")})
+    finally:
+        os.umask(previous)
     assert snapshot(folder)["new.yaml"] == (expected, b"new\n")
 
 
