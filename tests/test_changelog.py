@@ -11,7 +11,7 @@ import pytest
 from checkout import ROOT
 
 TOOL = ROOT / "tools" / "check_changelog.py"
-BEFORE = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Old.\n\n## [0.1.0]\n\n- First.\n"
+BEFORE = "# Changelog\n\n## [1.1.0]\n\n### Added\n\n- Old.\n\n## [1.0.0]\n\n- First.\n"
 TOLD = BEFORE.replace("- Old.\n", "- Old.\n- New.\n")
 TOLD_OF_A_RELEASE = BEFORE.replace("- First.\n", "- First.\n- New.\n")
 
@@ -53,7 +53,7 @@ def test_a_change_of_the_program_comes_with_a_line(
     commit(repository, files, message)
     run = subprocess.run([sys.executable, TOOL, "main"], cwd=repository, capture_output=True, check=False, text=True)
     assert run.returncode == code
-    assert ("has no new line under Unreleased" in run.stderr) == (code == 1)
+    assert ("has no new line under its first version" in run.stderr) == (code == 1)
 
 
 def test_what_others_wrote_meanwhile_does_not_count(repository: Path) -> None:

@@ -1,4 +1,4 @@
-"""Checks that commits which change the program say so in CHANGELOG.md, under Unreleased.
+"""Checks that commits which change the program say so in CHANGELOG.md, under the next version: the first.
 
 Usage: check_changelog.py BASE. The commits are those of HEAD that BASE does not have. A line `Changelog: none` in the
 message of one of them says that users notice nothing. Exits 1 where neither is there.
@@ -12,7 +12,7 @@ import sys
 
 PROGRAM = "fn/"
 CHANGELOG = "CHANGELOG.md"
-UNRELEASED = re.compile(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+NEXT_VERSION = re.compile(r"^## \[.*?\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 NONE = re.compile(r"^Changelog: none$", re.MULTILINE)
 
 
@@ -24,19 +24,19 @@ def main() -> int:
     changed = git("diff", "--name-only", base, "HEAD").splitlines()
     if not any(path.startswith(PROGRAM) for path in changed) or NONE.search(git("log", "--format=%B", f"{base}..HEAD")):
         return 0
-    if unreleased_lines("HEAD") - unreleased_lines(base):
+    if next_lines("HEAD") - next_lines(base):
         return 0
     print(
-        f"{PROGRAM} changed, and {CHANGELOG} has no new line under Unreleased. Add what users notice, or the line "
+        f"{PROGRAM} changed, and {CHANGELOG} has no new line under its first version. Add what users notice, or the line "
         "`Changelog: none` to a commit's message where they notice nothing.",
         file=sys.stderr,
     )
     return 1
 
 
-def unreleased_lines(commit: str) -> set[str]:
-    """The lines under Unreleased in a commit."""
-    section = UNRELEASED.search(git("show", f"{commit}:{CHANGELOG}"))
+def next_lines(commit: str) -> set[str]:
+    """The lines of the next version in a commit."""
+    section = NEXT_VERSION.search(git("show", f"{commit}:{CHANGELOG}"))
     return {line.strip() for line in section[1].splitlines() if line.strip()} if section is not None else set()
 
 
