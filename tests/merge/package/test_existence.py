@@ -117,6 +117,10 @@ def test_a_resource_that_may_have_become_another_is_named() -> None:
     # Where local did not touch it, nothing is lost.
     done = merge(widget("old", 1), widget("new", 2), widget("old", 1))
     assert [record.rule for record in done.records if record.rule == "R1"] == []
+    # What both sides have alike needs no answer (C).
+    two = {"w.yaml": "---\n".join(widget(name, 1)["w.yaml"] for name in ("old", "older"))}
+    done = merge(two, widget("new", 2), widget("new", 2))
+    assert done.records == []
 
 
 @pytest.mark.parametrize(("value", "file"), [("o", "new.yaml"), ("l", "c.yaml")])

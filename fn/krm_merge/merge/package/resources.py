@@ -61,7 +61,9 @@ def follow_renames(triples: list[Triple], package_of: Callable[[str], str]) -> t
             member = _member(rows, old, 0) if old not in joined else None
             if member is None:
                 continue
-            candidates = [m for at in new if at not in joined and _may_be(member, m := _member(rows, at, side))]
+            # C: what neither side has any more did not become what both have.
+            others = [at for at in new if at not in joined and (_has(rows, old, 3 - side) or not _has(rows, at, 3 - side))]
+            candidates = [m for at in others if _may_be(member, m := _member(rows, at, side))]
             if len(candidates) == 1:
                 likely.setdefault(id(member), candidates[0])
     return [(row[0], row[1], row[2]) for row in rows if row is not None], likely
@@ -142,6 +144,11 @@ def _member(rows: Sequence[_Row | None], at: int, side: int) -> Member:
     member = row[side] if row is not None else None
     assert member is not None
     return member
+
+
+def _has(rows: Sequence[_Row | None], at: int, side: int) -> bool:
+    row = rows[at]
+    return row is not None and row[side] is not None
 
 
 def _content(member: Member, package_of: Callable[[str], str]) -> Hashable | None:
