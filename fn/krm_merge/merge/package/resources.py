@@ -62,7 +62,8 @@ def follow_renames(triples: list[Triple], package_of: Callable[[str], str]) -> t
             if member is None:
                 continue
             # C: what neither side has any more did not become what both have.
-            others = [at for at in new if at not in joined and (_has(rows, old, 3 - side) or not _has(rows, at, 3 - side))]
+            is_gone = not _has(rows, old, 3 - side)
+            others = [at for at in new if at not in joined and not (is_gone and _has(rows, at, 3 - side))]
             candidates = [m for at in others if _may_be(member, m := _member(rows, at, side))]
             if len(candidates) == 1:
                 likely.setdefault(id(member), candidates[0])
