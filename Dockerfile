@@ -11,7 +11,7 @@ FROM ${BUILD_BASE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/fn
-COPY tools/constraints/image.txt tools/constraints/build.txt ./
+COPY constraints/image.txt constraints/build.txt ./
 RUN /opt/build/bin/pip install --only-binary=:all: --no-deps --require-hashes -r build.txt \
  && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --no-deps --require-hashes --no-compile -r image.txt
 COPY pyproject.toml README.md LICENSE ./

@@ -10,14 +10,14 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all nightly coverage lint check check-packages format image plugins-image function-images zipapp archives lock pictures docs comparisons merges merges-ledger unedited site site-preview bench clean
+.PHONY: help setup demo test test-all nightly world lint check check-packages format image plugins-image function-images zipapp archives lock pictures docs comparisons merges merges-ledger unedited site site-preview bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
-# What constraints.txt names, and nothing that differs from its hashes.
+# What constraints/all.txt names, and nothing that differs from its hashes.
 define CHECK_PYTHON
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
   { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }; \
@@ -25,11 +25,11 @@ $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
   { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 endef
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints/all.txt
 	@$(CHECK_PYTHON)
 	@echo "Installing what development needs into $(VENV), once: about a minute."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints/all.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -50,12 +50,8 @@ test-all: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt an
 nightly: $(STAMP) ## Try new examples for hours, and print how to repeat each find; PARTS="kills lives" SEED=7 chooses some
 	@$(BIN)/python tools/run_nightly.py $(PARTS) $(addprefix --seed=,$(SEED)) $(addprefix --count=,$(COUNT)) $(ARGS)
 
-COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
-  tests/resolve/test_session.py tests/test_limits.py
-
-coverage: $(STAMP) ## Measure the branches that tests take in the layers that merge, patch and edit
-	$(PYTEST) --cov --cov-report= $(ARGS) $(COVERED)
-	$(BIN)/python tools/layer_coverage.py
+world: $(STAMP) ## List the lines of the program that no document, table, merge of people or session runs
+	$(BIN)/python tools/measure_world.py $(TESTS)
 
 # What users install, in an environment of its own. Python writes the bytecode where it is needed.
 DEMO       ?= .venv-demo
@@ -63,14 +59,14 @@ DEMO_STAMP := $(DEMO)/.installed
 DEMO_PIP   := install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts
 
 # The pip of the interpreter installs into it, where there is one: another pip takes three seconds.
-$(DEMO_STAMP): pyproject.toml tools/constraints/cli.txt tools/constraints/build.txt
+$(DEMO_STAMP): pyproject.toml constraints/cli.txt constraints/build.txt
 	@$(CHECK_PYTHON)
 	@echo "Installing krm-merge and what it needs into $(DEMO), once: about ten seconds."
 	@$(PYTHON) -m venv --without-pip $(DEMO)
 	@pip="$(PYTHON) -m pip --python $(DEMO)/bin/python"; \
 	  $$pip --version >/dev/null 2>&1 || { $(PYTHON) -m venv $(DEMO) && pip="$(DEMO)/bin/python -m pip"; }; \
-	  $$pip $(DEMO_PIP) --no-deps --require-hashes --requirement tools/constraints/cli.txt \
-    --requirement tools/constraints/build.txt && \
+	  $$pip $(DEMO_PIP) --no-deps --require-hashes --requirement constraints/cli.txt \
+    --requirement constraints/build.txt && \
 	  $$pip $(DEMO_PIP) --no-deps --no-build-isolation .
 	@touch $@
 
@@ -110,7 +106,7 @@ ZIPAPP = $(VENV)/zipapp
 
 zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they need in one file
 	rm -rf $(ZIPAPP)
-	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --require-hashes --requirement tools/constraints/cli.txt
+	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --require-hashes --requirement constraints/cli.txt
 	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --no-build-isolation .
 	mkdir -p dist
 	$(BIN)/shiv --site-packages $(ZIPAPP) --console-script krm-merge --python '/usr/bin/env python3' \
@@ -126,13 +122,13 @@ check-packages: $(STAMP) zipapp
 # One lock for all interpreters and systems, and what is exported from it. No address of an index: each machine takes the files from its own,
 # and the hashes hold for all.
 COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-header
-EXPORT  = $(COMPILE) --no-annotate --constraints constraints.txt
+EXPORT  = $(COMPILE) --no-annotate --constraints constraints/all.txt
 
 lock: $(STAMP) ## Update the locked dependencies, and what the image, its build and the command line install of them
-	$(COMPILE) --upgrade --output-file constraints.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
-	$(EXPORT) --upgrade --output-file tools/constraints/image.txt pyproject.toml
-	$(EXPORT) --upgrade --output-file tools/constraints/cli.txt pyproject.toml --extra cli --extra forges
-	$(EXPORT) --upgrade --output-file tools/constraints/build.txt --group build
+	$(COMPILE) --upgrade --output-file constraints/all.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
+	$(EXPORT) --upgrade --output-file constraints/image.txt pyproject.toml
+	$(EXPORT) --upgrade --output-file constraints/cli.txt pyproject.toml --extra cli --extra forges
+	$(EXPORT) --upgrade --output-file constraints/build.txt --group build
 
 # Dependabot does not know of these: newer ones are named here.
 TYPESCRIPT      = typescript@5.9
@@ -149,7 +145,7 @@ check: $(STAMP) ## Check the types of the page, the examples as editors open the
 pictures: $(STAMP)
 	$(WITH_PATH) $(BIN)/python tools/make_pictures.py
 
-docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
+docs: $(STAMP) ## Generate schemas, definitions of functions, and tables of pages from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 	$(BIN)/python tools/generate_catalog.py
 	$(BIN)/python -m benchmarks.picture
@@ -185,4 +181,4 @@ bench: $(STAMP) ## Measure times and memory; PARTS="whole update fleet" more of 
 	for part in $(PARTS); do $(WITH_PATH) $(BIN)/python -m benchmarks.$$part $(ARGS) || exit; done
 
 clean: ## Remove what the other targets created
-	rm -rf $(VENV) $(DEMO) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# An update of the package in examples/update, in a temporary git repository: by kpt, where kpt is on PATH, then by krm-merge.
+# Updates of the package in examples/update, in a temporary git repository: by kpt, where it is on PATH, by the command krm-merge, and by
+# the function.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 for environment in ../.venv-demo ../.venv; do
@@ -47,29 +48,58 @@ cd "$work/yours"
 git add blog
 git commit --quiet --message 'your fork of blog v1'
 
-shown() { git --no-pager diff --unified=0 blog/deployment.yaml | grep '^[-+] '; }
+changes() { git --no-pager diff --unified=0 blog/deployment.yaml | grep '^[-+] '; }
+has_kpt() { command -v kpt >/dev/null; }
 
-say "You run a fork of the package blog: with a cache, a disk that stays, and without the sidecar for metrics."
-say "Upstream publishes v2: a newer image, and less in the log."
+say "Your fork of the package blog has a cache, a persistent volume, and no metrics sidecar."
+say "Upstream publishes v2: a newer image, and less logging."
 echo
-if command -v kpt >/dev/null; then
+if has_kpt; then
   say '$ kpt pkg update blog@v2'
   kpt pkg update blog@v2 2>&1 | tail -n 1
-  shown
-  say "Your cache is gone, and the volume has a second source, which the cluster refuses. kpt said nothing of either."
+  changes
+  say "Your cache is gone, and the volume has two sources, which the cluster refuses. kpt reported neither."
   git restore blog
   echo
 fi
 say '$ krm-merge update blog@v2'
 krm-merge update blog@v2 2>&1
-shown
+changes
 git commit --quiet --all --message 'blog v2'
 echo
-say "v3 has a newer image, and changes the sidecar that you removed: who wins? Until somebody says so, nothing changes."
+say "v3 changes the sidecar that you removed. Nothing changes until you decide."
 say '$ krm-merge update blog@v3'
 krm-merge update blog@v3 2>&1 || true
 echo
-say "It is to stay removed. The choice is kept in the package, so that nobody is asked again."
+say "You want it to stay removed. The choice is recorded in the package, so nobody is asked again."
 say '$ krm-merge resolve blog@v3 --terminal'
 echo l | krm-merge resolve blog@v3 --terminal 2>&1
-shown
+changes
+echo
+say "The update to v2 again, as a KRM function: a ResourceList comes in, the merged one goes out."
+git stash --quiet --include-untracked
+git checkout --quiet HEAD~1
+say '$ krm-merge config blog --to v2 -o merge.yaml && krm-merge < resource-list.yaml'
+krm-merge config blog --to v2 -o merge.yaml
+# What `kpt fn source blog --fn-config merge.yaml` prints.
+{
+  printf 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n'
+  for file in Kptfile deployment.yaml; do sed -e '/^#/d' -e 's/^/  /' "blog/$file" | sed -e '1s/^ /-/'; done
+  echo 'functionConfig:'
+  sed -e 's/^/  /' merge.yaml
+} >resource-list.yaml
+krm-merge <resource-list.yaml | diff resource-list.yaml - | grep '^[<>]' || true
+if has_kpt; then
+  echo
+  say '$ kpt fn eval blog --exec krm-merge --fn-config merge.yaml'
+  kpt fn eval blog --exec krm-merge --fn-config merge.yaml 2>&1
+  changes
+  git restore blog
+  echo
+  say "Declared in the package's pipeline, it runs when the package is rendered:"
+  cp merge.yaml blog
+  printf 'pipeline:\n  mutators:\n  - exec: krm-merge\n    configPath: merge.yaml\n' >>blog/Kptfile
+  say '$ kpt fn render blog --allow-exec'
+  kpt fn render blog --allow-exec 2>&1
+  changes
+fi

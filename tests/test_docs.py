@@ -15,124 +15,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import click
 import pytest
 import yaml
-from pydantic import BaseModel
 
 from checkout import ROOT
 from e2e.hosts import SECONDS
 from krm_merge import merge_packages
-from krm_merge.functions.models import (
-    ConfigMapData,
-    MergePackage,
-    PatchConfigMapData,
-    PatchResources,
-    PlanComponentUpdates,
-    TransformConfigMapData,
-    TransformResources,
-)
 from krm_merge.merge.decisions.policy import OnConflict
 from packages import repositories
-from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
+from pages import examples
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-RULE = re.compile(r"\b[VLFKRWPTM][0-9]{1,2}\b")
-RULE_RANGE = re.compile(r"\b([VLFKRWPTM])([0-9]{1,2})[-\u2013]\1?([0-9]{1,2})\b")
-HEADING = re.compile(r"^### ([A-INU]|[VLFKRWPTM][0-9]{1,2})\. ", re.MULTILINE)
-# The page of components has numbers of its own, in tables.
-COMPONENT_RULE = re.compile(r"\b(?:CR|[CIS])[0-9]{1,2}\b")
-COMPONENT_RULE_RANGE = re.compile(r"\b(CR|[CIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
-COMPONENT_ROW = re.compile(r"^\| ((?:CR|[CIS])[0-9]{1,2}) \| ", re.MULTILINE)
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
-CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 
-# ---- docs/rules.md ---------------------------------------------------------------------------------------------------
-
-
-def citations(text: str) -> set[str]:
-    """The rules that a text names, those within a range included."""
-    ranges = RULE_RANGE.findall(text)
-    return {*RULE.findall(text), *(f"{a}{n}" for a, first, last in ranges for n in range(int(first), int(last) + 1))}
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "README.md",
-        "docs/functions/merge-package.md",
-        *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py"))),
-    ],
-)
-def test_every_rule_that_is_cited_exists(file: str) -> None:
-    text = (ROOT / file).read_text(encoding="utf-8")
-    if "component" in file:
-        assert cited_of_components(text) <= set(COMPONENT_ROW.findall(COMPONENTS))
-        return
-    assert citations(text) <= set(HEADING.findall(RULES + PATCHES + TRANSFORM))
-
-
-def cited_of_components(text: str) -> set[str]:
-    """The same for the numbers of the page of components."""
-    ranges = COMPONENT_RULE_RANGE.findall(text)
-    within = (f"{a}{n}" for a, first, last in ranges for n in range(int(first), int(last) + 1))
-    return {*COMPONENT_RULE.findall(text), *within}
-
-
-def test_rules_of_components_stand_once_and_in_order() -> None:
-    numbers = {"C": range(1, 18), "CR": range(1, 35), "I": range(1, 19), "S": (3, 7, 8)}
-    assert COMPONENT_ROW.findall(COMPONENTS) == [f"{letter}{n}" for letter in numbers for n in numbers[letter]]
-    assert cited_of_components(COMPONENTS) <= set(COMPONENT_ROW.findall(COMPONENTS))
-
-
-def test_rules_of_plugins_stand_once_and_in_order() -> None:
-    assert HEADING.findall(TRANSFORM) == [f"T{number}" for number in range(1, 12)]
-    assert citations(TRANSFORM) <= set(HEADING.findall(RULES + TRANSFORM))
-
-
-LINKED = ["transform.md", "components.md", *(f"design/{f.name}" for f in sorted((ROOT / "docs" / "design").iterdir()))]
-
-
-@pytest.mark.parametrize("name", [*LINKED, "reference/README.md", "../CONTRIBUTING.md"])
-def test_every_link_in_the_page_leads_somewhere(name: str) -> None:
-    page = (ROOT / "docs" / name).resolve()
-    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", CODE.sub("", page.read_text("utf-8"))):
-        target = (page.parent / path).resolve() if path else page
-        assert target.exists(), path
-        if anchor:
-            titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-            assert anchor in anchors, f"{path}#{anchor}"
-
-
-def test_the_readme_is_read_within_minutes() -> None:
-    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 150
-
-
-def test_every_rule_is_cited_where_the_code_decides_it() -> None:
-    index = (ROOT / "docs" / "design" / "finding-rules.md").read_text(encoding="utf-8")
-    row = r"^\| \[([A-Z]\d*)\]\(\.\./([a-z]+\.md)#[^)]*\) \| .* \| (.*) \| (.*) \|$"
-    rows = re.findall(row, index, re.MULTILINE)
-    assert [(number, page) for number, page, decided, _ in rows if not decided and len(number) > 1] == []
-    # Laws are held by tests where no single place decides them.
-    assert [number for number, _, decided, also in rows if not decided + also] == []
-    numbers = [number for number, page, _, _ in rows if page == "rules.md"]
-    assert numbers == HEADING.findall(RULES)
-
-
-def test_rules_stand_once_and_in_order() -> None:
-    headings = HEADING.findall(RULES)
-    laws, rules = headings[:11], headings[11:]
-    assert laws == list("ABCDEFGHINU")
-    for section in RULES.split("\n## "):
-        numbers = [int(rule[1:]) for rule in HEADING.findall(section) if len(rule) > 1]
-        assert numbers == sorted(numbers)
-    assert len(headings) == len(set(headings))
-    assert citations(RULES) == set(rules)
+# ---- examples of the rules ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "local"])
@@ -157,61 +58,6 @@ KPTFILE_HEAD = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
 def body_of(cell: str) -> str:
     """A mapping in one line as a file: what follows the head of a Kptfile has no brackets around it."""
     return cell[1:-1] + "\n" if cell.startswith("{pipeline") else cell + "\n"
-
-
-# ---- fields ----------------------------------------------------------------------------------------------------------
-
-
-def fields_of(model: type[BaseModel]) -> set[str]:
-    """The fields of a model and of the models in it."""
-    names = {field.alias or name for name, field in model.model_fields.items()}
-    pending = [field.annotation for field in model.model_fields.values()]
-    while pending:
-        annotation = pending.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            names |= fields_of(annotation)
-        else:
-            pending.extend(get_args(annotation))
-    return names
-
-
-def section_on(title: str, page: str) -> str:
-    """A page's section of this title, to the next heading of its level or above."""
-    heading = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
-    assert heading, f"there is no section {title}"
-    return re.split(rf"^##{{1,{len(heading[1]) - 1}}} ", page[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0]
-
-
-@pytest.mark.parametrize("field", sorted(fields_of(MergePackage) | fields_of(ConfigMapData)))
-def test_every_field_of_merges_is_documented(field: str) -> None:
-    code = "\n".join(CODE.findall(section_on("functionConfig", MERGING)))
-    assert re.search(rf"\b{field}\b", code), f"docs/functions/merge-package.md: {field} is not documented"
-
-
-@pytest.mark.parametrize("field", sorted(fields_of(PatchResources) | fields_of(PatchConfigMapData)))
-def test_every_field_of_patches_is_documented(field: str) -> None:
-    code = "\n".join((*YAML_BLOCK.findall(PATCHES), *CODE.findall(section_on("functionConfig", PATCHES))))
-    assert re.search(rf"\b{field}\b", code), f"docs/patches.md: {field} is not documented"
-
-
-@pytest.mark.parametrize("field", sorted(fields_of(TransformResources) | fields_of(TransformConfigMapData)))
-def test_every_field_of_plugins_is_documented(field: str) -> None:
-    whole = next(block for block in YAML_BLOCK.findall(TRANSFORM) if "kind: TransformResources" in block)
-    code = "\n".join((whole, *CODE.findall(section_on("functionConfig", TRANSFORM))))
-    assert re.search(rf"\b{field}\b", code), f"docs/transform.md: {field} is not documented"
-
-
-@pytest.mark.parametrize("field", sorted(fields_of(PlanComponentUpdates)))
-def test_every_field_of_components_is_documented(field: str) -> None:
-    # Of a comment, too: there is the place of what is not documented yet.
-    assert re.search(rf"`[a-z]*\.?{field}\b|^ *{field}:", section_on("functionConfig", COMPONENTS) + COMPONENTS, re.M)
-
-
-@pytest.mark.parametrize(("name", "language"), [("contact.sh", "sh"), ("spread.py", "python")])
-def test_the_page_of_plugins_shows_the_examples(name: str, language: str) -> None:
-    file = f"examples/transform-plugins/image/plugins/{name}"
-    code = (ROOT / file).read_text(encoding="utf-8")
-    assert f"<!-- {file} -->\n\n```{language}\n{code}```\n" in TRANSFORM
 
 
 # ---- sessions on the command line ------------------------------------------------------------------------------------
@@ -459,6 +305,13 @@ def help_texts(name: str) -> Iterator[tuple[str, str]]:
             pending += [(f"{path} {inner}", part) for inner, part in command.commands.items()]
 
 
+def section_on(title: str, page: str) -> str:
+    """A page's section of this title, to the next heading of its level or above."""
+    heading = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
+    assert heading, f"there is no section {title}"
+    return re.split(rf"^##{{1,{len(heading[1]) - 1}}} ", page[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+
+
 def scene(name: str) -> list[str]:
     """The commands before those of the examples of a command."""
     if name not in ("components", "transform"):
@@ -490,26 +343,3 @@ def test_every_help_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
     for path, number in examples_by_path.items():
         code = 1 if path in WITH_CONFLICTS else 0
         assert printed[number].endswith(f"exit {code}\n"), f"$ {commands[number]}\n{printed[number]}"
-
-
-def command_options() -> Iterator[Any]:
-    from krm_merge.cli.app import app
-    from krm_merge.cli.help_pages import COMMANDS as NAMES
-
-    for name in NAMES:
-        command = app.get_command(None, name)  # type: ignore[arg-type]
-        assert command is not None
-        parts = command.commands if isinstance(command, click.Group) else {"": command}
-        for part, inner in parts.items():
-            for parameter in inner.params:
-                if parameter.param_type_name == "option":
-                    words = " ".join(filter(None, (name, part, parameter.opts[0])))
-                    yield pytest.param(name, max(parameter.opts, key=len), id=words)
-
-
-@pytest.mark.parametrize(("command", "option"), list(command_options()))
-def test_every_option_of_a_command_is_described(command: str, option: str) -> None:
-    sections = {title.strip("`"): body for title, _, body in (s.partition("\n") for s in COMMANDS.split("\n## "))}
-    shared = sections["Options that several commands have"]
-    texts = [text for text in (sections[f"krm-merge {command}"], shared) if re.search(rf"`{option}\b", text)]
-    assert texts, f"docs/command-line.md: {command} {option} is not described"

@@ -16,7 +16,7 @@ from run_nightly import PARTS
 from checkout import ROOT
 from e2e.hosts import SECONDS
 
-EXPORTED = [f"tools/constraints/{name}.txt" for name in ("image", "cli", "build")]
+EXPORTED = [f"constraints/{name}.txt" for name in ("image", "cli", "build")]
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
 # A path below the directories where people keep their checkouts, but not that of Argo CD in its images. Written so that
 # it does not match itself.
@@ -55,7 +55,7 @@ def test_kpt_takes_the_repository_as_a_package(clean_copy: Path, command: list[s
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("file", ["constraints.txt", *EXPORTED])
+@pytest.mark.parametrize("file", ["constraints/all.txt", *EXPORTED])
 def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
     assert "://" not in text
@@ -70,7 +70,7 @@ def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
 
 
 def test_the_image_gets_the_function_and_not_the_command_line() -> None:
-    text = (ROOT / "tools/constraints/image.txt").read_text(encoding="utf-8")
+    text = (ROOT / "constraints/image.txt").read_text(encoding="utf-8")
     names = {match["name"].lower() for line in text.splitlines() if (match := REQUIREMENT.match(line))}
     assert {"pydantic", "pyyaml", "ruamel-yaml"} <= names
     assert not {"click", "rich", "docker", "pytest"} & names
@@ -84,7 +84,7 @@ def versions(file: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("file", EXPORTED)
 def test_what_is_exported_is_what_is_locked(file: str) -> None:
-    development = versions("constraints.txt")
+    development = versions("constraints/all.txt")
     assert {name: development.get(name) for name in versions(file)} == versions(file)
 
 
@@ -94,7 +94,7 @@ def test_what_the_project_needs_is_locked() -> None:
     needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["cli"]]
     needed += [each for name in ("test", "lint", "build") for each in groups[name]]
     names = {re.split(r"[<>=!~;\[ ]", each)[0].replace(".", "-").replace("_", "-").lower() for each in needed}
-    assert names <= versions("constraints.txt").keys()
+    assert names <= versions("constraints/all.txt").keys()
 
 
 def test_locking_names_no_index() -> None:
@@ -185,18 +185,6 @@ def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
     page = {f"krm_merge/resolve/page/{file.name}" for file in (ROOT / "fn/krm_merge/resolve/page").iterdir()}
     assert len(page) > 5
     assert page <= set(zipfile.ZipFile(wheel).namelist())
-
-
-def test_every_row_of_the_security_page_names_its_test() -> None:
-    """The last column of what is defended."""
-    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    table = text.partition("## What is defended")[2].partition("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) > 15
-    for row in rows:
-        named = re.fullmatch(r"\| .* \| .* \| \[test\]\((tests/[^)]+)\) \|", row)
-        assert named is not None, row
-        assert (ROOT / named[1]).exists(), row
 
 
 PYTEST = os.path.relpath(Path(sys.executable).parent / "pytest", ROOT)

@@ -24,20 +24,18 @@ from pages import COMPONENTS, FUNCTIONS, MERGING, PATCHES, TRANSFORM, YAML_BLOCK
 
 def of_kind(schema: str, definition: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The JSON schema, the KRMFunctionDefinition and its schema of one kind."""
-    crd = yaml.safe_load((ROOT / "docs" / definition).read_text(encoding="utf-8"))
+    crd = yaml.safe_load((ROOT / "integrations" / "definitions" / definition).read_text(encoding="utf-8"))
     openapi = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return json.loads((ROOT / "docs" / "schemas" / schema).read_text(encoding="utf-8")), crd, openapi
 
 
-SCHEMA, DEFINITION, OPENAPI = of_kind("merge-package.json", "krm-function-definition.yaml")
-PATCH_SCHEMA, PATCH_DEFINITION, PATCH_OPENAPI = of_kind(
-    "patch-resources.json", "krm-function-definition-patch-resources.yaml"
-)
+SCHEMA, DEFINITION, OPENAPI = of_kind("merge-package.json", "merge-package.yaml")
+PATCH_SCHEMA, PATCH_DEFINITION, PATCH_OPENAPI = of_kind("patch-resources.json", "patch-resources.yaml")
 TRANSFORM_SCHEMA, TRANSFORM_DEFINITION, TRANSFORM_OPENAPI = of_kind(
-    "transform-resources.json", "krm-function-definition-transform-resources.yaml"
+    "transform-resources.json", "transform-resources.yaml"
 )
 COMPONENT_SCHEMA, COMPONENT_DEFINITION, COMPONENT_OPENAPI = of_kind(
-    "plan-component-updates.json", "krm-function-definition-plan-component-updates.yaml"
+    "plan-component-updates.json", "plan-component-updates.yaml"
 )
 FULL = """\
 apiVersion: fn.kpt.dev/v1alpha1
@@ -64,14 +62,15 @@ functionIdentity: document
 
 
 def test_generated_files_are_current_and_the_one_that_is_not_is_named(tmp_path: Path) -> None:
-    docs = shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    definition = docs / "krm-function-definition.yaml"
+    for folder in ("docs", "integrations"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    definition = tmp_path / "integrations" / "definitions" / "merge-package.yaml"
     definition.write_text("stale\n", encoding="utf-8")
-    command = [sys.executable, str(ROOT / "tools" / "generate_docs.py"), "--check", "--docs", str(docs)]
+    command = [sys.executable, str(ROOT / "tools" / "generate_docs.py"), "--check", "--root", str(tmp_path)]
     env = os.environ | {"PYTHONPATH": str(ROOT / "fn")}
     run = subprocess.run(command, capture_output=True, check=False, env=env, text=True, timeout=SECONDS)
     assert run.returncode == 1
-    assert run.stderr == "docs/krm-function-definition.yaml is out of date; run `make docs`\n"
+    assert run.stderr == "integrations/definitions/merge-package.yaml is out of date; run `make docs`\n"
     assert definition.read_text(encoding="utf-8") == "stale\n"
 
 

@@ -290,7 +290,13 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("#\n", "metadata:\n"),
     ),
     "merge.package.narrow._name_at": (Worst(" "), Worst("  name:"), Worst(" ", "  name:"), Worst("a", "  name: ")),
-    "merge.package.resources._RELEASE": (Worst("-1.1"), Worst("-1.1", "", "/"), Worst("1"), Worst("1", "-"), Worst("-")),
+    "merge.package.resources._RELEASE": (
+        Worst("-1.1"),
+        Worst("-1.1", "", "/"),
+        Worst("1"),
+        Worst("1", "-"),
+        Worst("-"),
+    ),
     "packages.files.tree._DRIVE": LETTERS,
     "packages.files.tree._GIT_FOLDER": (Worst(" ", ".git"), Worst(":", "git~1"), Worst(". ", ".git"), Worst(".git")),
     "packages.files.tree._MODULES": (

@@ -1,7 +1,8 @@
 """Hooks of MkDocs: what the site has besides the pages in docs/.
 
-The README is the first page, options come from the commands, kinds from their JSON schemas, and links that leave docs/
-lead to the repository. A link to a file that is not there is a warning, which `strict` makes an error.
+The README is the first page, options come from the commands, kinds from their JSON schemas, the Python reference from
+the docstrings, and links that leave docs/ lead to the repository. A link to a file that is not there is a warning,
+which `strict` makes an error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kind_tables import table
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from python_reference import pages as reference_pages
 
 from krm_merge.cli.app import app
 from krm_merge.cli.help_pages import COMMANDS
@@ -61,6 +63,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "index.md", content=relink(readme, ROOT, Path(config.docs_dir), files)))
     files.append(File.generated(config, "reference/commands.md", content=commands_page()))
     files.append(File.generated(config, "reference/kinds.md", content=kinds_page(Path(config.docs_dir) / "schemas")))
+    for name, content in reference_pages().items():
+        files.append(File.generated(config, name, content=content))
     return files
 
 

@@ -13,8 +13,8 @@ import pytest
 from checkout import ROOT
 from e2e.hosts import SECONDS, Run, installed_program
 
-TOOLS = ("bash", "env", "cat", "cp", "dirname", "git", "grep", "mkdir", "mktemp", "rm", "tail")
-SCREEN = 48
+TOOLS = ("bash", "env", "cat", "cp", "diff", "dirname", "git", "grep", "mkdir", "mktemp", "rm", "sed", "tail")
+SCREEN = 100
 
 
 def run_demo(script: Path, tmp_path: Path, *, with_kpt: bool) -> Run:
@@ -57,16 +57,20 @@ TAKEN = [
 
 
 @pytest.mark.parametrize("with_kpt", KPT, ids=["kpt", "alone"])
-def test_shows_what_kpt_breaks_and_a_conflict_settled(tmp_path: Path, with_kpt: bool) -> None:
+def test_shows_what_kpt_breaks_a_conflict_settled_and_the_function(tmp_path: Path, with_kpt: bool) -> None:
     done = run_demo(copy_of_examples(tmp_path) / "demo.sh", tmp_path, with_kpt=with_kpt)
     assert done.returncode == 0, done.stderr
-    by_kpt, first, second, settled = re.split(r"^\$ krm-merge .*\n", done.stdout, flags=re.MULTILINE)
+    by_kpt, first, second, settled, function = re.split(r"^\$ krm-merge .*\n", done.stdout, flags=re.MULTILINE)
     assert changed_lines(by_kpt) == ([*TAKEN, *LOST] if with_kpt else [])
     assert ("$ kpt pkg update blog@v2\nUpdated 1 package(s).\n" in by_kpt) == with_kpt
     assert changed_lines(first) == TAKEN
     assert second.startswith("error   deployment.yaml: metrics: local removed it, upstream changed it\nstopped at 1 ")
     assert changed_lines(second) == []
     assert changed_lines(settled) == ["-        image: wordpress:6.5", "+        image: wordpress:6.6"]
+    in_list, *by_functions = re.split(r"^\$ kpt fn .*\n", function, flags=re.MULTILINE)
+    assert in_list.startswith("<           image: wordpress:6.4\n>           image: wordpress:6.5\n")
+    assert '> - message: "2 changes from upstream: blog image, blog args"\n' in in_list
+    assert [changed_lines(text) for text in by_functions] == ([TAKEN, TAKEN] if with_kpt else [])
     assert "\x1b" not in done.stdout
     assert done.stdout.count("\n") <= SCREEN
 

@@ -13,7 +13,7 @@ from checkout import ROOT
 from e2e.hosts import git
 from integrations.workflows import World
 
-TEMPLATE = ROOT / "templates" / "update.yml"
+TEMPLATE = ROOT / "integrations" / "gitlab" / "update.yml"
 ADDRESS = "https://krm-merge:secret@gitlab.example.com/shop.git"
 HOOK = """\
 #!/bin/sh
