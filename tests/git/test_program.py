@@ -22,7 +22,6 @@ SOURCES = Path(krm_merge.__file__).parent
 STARTERS = {
     "git/program.py": "git",
     "packages/kpt.py": "kpt, which calls git itself",
-    "components/drawing.py": "dot",
     "transform/plugins/process.py": "plugins",
 }
 """The modules that start programs, and which. Only the first starts git: the settings that make it safe are there."""

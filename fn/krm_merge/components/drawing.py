@@ -1,24 +1,14 @@
-"""Draws the graph of Components: as Mermaid and DOT, by Graphviz, and as one HTML page (C6).
-
-Cytoscape.js draws it, dagre lays it out; both are vendored and part of the page, which loads nothing.
-"""
+"""Draws the graph of Components, as text for Mermaid and Graphviz (C6)."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from krm_merge.components.graph import Edge, Graph, Role
 from krm_merge.components.konflux.model import ComponentKey
-from krm_merge.errors import KrmMergeError
-from krm_merge.startup import group_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +59,6 @@ def printable(text: str) -> str:
     """A text without line breaks and characters that documents must not hold."""
     unfit = {char for char in text if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}} | {"\ufffe", "\uffff"}
     return "".join("\N{REPLACEMENT CHARACTER}" if char in unfit else char for char in text)
-
-
-def focus(drawing: Drawing, name: str, depth: int) -> Drawing:
-    """The Components within `depth` edges of those with a name, in both directions; 0 is without a limit.
-
-    Raises:
-        LookupError: No Component has the name.
-    """
-    graph = drawing.graph
-    keys = {key for key in graph.components if name in (key.name, str(key))}
-    if not keys:
-        raise LookupError(f"there is no Component {name}; give the name of one of the {len(graph.components)}")
-    selection = keys | _reach(keys, graph.dependencies, depth) | _reach(keys, graph.dependants, depth)
-    part = replace(
-        graph,
-        components={key: component for key, component in graph.components.items() if key in selection},
-        edges=frozenset(edge for edge in graph.edges if {edge.dependant, edge.dependency} <= selection),
-    )
-    return replace(drawing, graph=part)
-
-
-def _reach(
-    keys: set[ComponentKey], near: Callable[[ComponentKey], Sequence[ComponentKey]], depth: int
-) -> set[ComponentKey]:
-    reachable, level, steps = set[ComponentKey](), keys, 0
-    while level and (not depth or steps < depth):
-        level = {other for key in level for other in near(key)} - reachable - keys
-        reachable |= level
-        steps += 1
-    return reachable
 
 
 def natural_order(label: str) -> tuple[str, str]:
@@ -249,96 +209,3 @@ def _rows(keys: Sequence[ComponentKey]) -> Iterator[Sequence[ComponentKey]]:
     """Rows of Components without edges, which invisible links set side by side. A row of one needs no link."""
     rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
     return (row for row in rows if len(row) > 1)
-
-
-class GraphvizError(KrmMergeError):
-    """Graphviz is missing or fails; the message names the remedy."""
-
-
-def svg(dot_text: str) -> str:
-    """The SVG that `dot` draws. Raises GraphvizError."""
-    try:
-        done = subprocess.run(["dot", "-Tsvg"], input=dot_text.encode(), capture_output=True)
-    except FileNotFoundError:
-        remedy = "install Graphviz, or use --format html, which needs no program"
-        raise GraphvizError(f"SVG is drawn by Graphviz, and its program dot is not on PATH; {remedy}") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise GraphvizError(f"dot cannot draw it: {lines[0] if lines else f'exit code {done.returncode}'}")
-    return done.stdout.decode()
-
-
-_ASSETS = Path(__file__).parent / "drawing_assets"
-
-
-def page(drawing: Drawing) -> str:
-    """The page as text. The same drawing gives the same page."""
-    data = json.dumps(_data(drawing), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    pieces = {
-        "/*CSS*/": _read("page.css"),
-        "<!--SUMMARY-->": _summary(drawing),
-        # The data must not close its script element.
-        "/*DATA*/": data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
-        "/*CYTOSCAPE*/": _read("vendor/cytoscape.min.js"),
-        "/*DAGRE*/": _read("vendor/dagre.min.js"),
-        "/*SCRIPT*/": _read("page.js"),
-    }
-    text = _read("page.html")
-    for mark, piece in pieces.items():
-        before, marker, after = text.partition(mark)
-        assert marker
-        text = f"{before}{piece}{after}"
-    return text
-
-
-def _summary(drawing: Drawing) -> str:
-    graph = drawing.graph
-    waiting = len({label for key in graph.components for label in drawing.waiting_for(key)})
-    return f"{len(graph.components)} components, {len(graph.edges)} dependencies, {waiting} planned pull requests"
-
-
-def _data(drawing: Drawing) -> dict[str, Any]:
-    graph, applications, components = drawing.graph, list[dict[str, Any]](), list[dict[str, Any]]()
-    groups = group_by_key(
-        (key, printable(name))
-        for name in sorted(drawing.groups, key=natural_order)
-        for key in set(drawing.groups[name]) & graph.components.keys()
-    )
-    numbers = {key: f"c{number}" for number, key in enumerate(sorted(graph.components))}
-    ranks = {key: rank for rank, level in enumerate(graph.levels) for key in level}
-    for number, cluster in enumerate(clusters(graph)):
-        applications.append({"id": f"a{number}", "title": printable(cluster.title)})
-        for key in (*cluster.linked, *cluster.independent):
-            waiting = [printable(label) for label in drawing.waiting_for(key)]
-            described, name = drawing.role(key), printable(key.name)
-            words = [name, cluster.title, described, *groups.get(key, ()), *waiting]
-            components.append(
-                {
-                    "id": numbers[key],
-                    "name": name,
-                    "application": f"a{number}",
-                    "role": graph.role(key),
-                    "tested": graph.is_tested(key),
-                    "described": f"{described}; {printable(cluster.title)}",
-                    "groups": groups.get(key, []),
-                    "waiting": waiting,
-                    "rank": ranks.get(key, 0),
-                    "text": " ".join(words).lower(),
-                }
-            )
-    circular = {pair for circle in graph.circles for pair in pairwise([*circle, circle[0]])}
-    edges = sorted((edge.dependency, edge.dependant) for edge in graph.edges)
-    return {
-        "applications": applications,
-        "components": components,
-        "edges": [[numbers[a], numbers[b], (b, a) in circular] for a, b in edges],
-        "groups": sorted({name for names in groups.values() for name in names}, key=natural_order),
-        "problems": [
-            printable(f"These depend on each other in a circle: {' -> '.join(map(str, [*circle, circle[0]]))}")
-            for circle in graph.circles
-        ],
-    }
-
-
-def _read(path: str) -> str:
-    return (_ASSETS / path).read_text(encoding="utf-8")

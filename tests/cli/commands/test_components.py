@@ -102,16 +102,6 @@ def test_the_graph_heeds_the_configuration(world: World, capsys: pytest.CaptureF
     assert "parent" not in capsys.readouterr().out
 
 
-def test_a_page_of_a_part(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """C6."""
-    assert run("graph", "package", "--format", "html", "--focus", "child", "--depth", "1", "-o", "graph.html") == 0
-    assert '"name":"child"' in Path("graph.html").read_text()
-    assert run("graph", "package", "--focus", "nobody") == 3
-    assert "--focus: there is no Component nobody" in capsys.readouterr().err
-    assert run("graph", "package", "--depth", "1") == 2
-    assert "name one with --focus" in capsys.readouterr().err
-
-
 def test_circles_are_drawn_and_reported(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """C6, CR3."""
     world.component("parent", "parent", "child")
@@ -119,23 +109,6 @@ def test_circles_are_drawn_and_reported(world: World, capsys: pytest.CaptureFixt
     output = capsys.readouterr()
     assert "team/child -> team/parent -> team/child" in output.err
     assert {"  c_parent --> c_child", "  c_child --> c_parent"} <= set(output.out.splitlines())
-
-
-def test_graphviz_draws_svg(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """C6: `dot` on PATH gets the DOT text; without it, and where it fails, that is said."""
-    programs = world.root / "programs"
-    programs.mkdir()
-    monkeypatch.setenv("PATH", str(programs))
-    assert run("graph", "package", "--format", "svg") == 3
-    assert "dot is not on PATH; install Graphviz, or use --format html" in capsys.readouterr().err
-    program = programs / "dot"
-    program.write_text('#!/bin/sh\necho "<svg>$1 $(/usr/bin/head -n 1)</svg>"\n')
-    program.chmod(0o755)
-    assert run("graph", "package", "--format", "svg") == 0
-    assert capsys.readouterr().out == "<svg>-Tsvg digraph components {</svg>\n"
-    program.write_text("#!/bin/sh\necho no fonts >&2\nexit 3\n")
-    assert run("graph", "package", "--format", "svg") == 3
-    assert "dot cannot draw it: no fonts" in capsys.readouterr().err
 
 
 def test_observe_writes_to_directories(world: World, capsys: pytest.CaptureFixture[str]) -> None:

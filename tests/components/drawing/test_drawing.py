@@ -1,13 +1,9 @@
 """Drawings: goldens, and what holds for every graph: nothing is missing, and nothing is there twice."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,18 +12,15 @@ from hypothesis import strategies as st
 from checkout import ROOT
 from components.drawing.drawings import drawing_of, five, graph_of, thirty
 from effort import scaled
-from krm_merge.components import drawing as page_module
-from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, focus, mermaid, page
+from krm_merge.components.drawing import Drawing, beyond_mermaid, clusters, dot, mermaid
 from krm_merge.components.graph import Edge, Graph
 from krm_merge.components.konflux.model import Component, ComponentKey
 
 GOLDENS = ROOT / "testdata" / "components" / "drawing"
-VENDOR = Path(page_module.__file__).parent / "drawing_assets" / "vendor"
-FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot, "html": page}
-TEXTS = ("mmd", "dot")
+FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot}
 
 
-@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("30", thirty())], ids=["5", "30"])
 def test_golden(name: str, drawing: Drawing, form: str) -> None:
     """C6: roles, groups and planned pull requests."""
@@ -117,19 +110,6 @@ def first_line(label: str) -> str:
     return line
 
 
-def data_of(text: str) -> Any:
-    """The data that a page draws."""
-    matches = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert len(matches) == 1
-    return json.loads(matches[0])
-
-
-def read_page(text: str) -> Read:
-    data = data_of(text)
-    names = {component["id"]: component["name"] for component in data["components"]}
-    return Read(Counter(names.values()), Counter((names[a], names[b]) for a, b, _ in data["edges"]))
-
-
 # --- What holds for every graph ------------------------------------------------------------------------------------
 
 ODD = st.one_of(
@@ -192,7 +172,6 @@ def read_drawing(drawing: Drawing) -> Read:
 def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
     assert read_dot(dot(drawing)) == read_drawing(drawing)
-    assert read_page(page(drawing)) == read_drawing(drawing)
 
 
 @settings(max_examples=scaled(40))
@@ -200,11 +179,6 @@ def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
 def test_odd_names(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
     assert read_dot(dot(drawing)) == read_drawing(drawing)
-    assert read_page(page(drawing)) == read_drawing(drawing)
-    for component in data_of(page(drawing))["components"]:
-        key = next(key for key in drawing.graph.components if key.name == component["name"])
-        assert component["waiting"] == drawing.waiting_for(key)
-        assert component["groups"] == drawing.groups_of(key)
 
 
 @settings(max_examples=scaled(15))
@@ -228,7 +202,6 @@ def test_what_no_document_may_hold_is_replaced() -> None:
     name = "a\ufffdb\ufffd\ufffd\ufffd"
     assert read_mermaid(mermaid(drawing)).names == {name: 1}
     assert read_dot(dot(drawing)).names == {name: 1}
-    assert read_page(page(drawing)).names == {name: 1}
 
 
 def test_names_that_look_alike_are_told_apart() -> None:
@@ -239,15 +212,6 @@ def test_names_that_look_alike_are_told_apart() -> None:
 
 def test_a_circle_is_drawn_too() -> None:
     drawing = drawing_of({"a": ["c"], "b": ["a"], "c": ["b"], "d": ["c", "e"], "e": ["d"]})
-    data = data_of(page(drawing))
-    names = {component["id"]: component["name"] for component in data["components"]}
-    red = {(names[a], names[b]) for a, b, is_circular in data["edges"] if is_circular}
-    assert red == {("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")}
-    assert [text.partition(": ")[2] for text in data["problems"]] == [
-        "team/a -> team/c -> team/b -> team/a",
-        "team/d -> team/e -> team/d",
-    ]
-    assert read_page(page(drawing)) == read_drawing(drawing)
     assert read_mermaid(mermaid(drawing)) == read_drawing(drawing)
     assert read_dot(dot(drawing)) == read_drawing(drawing)
 
@@ -261,7 +225,7 @@ def test_applications_are_apart() -> None:
     ]
     components = {key: component for graph in graphs for key, component in graph.components.items()}
     drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
-    titles = [application["title"] for application in data_of(page(drawing))["applications"]]
+    titles = [cluster.title for cluster in clusters(drawing.graph)]
     assert titles == [
         "no Application",
         "Application shop in namespace other",
@@ -292,19 +256,7 @@ def test_what_is_said_of_unknown_components_is_left_out() -> None:
 
 def test_nothing_is_drawn_of_nothing() -> None:
     drawing = Drawing(Graph({}))
-    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_page(page(drawing)) == read_drawing(drawing)
-
-
-def test_a_focus_cuts_out_what_is_reached() -> None:
-    """C6: against the edges and along them, but not back again; so many edges far."""
-    depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
-    drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
-    for name, depth, names in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
-        part = focus(drawing, name, depth)
-        assert [key.name for key in sorted(part.graph.components)] == list(names)
-        assert read_page(page(part)) == read_drawing(part)
-    with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
-        focus(drawing, "nobody", 0)
+    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_drawing(drawing)
 
 
 def test_what_mermaid_does_not_draw() -> None:
@@ -314,26 +266,3 @@ def test_what_mermaid_does_not_draw() -> None:
     assert beyond_mermaid(large, mermaid(large)) == "501 edges are more than the 500 that Mermaid draws"
     assert beyond_mermaid(small, mermaid(small)) == ""
     assert "50001 characters" in beyond_mermaid(small, "x" * 50_001)
-
-
-VENDORED = {
-    # Released files of cytoscape 3.34.4, and of @dagrejs/dagre 3.1.3 without the line that names its source map.
-    "cytoscape.min.js": "081591ab735b2b6a3b31a3c60f8f3a3e2fee8c92939e0c7820ad1208571b6cd8",
-    "dagre.min.js": "7f751ea7f1695a56c55845e4415b8ce7d65620b10a15bf1ea806f70af10f97f2",
-}
-
-
-@pytest.mark.parametrize("name", VENDORED)
-def test_what_is_vendored_is_as_it_was_released(name: str) -> None:
-    file = VENDOR / name
-    assert sha256(file.read_bytes()).hexdigest() == VENDORED[name]
-    assert "</script" not in file.read_text(encoding="utf-8").lower()
-    assert "Permission is hereby granted" in (VENDOR / name.replace(".min.js", ".LICENSE")).read_text(encoding="utf-8")
-
-
-def test_the_page_loads_nothing() -> None:
-    """C6: it is one file, which works without a network."""
-    text = page(thirty())
-    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=", text)
-    assert re.findall(r"<title>(.*)</title>", text) == ["Components"]
-    assert "30 components, 52 dependencies, 4 planned pull requests" in text

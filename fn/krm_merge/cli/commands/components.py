@@ -20,14 +20,12 @@ from krm_merge.cli.documents import (
 )
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
 from krm_merge.cli.output import STDOUT, print_json, say, show_results, write_result
-from krm_merge.components.drawing import Drawing, beyond_mermaid, dot, mermaid, page, svg
-from krm_merge.components.drawing import focus as focus_on
+from krm_merge.components.drawing import beyond_mermaid, dot, mermaid
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
 from krm_merge.components.plan.plan_file import (
     RecordedPlan,
     View,
-    as_page,
     as_text,
     as_value,
     read_recorded_plan,
@@ -128,9 +126,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
 @components_command.command("summary")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=common.PATH)
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@common.choice_option(
-    ["text", "json", "html"], "--format", "form", help="For people, for programs, or as a page that unfolds."
-)
+@common.form
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
 
@@ -142,7 +138,7 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
     if form == "json":
         print_json(as_value(plans_summary))
     else:
-        click.echo(as_page(plans_summary) if form == "html" else as_text(plans_summary, by), nl=False)
+        click.echo(as_text(plans_summary, by), nl=False)
     if results.errors:
         sys.exit(1)
 
@@ -220,49 +216,25 @@ _add_mode(
 @components_command.command("graph")
 @_directory
 @_config
-@common.choice_option(
-    ["mermaid", "dot", "svg", "html"],
-    "--format",
-    "form",
-    help="Text for Mermaid or Graphviz, a picture by Graphviz, or a page to search and zoom in.",
-)
-@click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --focus: at most so many edges far.")
+@common.choice_option(["mermaid", "dot"], "--format", "form", help="Text for Mermaid, or for Graphviz.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
-def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
+def graph_command(directory: Path, config: Path | None, form: str, target: Path) -> None:
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for.
 
-    Example:  krm-merge components graph app --format html -o graph.html
+    Example:  krm-merge components graph app -o graph.mmd
     """
     common.refuse_missing(directory)
-    if depth and not focus:
-        raise click.UsageError("--depth: it counts from a Component; name one with --focus")
     resource_list = _with_mode(config, "plan")
     resource_list.items[:] = items_of(documents_of(directory, Directory(directory)))
     drawing, results = drawing_of(resource_list), resource_list.results
     show_results(results, quiet=True)
     if drawing is not None:
-        if focus:
-            try:
-                drawing = focus_on(drawing, focus, depth or 0)
-            except LookupError as error:
-                raise PackageError(f"--focus: {error.args[0]}") from None
-        write_result(target, File(_draw(drawing, form).encode()))
+        text = dot(drawing) if form == "dot" else mermaid(drawing)
+        if form == "mermaid" and (why := beyond_mermaid(drawing, text)):
+            say(f"warning: {why}; take --format dot")
+        write_result(target, File(text.encode()))
     if results.errors:
         sys.exit(1)
-
-
-def _draw(drawing: Drawing, form: str) -> str:
-    if form == "html":
-        return page(drawing)
-    if form == "dot":
-        return dot(drawing)
-    if form == "svg":
-        return svg(dot(drawing))
-    text = mermaid(drawing)
-    if why := beyond_mermaid(drawing, text):
-        say(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html")
-    return text
 
 
 def _run(directory: Path, config: Path | None, mode: str, options: EditOptions) -> None:

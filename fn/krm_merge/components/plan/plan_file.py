@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from krm_merge.components.digests import TagPolicy
@@ -256,22 +255,3 @@ def as_value(summary: Summary) -> Value:
         names: dict[str, Value] = {name: [plan.name for plan in group] for name, group in entries.items()}
         views[f"by{view.capitalize()}"] = names
     return {"summary": summary.headline, "plans": plans, **views}
-
-
-def as_page(summary: Summary) -> str:
-    """The summary as one HTML page, in which every entry unfolds."""
-    parts = [
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Planned pull requests</title>',
-        "<style>:root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;max-width:70rem;",
-        "margin:1rem auto;padding:0 1rem}summary{cursor:pointer}li{overflow-wrap:anywhere}</style></head><body>",
-        f"<h1>Planned pull requests</h1><p>{escape(summary.headline)}</p>",
-    ]
-    for view, title in _TITLES.items():
-        parts.append(f"<h2>{title}</h2>")
-        for name, plans in summary.views[view].items():
-            rows = "".join(
-                f"<li>{escape(', '.join(plan.dependants))}: {escape(plan.branch)} ({escape(state_of(plan))})</li>"
-                for plan in plans
-            )
-            parts.append(f"<details><summary>{escape(name)} ({len(plans)})</summary><ul>{rows}</ul></details>")
-    return "\n".join([*parts, "</body></html>"]) + "\n"
