@@ -126,7 +126,7 @@ def test_runner(case: dict[str, Any]) -> None:
     before = copy.deepcopy(start)
     plugins = [Told(entry) for entry in case["plugins"]]
     flags = case.get("optionalFlags", {})
-    outcome = Runner(plugins, case["priorities"], flags, detect="path").run(start)
+    outcome = Runner(plugins, case["priorities"], flags).run(start)
     expect = case["expect"]
     assert in_json(operation.operation.to_value() for operation in outcome.settlement.operations) == in_json(
         expect["patches"]
@@ -151,7 +151,7 @@ def identities(outcome: RunOutcome) -> list[list[Any]]:
 def test_what_cannot_be_replaced_is_a_failure() -> None:
     """The table's own object for this case is empty: crane found out when it applied the patch."""
     (case,) = (case for case in TABLES["runner"] if case["name"] in STARTS)
-    outcome = Runner([Told(entry) for entry in case["plugins"]], detect="path").run({})
+    outcome = Runner([Told(entry) for entry in case["plugins"]]).run({})
     assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [
         ("pluginreplace", "there is no /spec")
     ]

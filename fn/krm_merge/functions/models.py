@@ -212,28 +212,18 @@ class ExecModel(StrictModel):
 
 
 class PluginModel(StrictModel):
-    """A plugin: give exactly one of builtin, exec, entryPoint and patches."""
+    """A plugin: give exactly one of builtin, exec and patches."""
 
     name: str | None = Field(None, description="How priorities and results name it.")
     builtin: Literal["kubernetes"] | None = Field(None, description="The built-in KubernetesPlugin.")
     exec: ExecModel | None = Field(None, description="A program in the plugin directory of the image.")
-    entryPoint: str | None = Field(
-        None, description="An entry point of an installed Python package, in the group krm_merge.transform_plugins."
-    )
     patches: list[InlinePatchModel] | None = Field(None, description="Patches without code.")
     options: dict[str, str] = Field(default_factory=dict, description="Options for this plugin alone.")
 
 
 class ConflictsModel(StrictModel):
-    """How conflicts between plugins are detected and reported."""
+    """How conflicts between plugins are reported."""
 
-    detect: Literal["effect", "path"] = Field(
-        "effect", description="By the effects of operations or, as in crane, by the text of their paths."
-    )
-    keep: Literal["unit", "operation", "plugin"] = Field(
-        "unit",
-        description="What a plugin loses with an operation: the operations that depend on it, only this one, or all.",
-    )
     severity: Literal["info", "warning", "error"] = Field(
         "warning", description="The severity of a change that is ignored; on an error no file is written."
     )
@@ -258,7 +248,7 @@ class TransformResources(DocumentModel):
     skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
     options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
     plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
-    conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", severity="warning")
+    conflicts: ConflictsModel = ConflictsModel(severity="warning")
     whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
     listKeys: ListKeysField
 
@@ -269,8 +259,8 @@ class TransformConfigMapData(StrictModel):
     function: Literal["TransformResources"] = "TransformResources"
     plugins: str | None = Field(
         None,
-        description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory, entry "
-        "points. By default KubernetesPlugin and everything in the plugin directory.",
+        description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory. "
+        "By default KubernetesPlugin and everything in the plugin directory.",
     )
     priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
     skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")

@@ -15,13 +15,12 @@ from krm_merge.merge import ListKeys
 from krm_merge.policy import list_keys_of
 from krm_merge.startup import split_names
 from krm_merge.text import MappingNode, Value, to_value
-from krm_merge.transform.engine.settle import Keep
 from krm_merge.transform.kubernetes import NAME as KUBERNETES
 from krm_merge.transform.kubernetes import KubernetesPlugin
 from krm_merge.transform.plugins.process import Executable
-from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch, load_installed
+from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch
 from krm_merge.transform.protocol import Operation, OperationError, Patch, Plugin, PluginError, WithOptions, metadata_of
-from krm_merge.transform.runner import Detect, Runner
+from krm_merge.transform.runner import Runner
 
 
 def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, results: Results) -> Iterator[Plugin]:
@@ -39,22 +38,16 @@ def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, resu
 
 
 def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plugin]:
-    """The built-in plugin by its name, programs by their files, entry points by theirs. Raises PluginError."""
+    """The built-in plugin by its name, programs by their files. Raises PluginError."""
     if not names:
         message = f"names no plugin; omit it to run {KUBERNETES} and all programs in the plugin directory"
         raise PluginError(message)
-    return [_find_plugin(name, directory) for name in names]
+    return [KubernetesPlugin() if name == KUBERNETES else _program(directory.executable(name)) for name in names]
 
 
 def all_plugins(directory: PluginDirectory) -> list[Plugin]:
     """The built-in plugin and all programs in the directory, as crane runs them. Raises PluginError."""
     return [KubernetesPlugin(), *map(_program, directory.all())]
-
-
-def _find_plugin(name: str, directory: PluginDirectory) -> Plugin:
-    if name == KUBERNETES:
-        return KubernetesPlugin()
-    return _program(directory.executable(name)) if directory.holds(name) else load_installed(name)
 
 
 def _program(file: Path) -> Plugin:
@@ -69,9 +62,9 @@ def _program(file: Path) -> Plugin:
 
 def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
     """The plugin of a model. Raises PluginError or ValueError."""
-    sources = [model.builtin, model.exec, model.entryPoint, model.patches]
+    sources = [model.builtin, model.exec, model.patches]
     if sum(source is not None for source in sources) != 1:
-        raise ValueError("give exactly one of builtin, exec, entryPoint and patches")
+        raise ValueError("give exactly one of builtin, exec and patches")
     if model.builtin is not None:
         return KubernetesPlugin(model.name or KUBERNETES)
     if model.exec is not None:
@@ -84,8 +77,6 @@ def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
             memory_limit=model.exec.memoryMiB << 20,
             process_limit=model.exec.processes,
         )
-    if model.entryPoint is not None:
-        return load_installed(model.entryPoint, model.name or "")
     if model.name is None:
         raise ValueError("name is missing: priorities and results name the patches by it")
     assert model.patches is not None
@@ -116,8 +107,6 @@ class TransformSettings:
     priorities: Sequence[str] = ()
     skipped: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
-    detect: Detect = "effect"
-    keep: Keep = "unit"
     severity: Severity = "warning"
     whiteout: WhiteoutAction = "annotate"
     list_keys: tuple[ListKeys, ...] = ()
@@ -139,7 +128,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     data = config.get("data")
     if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
         return _of_config_map(resource_list, data, directory)
-    model = validate(resource_list, TransformResources, _with_severity(to_value(config), results))
+    model = validate(resource_list, TransformResources, to_value(config))
     if model is None:
         return None
     plugins = list(read_plugins(model.plugins, directory, results))
@@ -149,24 +138,11 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
         model.priorities,
         model.skipPlugins,
         model.options,
-        model.conflicts.detect,
-        model.conflicts.keep,
         model.conflicts.severity,
         model.whiteout.action,
         list_keys_of(model.listKeys),
     )
     return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
-
-
-def _with_severity(values: Mapping[str, Value], results: Results) -> Mapping[str, Value]:
-    """The fields with `conflicts.severity` by its name; version 0.1 called it `onConflict`, which says who wins."""
-    conflicts = values.get("conflicts")
-    if not isinstance(conflicts, dict) or "onConflict" not in conflicts or "severity" in conflicts:
-        return values
-    message = "conflicts.onConflict is called conflicts.severity; the old name works in this version only"
-    results.warning(f"functionConfig: {message}", path="conflicts.onConflict")
-    renamed = {"severity" if name == "onConflict" else name: value for name, value in conflicts.items()}
-    return {**values, "conflicts": renamed}
 
 
 def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:
@@ -215,7 +191,7 @@ def transformation(
     if results.errors:
         return None
     numbers = {name: at for at, name in reversed(list(enumerate(choices.priorities)))}
-    runner = Runner(running, numbers, choices.options, choices.detect, choices.keep)
+    runner = Runner(running, numbers, choices.options)
     return Transformation(runner, choices)
 
 

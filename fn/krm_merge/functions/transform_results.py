@@ -139,8 +139,6 @@ def _is_around(operation: Operation) -> bool:
 _WHY: dict[Reason, str] = {
     "priority": "{winner} has priority ({against})",
     "order": "{winner} is declared earlier ({against})",
-    "overwritten": "{winner} overwrites it ({against})",
-    "dependency": "it builds on a change that was ignored",
     "whiteout": "{winner} whites the resource out",
 }
 _WHITEOUT: dict[str, tuple[Severity, str]] = {

@@ -1,7 +1,6 @@
 """Runs plugins that transform resources, and settles their conflicts by the user's priorities.
 
-Values in, decisions and values out. Edges: `plugins.process` runs programs, `plugins.entry_points` loads installed
-packages.
+Values in, decisions and values out. The edge is `plugins.process`, which runs programs.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
     from krm_merge.text import Object
-    from krm_merge.transform.engine.settle import Agreed, Ignored, Keep, Settlement, Skipped
+    from krm_merge.transform.engine.settle import Agreed, Ignored, Settlement, Skipped
     from krm_merge.transform.kubernetes import KubernetesPlugin
     from krm_merge.transform.plugins.serve import serve
     from krm_merge.transform.protocol import (
@@ -27,14 +26,12 @@ if TYPE_CHECKING:
         PluginOperation,
         Response,
     )
-    from krm_merge.transform.runner import Detect, Failure, NewResource, Runner, RunOutcome, Whiteout
+    from krm_merge.transform.runner import Failure, NewResource, Runner, RunOutcome, Whiteout
 
 __all__ = [
     "Agreed",
-    "Detect",
     "Failure",
     "Ignored",
-    "Keep",
     "KubernetesPlugin",
     "Metadata",
     "NewResource",
@@ -59,11 +56,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "engine.settle": "Agreed Ignored Keep Settlement Skipped",
+        "engine.settle": "Agreed Ignored Settlement Skipped",
         "kubernetes": "KubernetesPlugin",
         "plugins.serve": "serve",
         "protocol": "Metadata Object Operation OperationError OptionalField Options Patch Plugin "
         "PluginError PluginOperation Response",
-        "runner": "Detect Failure NewResource RunOutcome Runner Whiteout",
+        "runner": "Failure NewResource RunOutcome Runner Whiteout",
     },
 )

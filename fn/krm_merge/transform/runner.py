@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, join
-from typing import Literal, TypeAlias
 
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.text import KeysOf, Object, copied
 from krm_merge.transform.engine.locations import Tracked
 from krm_merge.transform.engine.settle import (
     Ignored,
-    Keep,
     Proposal,
     RefusedOperationsError,
     Settlement,
     run_on_copy,
     settle,
-    settle_by_path,
     units,
     with_values,
 )
@@ -65,10 +62,6 @@ def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
 
 def _beside(path: str, prefix: str) -> str:
     return join(dirname(path), prefix + path[len(dirname(path)) :].lstrip("/"))
-
-
-Detect: TypeAlias = Literal["effect", "path"]
-"""How conflicts are found: by the effects of operations, or by the text of their paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +110,6 @@ class Runner:
     plugins: Sequence[Plugin]
     priorities: Mapping[str, int] = field(default_factory=dict)
     options: Options = field(default_factory=dict)
-    detect: Detect = "effect"
-    keep: Keep = "unit"
     _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
     def run(self, resource: Object, keys_of: KeysOf = lambda _: (), copied: CopiedInAll | None = None) -> RunOutcome:
@@ -148,11 +139,9 @@ class Runner:
             if outcome.whiteouts:
                 # Priorities do not matter: any whiteout wins (T5).
                 winner = outcome.whiteouts[0].plugin
-                outcome.settlement = _drop_loser(resource, proposals, winner, self.keep, keys_of, copies)
-            elif self.detect == "path":
-                outcome.settlement = settle_by_path(resource, proposals, keys_of, copies)
+                outcome.settlement = _drop_loser(resource, proposals, winner, keys_of, copies)
             else:
-                outcome.settlement = settle(resource, proposals, self.keep, keys_of, copies)
+                outcome.settlement = settle(resource, proposals, keys_of, copies)
         except RefusedOperationsError as error:
             outcome.failures.append(Failure(error.plugin, str(error)))
         except RecursionError:
@@ -191,7 +180,7 @@ def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
 
 
 def _drop_loser(
-    resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf, copies: Copies
+    resource: Object, proposals: Sequence[Proposal], winner: str, keys_of: KeysOf, copies: Copies
 ) -> Settlement:
     """The ignored changes of plugins to a resource that another plugin whites out."""
     settlement, original = Settlement(resource), Tracked(resource, keys_of)
@@ -208,7 +197,7 @@ def _drop_loser(
             )
             continue
         settlement.skipped += skipped
-        for number, unit in enumerate(units(steps, keep)):
+        for number, unit in enumerate(units(steps)):
             for effect in (steps[at].effect for at in unit):
                 if effect.changes:  # a test, or a removal of nothing, is no loss
                     ignored = Ignored(

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from e2e.hosts import SECONDS
-from functions.transform_resources.plugins import Point, Points, Programs, children
-from krm_merge.transform.plugins import limits as own_limits
-from krm_merge.transform.plugins import sources as entry_points
-from krm_merge.transform.plugins.sources import VARIABLE
+from functions.transform_resources.plugins import Points, Programs, children
+from krm_merge.functions import transform_config
+from krm_merge.functions.models import PluginModel
+from krm_merge.transform import Plugin
+from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 
 
 @pytest.fixture
 def points(monkeypatch: pytest.MonkeyPatch) -> Points:
-    entries = Points()
+    points, plugin_of = Points(), transform_config._plugin
 
-    def entry_points_of(*, group: str) -> list[Point]:
-        assert group == "krm_merge.transform_plugins"
-        return entries.all
+    def plugin_or_point(model: PluginModel, directory: PluginDirectory) -> Plugin:
+        file = model.exec.file if model.exec is not None else ""
+        if file in points.all:
+            return replace(points.all[file], name=model.name or file)
+        return plugin_of(model, directory)
 
-    monkeypatch.setattr(entry_points, "entry_points", entry_points_of)
-    # A busy machine may take longer than the limit for what is done at once.
-    monkeypatch.setattr(entry_points, "limit_plugin", partial(own_limits.limit_plugin, SECONDS))
-    return entries
+    monkeypatch.setattr(transform_config, "_plugin", plugin_or_point)
+    return points
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from functions import streams
 from functions.streams import ID, PATH, Value
-from krm_merge.transform import Response
+from krm_merge.transform import Options, Response
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 Run = Callable[[Value, dict[str, str]], Response | Value]
@@ -66,25 +66,23 @@ def refuse(items: list[str], *plugins: Value, **fields: Any) -> list[str]:
     return done.messages("error")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Point:
-    """An entry point."""
+    """A plugin of Python, as a program of the plugin directory would answer."""
 
     name: str
-    loaded: Any
-    value: str = "acme:plugin"
+    answer: Run
 
-    def load(self) -> Any:
-        if isinstance(self.loaded, Exception):
-            raise self.loaded
-        return self.loaded
+    def run(self, resource: Value, options: Options) -> Response:
+        answer = self.answer(resource, dict(options))
+        return answer if isinstance(answer, Response) else Response.read(answer)
 
 
 @dataclass
 class Points:
-    """The entry points of the installed packages, and what their plugins saw."""
+    """Plugins in this process by the names of their files, and what they saw."""
 
-    all: list[Point] = field(default_factory=list)
+    all: dict[str, Point] = field(default_factory=dict)
     seen: list[Value] = field(default_factory=list)
     options: list[dict[str, str]] = field(default_factory=list)
 
@@ -96,8 +94,8 @@ class Points:
             self.options.append(dict(options))
             return run(resource, options) if callable(run) else run
 
-        self.all.append(Point(name, runs))
-        return {"name": name, "entryPoint": name}
+        self.all[name] = Point(name, runs)
+        return {"name": name, "exec": {"file": name}}
 
 
 LONGEST: Final = 300

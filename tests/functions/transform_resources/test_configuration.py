@@ -12,8 +12,6 @@ from functions.transform_resources.plugins import (
     BARE,
     BUILTIN,
     Done,
-    Point,
-    Points,
     Programs,
     config_of,
     op,
@@ -22,7 +20,6 @@ from functions.transform_resources.plugins import (
     sets,
     transform,
 )
-from krm_merge.transform import Response
 
 
 def config_map(**data: str) -> Value:
@@ -77,12 +74,11 @@ def test_names_in_config_maps(two_programs: Programs, data: dict[str, str]) -> N
     assert done.items[0]["spec"]["replicas"] == 13
 
 
-def test_options_of_config_maps(points: Points) -> None:
+def test_options_of_config_maps() -> None:
     """Names in lower case, as crane has them."""
-    points.add("x", Response())
-    done = Done([BARE], config_map(plugins="x", optional_flags='{"Registry-Replacement": "A=b"}'))
+    done = Done([BARE], config_map(plugins="KubernetesPlugin", optional_flags='{"Add-Annotations": "a=b"}'))
     assert done.exit_code == 0
-    assert points.options == [{"registry-replacement": "A=b"}]
+    assert done.items[0]["metadata"]["annotations"]["a"] == "b"
 
 
 WRONG_CONFIG_MAPS = [
@@ -93,8 +89,8 @@ WRONG_CONFIG_MAPS = [
     ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),
     ({"plugins": ""}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
     ({"plugins": " , "}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
-    ({"plugins": "none"}, "data.plugins", "no installed package has the entry point none"),
-    ({"plugins": "../a"}, "data.plugins", "no installed package has the entry point ../a"),
+    ({"plugins": "none"}, "data.plugins", "has no plugin none; it holds a, b"),
+    ({"plugins": "../a"}, "data.plugins", "'../a' is not the name of a file in the plugin directory"),
     ({"plugin_priorities": "none"}, "data.plugin-priorities", "no plugin has that name"),
     ({"skip_plugins": "a,none"}, "data.skip-plugins", "data.skip-plugins names none"),
     ({"plugin_priority": "a"}, "data.plugin-priority", "is an unknown field"),
@@ -154,8 +150,7 @@ MODEL_ERRORS = [
     ({"plugins": [patches("a", op("remove", "/a"), onTestFailure="stop")]}, ["plugins[0].patches[0].onTestFailure"]),
     ({"priorities": "a"}, ["priorities"]),
     ({"options": {"a": 1}}, ["options.a"]),
-    ({"conflicts": {"detect": "text"}}, ["conflicts.detect"]),
-    ({"conflicts": {"keep": "all", "severity": "fail"}}, ["conflicts.keep", "conflicts.severity"]),
+    ({"conflicts": {"keep": "all", "severity": "fail"}}, ["conflicts.severity", "conflicts.keep"]),
     ({"whiteout": {"action": "delete"}}, ["whiteout.action"]),
     ({"listKeys": [{"kind": "A"}]}, ["listKeys[0].apiVersion", "listKeys[0].path", "listKeys[0].keys"]),
 ]  # fmt: skip
@@ -171,11 +166,11 @@ def test_wrong_fields(change: Value, paths: list[str]) -> None:
 
 
 REMOVE = op("remove", "/a")
-PLUGIN_ERRORS = [
+PLUGIN_ERRORS: list[tuple[Value, str]] = [
     # a plugin, what is said of it
-    ({"name": "x"}, "give exactly one of builtin, exec, entryPoint and patches"),
-    ({"builtin": "kubernetes", "entryPoint": "x"}, "give exactly one of builtin, exec, entryPoint and patches"),
-    ({**GOOD, "exec": {"file": "x"}}, "give exactly one of builtin, exec, entryPoint and patches"),
+    ({"name": "x"}, "give exactly one of builtin, exec and patches"),
+    ({"builtin": "kubernetes", "exec": {"file": "x"}}, "give exactly one of builtin, exec and patches"),
+    ({**GOOD, "exec": {"file": "x"}}, "give exactly one of builtin, exec and patches"),
     ({"patches": GOOD["patches"]}, "name is missing"),
     (patches("a", op("remove", "a")), "patches[0].ops[0]: the path 'a' is not a JSON pointer"),
     (patches("a", op("remove", "/a~2")), "patches[0].ops[0]: the path '/a~2' is not a JSON pointer"),
@@ -183,9 +178,6 @@ PLUGIN_ERRORS = [
     (patches("a", REMOVE, {"op": "move", "path": "/a"}), "patches[0].ops[1]: move without from"),
     (patches("a", REMOVE, target={"name": "("}), "target.name is '(', no regular expression"),
     (patches("a", REMOVE, target={"labelSelector": "a in b"}), "cannot read the selector 'a in b' at column 1"),
-    ({"entryPoint": "none"}, "has the entry point none in krm_merge.transform_plugins; known are brown, red"),
-    ({"entryPoint": "brown"}, "acme:plugin cannot be loaded: ImportError: no module named acme"),
-    ({"entryPoint": "red"}, "acme:plugin is neither a function nor an object with run"),
     ({"exec": {"file": "none"}}, "has no plugin none; it holds "),
     ({"exec": {"file": "bin/ok"}}, "'bin/ok' is not the name of a file in the plugin directory"),
     ({"exec": {"file": "/bin/sh"}}, "'/bin/sh' is not the name of a file in the plugin directory"),
@@ -203,14 +195,13 @@ PLUGIN_ERRORS = [
 
 
 @pytest.fixture
-def odd_programs(programs: Programs, points: Points) -> Programs:
+def odd_programs(programs: Programs) -> Programs:
     for name, mode in (("ok", 0o555), ("writable", 0o557), ("group", 0o575), ("text", 0o444), ("bin/ok", 0o555)):
         programs.add(name, "echo '{}'", mode=mode)
     programs.add("../outside", "echo '{}'")
     (programs.directory / "link").symlink_to("../outside")
     (programs.directory / "dangling").symlink_to("nothing")
     (programs.directory / "loop").symlink_to("loop")
-    points.all += [Point("red", "text"), Point("brown", ImportError("no module named acme"))]
     return programs
 
 

@@ -21,7 +21,6 @@ from functions.transform_resources.plugins import (
     LONGEST,
     SECRET,
     Done,
-    Point,
     Points,
     Programs,
     Run,
@@ -36,7 +35,7 @@ from functions.transform_resources.plugins import (
 )
 from krm_merge.functions import process
 from krm_merge.krm import program
-from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response
+from krm_merge.transform import Operation, Patch, PluginError, Response
 from transform.plugins.programs import set_clock
 
 # ---- options ---------------------------------------------------------------------------------------------------------
@@ -60,19 +59,6 @@ def test_unknown_options_warn(programs: Programs, points: Points) -> None:
     # One that tells nothing of its options may know any.
     done = transform([BARE], program, points.add("a", Response()), options={"registry-replacment": "a=b"})
     assert done.messages("warning") == ["functionConfig: p does not know the option colour"]
-
-
-def test_entry_points_tell_their_options(points: Points) -> None:
-    class Colors:
-        metadata = Metadata("Colors", "v2", (OptionalField("color"),))
-
-        def run(self, resource: Value, options: dict[str, str]) -> Response:
-            return Response.of(Operation("add", ("data", "color"), value=options["color"]))
-
-    points.all.append(Point("colors", Colors))
-    done = transform([BARE], {"entryPoint": "colors"}, options={"color": "red", "size": "9"})
-    assert done.items[0]["data"] == {"color": "red"}
-    assert done.messages("warning") == ["functionConfig: no plugin knows the option size"]
 
 
 def test_a_broken_option_is_an_error_of_its_plugin() -> None:
@@ -191,22 +177,6 @@ def test_copies_that_are_too_deep() -> None:
         done = Done([DEPLOYMENT], config_of(*plugins))
         too_deep = ["a: makes a resource that is nested deeper than 126 levels (Deployment shop/web)"]
         assert done.messages("error") == (too_deep if last else [])
-
-
-def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the function and of `krm-merge transform --format json`, which both are on stdout."""
-
-    class Talks:
-        def __init__(self) -> None:
-            print("made")
-
-        def run(self, resource: Value, options: dict[str, str]) -> Response:
-            print("looking at", resource["kind"])
-            return Response()
-
-    points.all.append(Point("talks", Talks))
-    transform([OTHER], {"entryPoint": "talks"})
-    assert capsys.readouterr() == ("", "made\nlooking at ConfigMap\n")
 
 
 def test_a_plugin_cannot_end_the_program(points: Points) -> None:

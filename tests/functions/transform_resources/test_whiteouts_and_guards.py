@@ -108,13 +108,6 @@ def test_any_whiteout_wins(points: Points, priorities: list[str]) -> None:
 IMAGE = "/spec/template/spec/containers/1/image"
 
 
-def test_the_severity_by_its_old_name() -> None:
-    plugins = [patches("weak", op("replace", IMAGE, "a")), sets("strong", "nginx:9", IMAGE)]
-    done = transform([DEPLOYMENT], *plugins, priorities=["strong"], conflicts={"onConflict": "info"})
-    assert [event["severity"] for event in done.events("ignored")] == ["info"]
-    assert "conflicts.onConflict is called conflicts.severity" in " ".join(done.messages("warning"))
-
-
 @pytest.mark.parametrize("severity", ["info", "warning"])
 def test_an_ignored_change(severity: str) -> None:
     plugins = [

@@ -60,17 +60,14 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("declared", "priorities", "order"), ORDERS)
-@pytest.mark.parametrize("detect", ["effect", "path"])
-def test_priorities(declared: str, priorities: str, order: str, detect: str) -> None:
+def test_priorities(declared: str, priorities: str, order: str) -> None:
     """T2: listed before unlisted, then as declared; T11: a repeated name keeps its first place."""
     plugins = [sets(name, 10 + "abc".index(name)) for name in declared]
-    done = transform([DEPLOYMENT], *plugins, priorities=list(priorities), conflicts={"detect": detect})
+    done = transform([DEPLOYMENT], *plugins, priorities=list(priorities))
     winner = order[0]
     assert done.items[0]["spec"]["replicas"] == 10 + "abc".index(winner)
     why = "priority" if winner in priorities else "order"
-    assert sorted(plugin for plugin, _, _ in done.losses()) == sorted(order[1:])
-    if detect == "effect":
-        assert sorted(done.losses()) == sorted((name, winner, why) for name in order[1:])
+    assert sorted(done.losses()) == sorted((name, winner, why) for name in order[1:])
     (applied,) = done.events("applied")
     assert applied["tags"] == {"rule": "T2", "event": "applied", "plugin": winner}
     assert applied["severity"] == "info"
@@ -144,16 +141,7 @@ def test_skipped_plugins_do_not_run(points: Points) -> None:
     assert done.items[0]["spec"]["replicas"] == 5
 
 
-UNITS = [
-    # keep, what is left of the weaker plugin's labels, how many of its operations are ignored
-    ("unit", {"free": "1"}, 2),
-    ("operation", {"free": "1", "guarded": "1"}, 1),
-    ("plugin", {}, 3),
-]
-
-
-@pytest.mark.parametrize(("keep", "labels", "ignored"), UNITS)
-def test_what_is_lost_together(keep: str, labels: Value, ignored: int) -> None:
+def test_what_is_lost_together() -> None:
     """T4: operations that share a test are kept or lost as a whole."""
     guarded = [op("test", "/spec/replicas", 1), op("replace", "/spec/replicas", 6)]
     weaker = {
@@ -163,9 +151,9 @@ def test_what_is_lost_together(keep: str, labels: Value, ignored: int) -> None:
             {"ops": [*guarded, op("add", "/metadata/labels/guarded", "1")]},
         ],
     }
-    done = transform([DEPLOYMENT], sets("strong", 5), weaker, conflicts={"keep": keep})
-    assert done.items[0]["metadata"]["labels"] == {"app": "web", "tier": "front", **labels}
-    assert len(done.losses()) == ignored
+    done = transform([DEPLOYMENT], sets("strong", 5), weaker)
+    assert done.items[0]["metadata"]["labels"] == {"app": "web", "tier": "front", "free": "1"}
+    assert len(done.losses()) == 2
     assert {result["tags"]["plugin"] for result in done.events("ignored")} == {"weak"}
 
 
@@ -212,7 +200,7 @@ def test_plugins_that_want_nothing_are_named() -> None:
 # ---- what kpt keeps in annotations (T1) ------------------------------------------------------------------------------
 
 
-def test_entry_points_do_not_see_what_kpt_keeps(points: Points) -> None:
+def test_plugins_do_not_see_what_kpt_keeps(points: Points) -> None:
     done = transform([DEPLOYMENT, SERVICE, BARE], points.add("a", Response()))
     assert done.text == done.before
     deployment, service, bare = points.seen

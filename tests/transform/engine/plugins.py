@@ -9,16 +9,14 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import jsonpatch
-import pytest
 
-from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
+from krm_merge.transform import Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
 
 Data = dict[str, Any]
 Keys = Mapping[tuple[str, ...], tuple[str, ...]]
-DETECTS: Final = pytest.mark.parametrize("detect", ["effect", "path"])
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,6 @@ def run(
     start: Data,
     *plugins: Says,
     first: str = "",
-    keep: Keep = "unit",
-    detect: Detect = "effect",
     keys: Keys | None = None,
 ) -> Settlement:
     """The outcome of plugins; the one named first has priority, the others by their order.
@@ -61,7 +57,7 @@ def run(
     """
     before = copy.deepcopy(start)
     priorities = {first: 0} if first else {}
-    outcome = Runner(plugins, priorities, detect=detect, keep=keep).run(start, lambda path: (keys or {}).get(path, ()))
+    outcome = Runner(plugins, priorities).run(start, lambda path: (keys or {}).get(path, ()))
     assert not outcome.failures
     assert start == before
     settlement = outcome.settlement

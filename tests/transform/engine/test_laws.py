@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import jsonpatch
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.limits import Copies
 from krm_merge.text.reading.nodes import same
-from krm_merge.transform import Detect, Keep, Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
+from krm_merge.transform import Operation, Options, Patch, PluginOperation, Response, Runner, Settlement
 from krm_merge.transform.engine.locations import Location, Tracked, carry_out, overlap
 from krm_merge.transform.protocol import OperationError, pointer_text, read_pointer
 
 Data = dict[str, Any]
 RANDOMS: Final = st.randoms(use_true_random=False)
-KEEPS: Final = st.sampled_from(["unit", "operation", "plugin"])
 NAMES: Final = "abc"
 FIELDS: Final = "klmn"
 
@@ -166,10 +164,8 @@ def run(
     start: Data,
     plugins: Sequence[Says],
     priorities: Mapping[str, int] | None = None,
-    keep: Keep = "unit",
-    detect: Detect = "effect",
 ) -> Settlement:
-    outcome = Runner(plugins, priorities or {}, detect=detect, keep=keep).run(start, keys_of)
+    outcome = Runner(plugins, priorities or {}).run(start, keys_of)
     assert not outcome.failures
     return outcome.settlement
 
@@ -199,22 +195,21 @@ def unshare(value: Any) -> Any:
 # ---- the laws ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("detect", ["effect", "path"])
-@given(rng=RANDOMS, keep=KEEPS)
-def test_one_plugin_alone_is_plain_rfc_6902(detect: Detect, rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_one_plugin_alone_is_plain_rfc_6902(rng: random.Random) -> None:
     start = some_object(rng)
     plugin = some_plugin(rng, "p", start)
-    settlement = run(start, [plugin], keep=keep, detect=detect)
+    settlement = run(start, [plugin])
     assert same(settlement.value, apply(start, plugin.operations))
     assert not settlement.ignored
     assert not settlement.agreed
 
 
-@given(rng=RANDOMS, keep=KEEPS)
-def test_the_patch_leads_to_the_value(rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_the_patch_leads_to_the_value(rng: random.Random) -> None:
     """By plain RFC 6902, and none of its operations does nothing."""
     start = some_object(rng)
-    settlement = run(start, some_plugins(rng, start), keep=keep)
+    settlement = run(start, some_plugins(rng, start))
     patch = [entry.operation.to_value() for entry in settlement.patch]
     assert same(apply(start, patch), settlement.value)
     value = start
@@ -223,49 +218,47 @@ def test_the_patch_leads_to_the_value(rng: random.Random, keep: Keep) -> None:
         assert not same(before, value)
 
 
-@given(rng=RANDOMS, keep=KEEPS)
-def test_what_is_given_is_not_changed(rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_what_is_given_is_not_changed(rng: random.Random) -> None:
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     before = copy.deepcopy((start, plugins))
-    first = run(start, plugins, keep=keep)
+    first = run(start, plugins)
     remaining = copy.deepcopy(first)
     assert same(start, before[0])
     assert plugins == before[1]
     # Nor is a result changed by another run that starts with it.
     run(first.value, [some_plugin(rng, "s", unshare(first.value))])
     assert first == remaining
-    assert run(start, plugins, keep=keep) == remaining
+    assert run(start, plugins) == remaining
 
 
-@given(rng=RANDOMS, keep=KEEPS)
-def test_priorities_decide_and_not_the_declaration(rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_priorities_decide_and_not_the_declaration(rng: random.Random) -> None:
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     numbers = rng.sample(range(10), len(plugins))
     priorities = {plugin.name: number for plugin, number in zip(plugins, numbers, strict=True)}
-    settlement = run(start, plugins, priorities, keep)
+    settlement = run(start, plugins, priorities)
     for other in itertools.permutations(plugins):
-        assert run(start, other, priorities, keep) == settlement
+        assert run(start, other, priorities) == settlement
     # Unlisted, plugins stand in the order of their declaration, and listed ones before unlisted ones.
     ordered = sorted(plugins, key=lambda plugin: priorities[plugin.name])
-    assert same(run(start, ordered, keep=keep).value, settlement.value)
-    assert same(
-        run(start, plugins, {ordered[0].name: 0}, keep).value, strongest_first(start, ordered[0], plugins, keep)
-    )
+    assert same(run(start, ordered).value, settlement.value)
+    assert same(run(start, plugins, {ordered[0].name: 0}).value, strongest_first(start, ordered[0], plugins))
 
 
-def strongest_first(start: Data, strongest: Says, plugins: Sequence[Says], keep: Keep) -> Any:
-    return run(start, [strongest, *(plugin for plugin in plugins if plugin is not strongest)], keep=keep).value
+def strongest_first(start: Data, strongest: Says, plugins: Sequence[Says]) -> Any:
+    return run(start, [strongest, *(plugin for plugin in plugins if plugin is not strongest)]).value
 
 
-@given(rng=RANDOMS, keep=KEEPS)
-def test_all_of_the_winner_stands(rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_all_of_the_winner_stands(rng: random.Random) -> None:
     """T2, T3: in its order, and with its values wherever it wrote."""
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     winner = rng.choice(plugins)
-    settlement = run(start, plugins, {winner.name: 0}, keep)
+    settlement = run(start, plugins, {winner.name: 0})
     standing = [record(entry) for entry in settlement.operations if entry.plugin == winner.name]
     assert standing == [in_json(winner.name, operation) for operation in winner.operations if operation["op"] != "test"]
     winning = Tracked(start, keys_of)
@@ -313,19 +306,6 @@ def writes(start: Data, plugin: Says) -> list[Location]:
 
 
 @given(rng=RANDOMS)
-def test_a_plugin_is_kept_or_lost_whole(rng: random.Random) -> None:
-    start = some_object(rng)
-    plugins = some_plugins(rng, start)
-    settlement = run(start, plugins, keep="plugin")
-    losers = {loss.operation.plugin for loss in settlement.ignored}
-    assert not losers & {operation.plugin for operation in (*settlement.operations, *settlement.patch)}
-    assert not losers & {agreement.operation.plugin for agreement in settlement.agreed}
-    # Without those that lost, the same comes out.
-    left = [plugin for plugin in plugins if plugin.name not in losers]
-    assert same(run(start, left, keep="plugin").value, settlement.value)
-
-
-@given(rng=RANDOMS)
 def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
     """T4: no operation of a patch with a test is applied if another one of the patch is ignored."""
     start = some_object(rng)
@@ -345,11 +325,10 @@ def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
             )
             if patch.is_guarded and not mine.keys() & others.keys():
                 assert not mine & ignored or mine <= ignored
-    assert all(loss.reason != "dependency" for loss in settlement.ignored)
 
 
-@given(rng=RANDOMS, keep=KEEPS)
-def test_plugins_of_other_fields_do_not_meet(rng: random.Random, keep: Keep) -> None:
+@given(rng=RANDOMS)
+def test_plugins_of_other_fields_do_not_meet(rng: random.Random) -> None:
     start = some_object(rng)
     parts = rng.choice([["kl", "mn"], ["k", "lmn"], ["k", "l", "mn"]])
     plugins = [some_plugin(rng, name, start, part) for name, part in zip("pqr", parts, strict=False)]
@@ -360,32 +339,25 @@ def test_plugins_of_other_fields_do_not_meet(rng: random.Random, keep: Keep) -> 
         if field in part
     }
     for order in itertools.permutations(plugins):
-        settlement = run(start, order, keep=keep)
+        settlement = run(start, order)
         assert same(settlement.value, expected)
         assert not settlement.ignored
         assert not settlement.agreed
 
 
-@pytest.mark.parametrize("detect", ["effect", "path"])
-@given(rng=RANDOMS, keep=KEEPS)
-def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, keep: Keep) -> None:
-    """It is applied, agrees or is ignored. By effects a test counts as none of these: it changes nothing."""
+@given(rng=RANDOMS)
+def test_every_operation_is_recorded_once(rng: random.Random) -> None:
+    """It is applied, agrees or is ignored. A test counts as none of these: it changes nothing."""
     start = some_object(rng)
     plugins = some_plugins(rng, start)
-    outcome = Runner(plugins, {"q": 0}, detect=detect, keep=keep).run(start, keys_of)
+    outcome = Runner(plugins, {"q": 0}).run(start, keys_of)
     settlement = outcome.settlement
-    if outcome.failures:
-        # By paths alone, operations that do not fit together are found when they are carried out.
-        assert detect == "path"
-        assert settlement == Settlement(start)
-        return
+    assert not outcome.failures
     counts = Counter(record(operation) for operation in settlement.operations)
     counts.update(record(agreement.operation) for agreement in settlement.agreed)
     counts.update(losses(settlement))
     requests = [(plugin.name, operation) for plugin in plugins for operation in plugin.operations]
-    assert counts == Counter(
-        in_json(name, operation) for name, operation in requests if operation["op"] != "test" or detect == "path"
-    )
+    assert counts == Counter(in_json(name, operation) for name, operation in requests if operation["op"] != "test")
 
 
 @given(rng=RANDOMS)

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from krm_merge.transform import Detect, Keep, Patch, Response, Runner, RunOutcome
-from transform.engine.plugins import DETECTS, Data, Says, losses, op, run, wants, words_of
+from krm_merge.transform import Patch, Response, Runner, RunOutcome
+from transform.engine.plugins import Data, Says, losses, op, run, wants, words_of
 
 # ---- the order -------------------------------------------------------------------------------------------------------
 
@@ -27,23 +27,18 @@ def everything() -> str:
     """All of a result as text, for several priorities."""
     results = []
     for first in ("", "a", "b", "c"):
-        for detect in ("effect", "path"):
-            assert detect == "effect" or detect == "path"
-            settlement = run(START, *MANY, first=first, detect=detect)
-            results.append(
-                [
-                    settlement.value,
-                    *(
-                        [words_of(operation), operation.operation.to_value()]
-                        for operation in (*settlement.operations, *settlement.patch)
-                    ),
-                    *(
-                        [words_of(loss.operation), loss.winner, loss.reason, str(loss.path)]
-                        for loss in settlement.ignored
-                    ),
-                    *([words_of(agreement.operation), agreement.other] for agreement in settlement.agreed),
-                ]
-            )
+        settlement = run(START, *MANY, first=first)
+        results.append(
+            [
+                settlement.value,
+                *(
+                    [words_of(operation), operation.operation.to_value()]
+                    for operation in (*settlement.operations, *settlement.patch)
+                ),
+                *([words_of(loss.operation), loss.winner, loss.reason, str(loss.path)] for loss in settlement.ignored),
+                *([words_of(agreement.operation), agreement.other] for agreement in settlement.agreed),
+            ]
+        )
     return json.dumps(results)
 
 
@@ -61,10 +56,9 @@ def test_the_same_bytes_come_out_each_time() -> None:
     assert len(outputs) == 1
 
 
-@DETECTS
 @pytest.mark.parametrize("first", ["", "a", "b", "c"])
-def test_operations_keep_their_order(detect: Detect, first: str) -> None:
-    standing = run(START, *MANY, first=first, detect=detect).operations
+def test_operations_keep_their_order(first: str) -> None:
+    standing = run(START, *MANY, first=first).operations
     for plugin in MANY:
         operations_of_plugin = [operation.operation for operation in standing if operation.plugin == plugin.name]
         requests = list(plugin.response.patches[0].operations)
@@ -75,7 +69,6 @@ def test_operations_keep_their_order(detect: Detect, first: str) -> None:
 # ---- one plugin by itself --------------------------------------------------------------------------------------------
 
 
-@DETECTS
 @pytest.mark.parametrize(
     ("start", "operations", "result"),
     [
@@ -94,8 +87,8 @@ def test_operations_keep_their_order(detect: Detect, first: str) -> None:
         pytest.param([{"n": 1}], ["add /x/0 {}", "replace /x/1/n 2"], [{}, {"n": 2}], id="an-item-moved-on"),
     ],
 )
-def test_a_plugin_never_conflicts_with_itself(detect: Detect, start: Any, operations: list[str], result: Any) -> None:
-    settlement = run({"x": start}, wants("p", *operations), detect=detect)
+def test_a_plugin_never_conflicts_with_itself(start: Any, operations: list[str], result: Any) -> None:
+    settlement = run({"x": start}, wants("p", *operations))
     assert settlement.value == {"x": result}
     assert not settlement.ignored
     assert not settlement.agreed
@@ -123,24 +116,22 @@ def by_a(**spec: Any) -> Data:
 
 
 @pytest.mark.parametrize(
-    ("keep", "guard", "result", "lost"),
+    ("guard", "result", "lost"),
     [
-        pytest.param("unit", [], by_a(ref="b", size=2), ["name"], id="unit"),
-        pytest.param("unit", ['test /metadata/name "old"'], by_a(), ["name", "ref", "size"], id="unit-with-a-test"),
-        pytest.param("operation", [], by_a(ref="b", size=2), ["name"], id="operation"),
-        pytest.param("plugin", [], by_a(), ["name", "ref", "size"], id="plugin"),
+        pytest.param([], by_a(ref="b", size=2), ["name"], id="unit"),
+        pytest.param(['test /metadata/name "old"'], by_a(), ["name", "ref", "size"], id="unit-with-a-test"),
     ],
 )
-def test_what_a_plugin_loses_with_an_operation(keep: Keep, guard: list[str], result: Data, lost: list[str]) -> None:
+def test_what_a_plugin_loses_with_an_operation(guard: list[str], result: Data, lost: list[str]) -> None:
     loser = wants("b", *guard, 'replace /metadata/name "b"', 'replace /spec/ref "b"', "replace /spec/size 2")
-    settlement = run(RENAMED, WINNER, loser, keep=keep)
+    settlement = run(RENAMED, WINNER, loser)
     assert settlement.value == result
     assert [loss.operation.operation.path[-1] for loss in settlement.ignored] == lost
     assert {(loss.winner, loss.reason, str(loss.against)) for loss in settlement.ignored} == {
         ("a", "order", "replace /metadata/name")
     }
     # Where the loser has priority, all of it stands.
-    settlement = run(RENAMED, WINNER, loser, keep=keep, first="b")
+    settlement = run(RENAMED, WINNER, loser, first="b")
     assert settlement.value == {"metadata": {"name": "b"}, "spec": {"ref": "b", "size": 2}}
     assert losses(settlement) == ["a replace /metadata/name"]
 
@@ -154,18 +145,6 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
     assert losses(settlement) == ["b move /b from /a", "b replace /b/n", "b copy /c from /b/n"]
     assert len({loss.unit for loss in settlement.ignored}) == 1
     assert [words_of(operation) for operation in settlement.operations] == ["a replace /a/n", "b replace /other"]
-
-
-def test_an_operation_falls_with_what_it_builds_on() -> None:
-    """With operations lost one by one, an operation without its parent is lost, too, and reported."""
-    start = {"a": {"n": 1}, "other": 1}
-    loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2")
-    settlement = run(start, wants("a", "replace /a/n 9"), loser, keep="operation")
-    assert settlement.value == {"a": {"n": 9}, "other": 2}
-    assert [(words_of(loss.operation), loss.winner, loss.reason) for loss in settlement.ignored] == [
-        ("b move /b from /a", "a", "order"),
-        ("b replace /b/n", "b", "dependency"),
-    ]
 
 
 def test_a_parent_made_on_the_way_is_nothing_to_build_on() -> None:
@@ -183,20 +162,19 @@ def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
     assert len(settlement.ignored) == 2
 
 
-@pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
-def test_what_is_left_of_a_plugin_does_not_undo_the_winner(keep: Keep) -> None:
+def test_what_is_left_of_a_plugin_does_not_undo_the_winner() -> None:
     """The rest of a plugin that lost a part does not put back a value from its way to an agreement."""
     loser = wants("b", "replace /x 2", "move /y /x", "replace /z 2")
-    settlement = run({"x": 1, "z": 1}, wants("a", "remove /x"), loser, keep=keep)
-    assert settlement.value == ({"z": 1} if keep == "plugin" else {"z": 2})
-    assert losses(settlement)[:2] == ["b replace /x", "b move /y from /x"]
+    settlement = run({"x": 1, "z": 1}, wants("a", "remove /x"), loser)
+    assert settlement.value == {"z": 2}
+    assert losses(settlement) == ["b move /y from /x"]
+    assert [words_of(agreement.operation) for agreement in settlement.agreed] == ["b replace /x"]
 
 
-@pytest.mark.parametrize("keep", ["unit", "plugin"])
-def test_a_unit_that_agrees_in_the_end_agrees(keep: Keep) -> None:
+def test_a_unit_that_agrees_in_the_end_agrees() -> None:
     """T4: none of it is ignored, none of it is said to depend on what is lost."""
     loser = wants("b", "replace /x/1/n 2", "remove /x/1", "add /y 1")
-    settlement = run({"x": [{"n": 1}, {"n": 1}]}, wants("a", "remove /x/1"), loser, keep=keep)
+    settlement = run({"x": [{"n": 1}, {"n": 1}]}, wants("a", "remove /x/1"), loser)
     assert settlement.value == {"x": [{"n": 1}], "y": 1}
     assert not settlement.ignored
 
@@ -215,10 +193,9 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
 # ---- nothing without a record ----------------------------------------------------------------------------------------
 
 
-@DETECTS
-def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
+def test_what_falls_with_a_whiteout_is_recorded() -> None:
     white = Says("w", Response((Patch((op("add /y 1"),)),), is_whiteout=True, reason="not wanted"))
-    outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
+    outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}).run({"x": 1})
     assert [(whiteout.plugin, whiteout.reason) for whiteout in outcome.whiteouts] == [("w", "not wanted")]
     (lost,) = outcome.settlement.ignored
     assert (words_of(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
@@ -229,26 +206,24 @@ def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     assert not outcome.settlement.patch
 
 
-@DETECTS
-def test_what_is_no_loss_does_not_fall_with_a_whiteout(detect: Detect) -> None:
+def test_what_is_no_loss_does_not_fall_with_a_whiteout() -> None:
     """Tests, removals of nothing, and patches whose test fails; what cannot be carried out is lost."""
     white = Says("w", Response(is_whiteout=True))
     failing = Patch((op("test /x 2"), op("replace /x 3")), skips=True)
     guarded = Says("b", Response((Patch((op("test /x 1"), op("remove /y"), op("add /z 1"))), failing)))
     impossible = wants("c", "test /x 1", "replace /none/a 1")
     holder = wants("d", "add /m {}", "add /m/n 1")
-    outcome = Runner([guarded, impossible, holder, white], detect=detect).run({"x": 1})
+    outcome = Runner([guarded, impossible, holder, white]).run({"x": 1})
     assert losses(outcome.settlement) == ["b add /z", "c replace /none/a", "d add /m", "d add /m/n"]
     assert [entry.plugin for entry in outcome.settlement.skipped] == ["b"]
     assert not outcome.failures
 
 
-@DETECTS
 @pytest.mark.parametrize("first", ["a", "b"])
-def test_agreement_is_recorded(detect: Detect, first: str) -> None:
+def test_agreement_is_recorded(first: str) -> None:
     """T2: one is applied, the other agrees."""
     plugins = [wants("a", "replace /x 2"), wants("b", "replace /x 2")]
-    settlement = run({"x": 1}, *plugins, first=first, detect=detect)
+    settlement = run({"x": 1}, *plugins, first=first)
     other = "b" if first == "a" else "a"
     assert settlement.value == {"x": 2}
     assert [words_of(operation) for operation in settlement.operations] == [f"{first} replace /x"]
@@ -320,21 +295,19 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
         ("remove ", "the whole object cannot be removed; use a whiteout to remove a resource"),
     ],
 )
-@DETECTS
-def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect) -> None:
+def test_what_cannot_be_carried_out(operation: str, problem: str) -> None:
     """Strict otherwise; the failure names the plugin, and no change of any plugin is kept."""
     plugins = [wants("good", "add /y 1"), wants("bad", "add /z 1", operation)]
-    outcome = Runner(plugins, detect=detect).run({"m": {"n": 1, "l": [1]}})
+    outcome = Runner(plugins).run({"m": {"n": 1, "l": [1]}})
     assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [("bad", problem)]
     assert outcome.settlement.value == {"m": {"n": 1, "l": [1]}}
     assert not outcome.settlement.operations
 
 
-@DETECTS
 @pytest.mark.parametrize("operation", ["replace  5", "add  []", "copy  /m", "move  /m", "replace  null"])
-def test_the_whole_object_stays_a_map(detect: Detect, operation: str) -> None:
+def test_the_whole_object_stays_a_map(operation: str) -> None:
     plugins = [wants("good", "add /y 1"), wants("bad", operation)]
-    outcome = Runner(plugins, {"bad": 0}, detect=detect).run({"m": 1})
+    outcome = Runner(plugins, {"bad": 0}).run({"m": 1})
     assert [failure.plugin for failure in outcome.failures] == ["bad"]
     assert outcome.settlement.value == {"m": 1}
 

@@ -269,14 +269,6 @@ class RunOptions(EditOptions):
 @_plugin_dir
 @click.option("--config", type=common.FILE, help="A TransformResources functionConfig that says all of this, instead.")
 @common.choice_option(
-    ["effect", "path"], "--detect", help="When two changes conflict: by what they do, or by their paths."
-)
-@common.choice_option(
-    ["unit", "operation", "plugin"],
-    "--keep",
-    help="What is ignored together: operations that belong together, a single one, or all of the plugin.",
-)
-@common.choice_option(
     ["info", "warning", "error"],
     "--ignored-severity",
     "severity",

@@ -1,14 +1,13 @@
-"""Settles the conflicts of plugins by what their operations do (rules T2 to T4), or by their paths alone.
+"""Settles the conflicts of plugins by the paths of their operations, and by what these hold or lie in (T2 to T4).
 
-Source: the specification of plugin priorities. Beyond it, operations keep their order, those of one plugin do not
-conflict with each other (T2), and overwritten values are reported (T5).
+Source: the specification of plugin priorities. Beyond it, operations keep their order, and those of one plugin do not
+conflict with each other (T2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -30,10 +29,7 @@ from krm_merge.transform.engine.locations import (
     carry_out,
     overlap,
 )
-from krm_merge.transform.protocol import Operation, OperationError, Patch, PluginOperation, Pointer, agree, equal
-
-Keep: TypeAlias = Literal["unit", "operation", "plugin"]
-"""How much a plugin loses with an operation: its unit, only the operation, or its whole proposal for the resource."""
+from krm_merge.transform.protocol import Operation, OperationError, Patch, PluginOperation, equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +41,27 @@ class EffectOfOperation:
     guarded: bool
 
 
-def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
-    """The numbers of the steps that belong together, each list in order, the lists by their first step.
+def units(steps: Sequence[EffectOfOperation]) -> list[list[int]]:
+    """The numbers of the steps that belong together (T4), each list in order, the lists by their first step.
 
     They do if they share a `test`, or if one reads, writes or creates a location that the other writes or creates.
     """
-    if keep == "plugin" or len(steps) < 2:
-        return [list(range(len(steps)))] if steps else []
     united = _United(len(steps))
-    if keep == "unit":
-        writers, readers = _Places(united), _Places(united)
-        patches: dict[int, int] = {}
-        for at, step in enumerate(steps):
-            writes = step.effect.places
-            read = [location for location, _ in step.effect.reads]
-            for location in (*writes, *read):
-                writers.unite(location, at)
-            for location in writes:
-                readers.unite(location, at)
-            for location in writes:
-                writers.add(location, at)
-            for location in read:
-                readers.add(location, at)
-            if step.guarded:
-                united.unite(patches.setdefault(step.patch, at), at)
+    writers, readers = _Places(united), _Places(united)
+    patches: dict[int, int] = {}
+    for at, step in enumerate(steps):
+        writes = step.effect.places
+        read = [location for location, _ in step.effect.reads]
+        for location in (*writes, *read):
+            writers.unite(location, at)
+        for location in writes:
+            readers.unite(location, at)
+        for location in writes:
+            writers.add(location, at)
+        for location in read:
+            readers.add(location, at)
+        if step.guarded:
+            united.unite(patches.setdefault(step.patch, at), at)
     return list(group_by_key((united.lead(at), at) for at in range(len(steps))).values())
 
 
@@ -112,9 +105,8 @@ class _Places:
                 others[:] = [step]
 
 
-Reason: TypeAlias = Literal["priority", "order", "overwritten", "dependency", "whiteout"]
-"""Why a change is ignored: a higher priority, an earlier declaration, a change of a value that was there already (only
-by paths), a dependency on an ignored change, a whiteout."""
+Reason: TypeAlias = Literal["priority", "order", "whiteout"]
+"""Why a change is ignored: a higher priority, an earlier declaration, a whiteout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +200,12 @@ def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
     return [(unlisted if p.priority is None else p.priority, at) for at, p in enumerate(proposals)]
 
 
-def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf, copies: Copies) -> Settlement:
+def settle(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf, copies: Copies) -> Settlement:
     """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
     A change is accepted if it touches no location that a stronger plugin changes, or has the same outcome there.
     """
-    settlement = _Settling(original, keep, keys_of, copies)
+    settlement = _Settling(original, keys_of, copies)
     for rank, proposal in sorted(zip(ranks(proposals), proposals, strict=True), key=lambda pair: pair[0]):
         settlement.add(rank, proposal)
     return settlement.result()
@@ -285,13 +277,16 @@ def with_values(ignored: Ignored, at: Location, original: Tracked, merged: Track
     return Ignored(ignored.operation, ignored.winner, ignored.reason, ignored.against, ignored.unit, *where)
 
 
+Outcomes: TypeAlias = dict[Location, "Value | Absent"]
+"""The values that a plugin wants at last, by the locations that it writes."""
+
+
 class _Settling:
     """The object with the changes of the plugins added so far."""
 
-    def __init__(self, original: Object, keep: Keep, keys_of: KeysOf, copies: Copies) -> None:
+    def __init__(self, original: Object, keys_of: KeysOf, copies: Copies) -> None:
         self._original = Tracked(original, keys_of)
         self._merged = Tracked(original, keys_of)
-        self._keep: Keep = keep
         self._keys_of = keys_of
         self._copies = copies
         # The accepted operations by the locations that they wrote, created or relied on.
@@ -299,7 +294,7 @@ class _Settling:
         self._makers: FirstClaims[_Claim] = FirstClaims()
         self._readers: FirstClaims[_Claim] = FirstClaims()
         self._settlement = Settlement(original)
-        self._lost: list[tuple[Ignored, Location]] = []
+        self._lost: list[tuple[Ignored, Effect, Location, Outcomes]] = []
 
     def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
         """Accepts the operations of a plugin that do not conflict with accepted ones."""
@@ -308,9 +303,9 @@ class _Settling:
         claims = [_Claim(proposal.plugin, rank, step.effect) for step in steps]
         self._settlement.skipped += skipped
         compatible: dict[int, frozenset[Location]] = {}
-        for number, unit in enumerate(units(steps, self._keep)):
+        for number, unit in enumerate(units(steps)):
             effects = [steps[at].effect for at in unit]
-            outcomes = {location: self._outcome(e, location, alone) for e in effects for location in e.writes}
+            outcomes = {location: alone.at(location) for effect in effects for location in effect.writes}
             # Where other plugins wrote the same value already.
             same = (at for at, outcome in outcomes.items() if self._is_same(at, outcome))
             settled = frozenset(at for at in same if self._writers.overlapping((at,)) is not None)
@@ -318,10 +313,11 @@ class _Settling:
             if clash is None:
                 compatible |= dict.fromkeys(unit, settled)
             else:
-                self._lose([claims[at] for at in unit], *clash, number)
+                self._lose([claims[at] for at in unit], outcomes, *clash, number)
         # T2: a plugin never conflicts with itself; its operations are applied together, in their order.
-        accepted = [claims[at] for at in sorted(compatible) if self._accept(claims[at], at, compatible[at])]
-        for claim in accepted:
+        for at in sorted(compatible):
+            self._accept(claims[at], compatible[at])
+        for claim in (claims[at] for at in compatible):
             for location in claim.effect.writes:
                 self._writers.add(location, claim)
             for location in claim.effect.places:
@@ -329,27 +325,28 @@ class _Settling:
             for location, _ in claim.effect.reads:
                 self._readers.add(location, claim)
 
-    def _outcome(self, effect: Effect, location: Location, alone: Tracked) -> Value | Absent:
-        """The value that a plugin wants at a location: at last, or after this operation if each is lost alone."""
-        if self._keep != "operation":
-            return alone.at(location)
-        for change in effect.changes:
-            if change.location == location:
-                return ABSENT if isinstance(change, Take) else change.value
-        # A removal of a missing value, or a move to the same location.
-        return next((value for at, value in effect.reads if at == location), ABSENT)
-
     def result(self) -> Settlement:
-        """The result."""
+        """The result. A lost operation whose outcome the result has in spite of it agrees: nothing of it is lost."""
         assert isinstance(self._merged.value, dict)
         self._settlement.value = self._merged.value
-        self._settlement.ignored = [
-            with_values(ignored, at, self._original, self._merged) for ignored, at in self._lost
-        ]
+        for ignored, effect, at, outcomes in self._lost:
+            if self._has_outcome(effect, outcomes):
+                maker = self._makers.overlapping(effect.places)
+                other = ignored.winner if maker is None else maker[0].plugin
+                self._settlement.agreed.append(Agreed(ignored.operation, other))
+            else:
+                self._settlement.ignored.append(with_values(ignored, at, self._original, self._merged))
         return self._settlement
 
+    def _has_outcome(self, effect: Effect, outcomes: Outcomes) -> bool:
+        """Whether the result has what an operation wanted."""
+        parents = map(self._merged.at, effect.created_parents)
+        return all(isinstance(parent, dict | list) for parent in parents) and all(
+            self._is_same(location, outcomes[location]) for location in effect.writes
+        )
+
     def _clash(
-        self, effects: list[Effect], outcomes: dict[Location, Value | Absent], settled: frozenset[Location]
+        self, effects: list[Effect], outcomes: Outcomes, settled: frozenset[Location]
     ) -> tuple[_Claim, Location] | None:
         """The first accepted operation that conflicts with a unit, and where (T3)."""
         if outcomes and len(settled) == len(outcomes):
@@ -387,187 +384,33 @@ class _Settling:
         """Whether a location has this outcome already."""
         return is_same(self._merged.at(location), outcome)
 
-    def _lose(self, claims: Sequence[_Claim], winner: _Claim, at: Location, unit: int) -> None:
+    def _lose(self, claims: Sequence[_Claim], outcomes: Outcomes, winner: _Claim, at: Location, unit: int) -> None:
         for claim in claims:
             if claim.operation.kind == "test":
                 continue  # no effect
             reason: Reason = "priority" if winner.rank[0] != claim.rank[0] else "order"
             places = claim.effect.places
             place = next((place for place in places if overlap(place, at)), places[0])
-            self._lost.append((Ignored(claim.provenance, winner.plugin, reason, winner.operation, unit), place))
+            ignored = Ignored(claim.provenance, winner.plugin, reason, winner.operation, unit)
+            self._lost.append((ignored, claim.effect, place, outcomes))
 
-    def _accept(self, claim: _Claim, step: int, settled: frozenset[Location]) -> bool:
-        """Makes the changes of an operation except those that others made already. Returns whether that succeeded."""
-        effect, operation, before = claim.effect, claim.provenance, self._merged.copy()
+    def _accept(self, claim: _Claim, settled: frozenset[Location]) -> None:
+        """Makes the changes of an operation, except those that other plugins made already."""
+        effect = claim.effect
         other = self._agrees(effect, settled)
-        changes = () if other else (change for change in effect.changes if change.location not in settled)
-        try:
-            operations = [done for change in changes for done in self._merged.apply(change)]
-        except OperationError:
-            # Only if operations are lost one by one, the value that this one needs may be missing.
-            self._merged = before
-            self._lost.append((Ignored(operation, claim.plugin, "dependency", unit=step), effect.places[0]))
-            return False
+        changes = () if other is not None else (change for change in effect.changes if change.location not in settled)
+        operations = [done for change in changes for done in self._merged.apply(change)]
         if claim.operation.kind != "test":
-            if other:
-                self._settlement.agreed.append(Agreed(operation, other))
+            if other is not None:
+                self._settlement.agreed.append(Agreed(claim.provenance, other))
             else:
-                self._settlement.operations.append(operation)
+                self._settlement.operations.append(claim.provenance)
         self._settlement.patch += (PluginOperation(claim.plugin, done) for done in operations)
-        return True
 
-    def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
+    def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str | None:
         """The plugin that already made the change of an operation, if any."""
         parents = map(self._merged.at, effect.created_parents)
         if not settled.issuperset(effect.writes) or not all(isinstance(parent, dict | list) for parent in parents):
-            return ""
+            return None
         first = self._makers.overlapping(effect.places)
-        return "" if first is None else first[0].plugin
-
-
-@dataclass(slots=True)
-class _Written:
-    """The value that an operation wrote, and the locations where it is now; `last` is one that was written over."""
-
-    value: Value | Absent
-    places: list[Location] = field(default_factory=list)
-    last: Location = ()
-
-
-class _Merged:
-    """The object with the operations of all plugins in order, and which of them its values are from."""
-
-    def __init__(self, original: Object, keys_of: KeysOf) -> None:
-        self._original = Tracked(original, keys_of)
-        self.value = self._original.copy()
-        self._written: dict[int, _Written] = {}
-        self._under: dict[Location, list[tuple[_Written, Location]]] = {}
-        # The last operation that wrote each location, with its number.
-        self._writers: dict[Location, tuple[int, _Claim]] = {}
-
-    def record(self, claim: _Claim, effect: Effect) -> None:
-        """Records what an operation did. A value is in the result wherever it is moved or copied to."""
-        if not effect.writes:
-            return
-        target, carried = effect.writes[-1], list[tuple[_Written, Location]]()
-        if effect.operation.kind in ("copy", "move") and effect.reads:
-            source = effect.reads[-1][0]
-            below = (entry for entry in self._under.get(source, ()) if entry[1] in entry[0].places)
-            carried = [(written, (*target, *at[len(source) :])) for written, at in below]
-        for location in effect.writes:
-            for written, at in self._under.pop(location, ()):
-                if at in written.places:
-                    written.places.remove(at)
-                    written.last = at
-        self._written[id(claim)] = own = _Written(_outcome(effect))
-        for written, at in (*carried, (own, target)):
-            written.places.append(at)
-            for depth in range(len(at) + 1):
-                self._under.setdefault(at[:depth], []).append((written, at))
-        self._writers |= dict.fromkeys(effect.writes, (len(self._written), claim))
-
-    def has_outcome(self, effect: Effect) -> bool:
-        """Whether the result is what an operation that was not carried out wanted."""
-        return bool(effect.writes) and is_same(self.value.at(effect.writes[-1]), _outcome(effect))
-
-    def place_of(self, claim: _Claim) -> Location:
-        """The last location of the value that an operation wrote, or else the path that it names."""
-        written = self._written.get(id(claim))
-        if written is None:
-            return self._original.whereabouts(claim.operation.path)
-        return written.places[-1] if written.places else written.last
-
-    def winner(self, claim: _Claim) -> _Claim:
-        """The operation whose value is in the result where this one wrote its own; others may have written inside."""
-        written = self._written.get(id(claim))
-        if written is None:
-            return claim
-        place = self.place_of(claim)
-        if (written.places and written.value is not ABSENT) or is_same(self.value.at(place), written.value):
-            return claim
-        above = (self._writers[place[:depth]] for depth in range(len(place) + 1) if place[:depth] in self._writers)
-        number, last = max(above, key=itemgetter(0))
-        if _outcome(last.effect) is ABSENT and self.value.at(place) is not ABSENT:
-            # It was removed, and created again as a parent of what another operation wrote below.
-            below = (writer for at, writer in self._writers.items() if at[: len(place)] == place)
-            if later := [writer for writer in below if writer[0] > number and _outcome(writer[1].effect) is not ABSENT]:
-                return self.winner(min(later, key=itemgetter(0))[1])
-        return last
-
-
-def _outcome(effect: Effect) -> Value | Absent:
-    """The value that an operation leaves where it writes."""
-    last = effect.changes[-1] if effect.changes else None
-    if last is None and effect.operation.kind == "move":
-        return effect.reads[-1][1]  # to where it was
-    return ABSENT if last is None or isinstance(last, Take) else last.value
-
-
-def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf, copies: Copies) -> Settlement:
-    """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
-
-    The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees. The winner
-    of an operation that is ignored is the one whose value is in the result (T5).
-    """
-    settlement = Settlement(original)
-    proposed: list[_Claim] = []
-    for rank, proposal in zip(ranks(proposals), proposals, strict=True):
-        steps, _, skipped = run_on_copy(proposal, original, keys_of, copies)
-        settlement.skipped += skipped
-        proposed += (_Claim(proposal.plugin, rank, step.effect) for step in steps)
-    holders: dict[Pointer, list[_Claim]] = {}
-    for claim in sorted(proposed, key=lambda claim: claim.rank):
-        holder = holders.setdefault(claim.operation.path, [])
-        if not holder or holder[0].rank == claim.rank:
-            holder.append(claim)
-    accepted = [claim for claim in proposed if holders[claim.operation.path][0].rank == claim.rank]
-    merged = _apply(settlement, accepted, keys_of, copies.afresh())
-    before = Tracked(original, keys_of)
-    for claim in proposed:
-        holder = holders[claim.operation.path]
-        is_accepted = holder[0].rank == claim.rank
-        rival = claim if is_accepted else _rival(claim, holder)
-        winner = merged.winner(rival)
-        if winner.rank == claim.rank:
-            # T2: what a plugin overwrites itself is no conflict.
-            settlement.operations.append(claim.provenance)
-        elif merged.has_outcome(claim.effect) or (winner is rival and agree(claim.operation, rival.operation)):
-            settlement.agreed.append(Agreed(claim.provenance, winner.plugin))
-        else:
-            at = merged.place_of(claim)
-            ignored = Ignored(claim.provenance, winner.plugin, _reason(claim, winner), winner.operation)
-            settlement.ignored.append(with_values(ignored, at, before, merged.value))
-    return settlement
-
-
-def _rival(claim: _Claim, holder: Sequence[_Claim]) -> _Claim:
-    """The operation of a stronger plugin on the path: an equal one, else the last that writes."""
-    equals = (other for other in holder if agree(claim.operation, other.operation))
-    return next(equals, None) or next((other for other in reversed(holder) if other.effect.writes), holder[0])
-
-
-def _reason(claim: _Claim, winner: _Claim) -> Reason:
-    if claim.operation.path != winner.operation.path or winner.rank > claim.rank:
-        return "overwritten"
-    return "priority" if winner.rank[0] != claim.rank[0] else "order"
-
-
-def _apply(settlement: Settlement, accepted: Sequence[_Claim], keys_of: KeysOf, copies: Copies) -> _Merged:
-    """Carries out the accepted operations in order."""
-    working, merged = Tracked(settlement.value, keys_of), _Merged(settlement.value, keys_of)
-    for claim in accepted:
-        try:
-            if claim.effect.created_parents and isinstance(
-                working.at(working.whereabouts(claim.operation.path)), dict | list
-            ):
-                continue  # another plugin created the parents, and may have put a value there
-            effect = carry_out(working, claim.operation, copies)
-        except OperationError as error:
-            raise RefusedOperationsError(claim.plugin, f"with the operations of other plugins, {error}") from None
-        merged.record(claim, effect)
-        for change in effect.changes:
-            settlement.patch += (PluginOperation(claim.plugin, done) for done in merged.value.apply(change))
-    if not isinstance(merged.value.value, dict):
-        raise RefusedOperationsError(accepted[-1].plugin, "with the operations of other plugins, they leave no object")
-    settlement.value = merged.value.value
-    return merged
+        return None if first is None else first[0].plugin

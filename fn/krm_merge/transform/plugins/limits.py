@@ -6,16 +6,17 @@ import atexit
 import ctypes
 import os
 import signal
-import time
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import _GeneratorContextManager, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 from krm_merge.startup import group_by_key
-from krm_merge.transform.protocol import PluginError
+
+TIME_LIMIT: Final = 10.0
+"""Seconds that a plugin may take for one request."""
 
 MEMORY_LIMIT: Final = 1 << 30
 """Bytes that a plugin may use, with all its processes."""
@@ -36,18 +37,6 @@ class Usage:
     memory: int
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The bytes that processes hold alone, those of shared memory that they have mapped, and those of files in memory.
-
-    These files are memfd and POSIX shared memory. What is written into them counts for no process until it is mapped.
-    """
-
-    private: int
-    mapped: int
-    in_files: int
-
-
 def usage_of(process: int, others: Set[int]) -> Usage:
     """The usage of a child and its descendants; our other children, except `others`, are its orphans."""
     parents = dict(_all())
@@ -59,12 +48,15 @@ def usage_of(process: int, others: Set[int]) -> Usage:
         if number not in processes and number in parents:
             processes.add(number)
             pending += below.get(number, ())
-    memory = memory_of(processes)
-    return Usage(len(processes), memory.private + max(memory.mapped, memory.in_files))
+    return Usage(len(processes), _memory_of(processes))
 
 
-def memory_of(processes: Iterable[int]) -> Memory:
-    """The memory of processes, without those that end."""
+def _memory_of(processes: Iterable[int]) -> int:
+    """The bytes of memory that processes use, without those that end.
+
+    Files in memory are memfd and POSIX shared memory. What is written into them counts for no process until it is
+    mapped.
+    """
     private = mapped = 0
     files: dict[tuple[int, int], int] = {}
     for number in processes:
@@ -80,7 +72,7 @@ def memory_of(processes: Iterable[int]) -> Memory:
                     if os.readlink(place / "fd" / name).startswith(_FILES_IN_MEMORY):
                         file = os.stat(place / "fd" / name)
                         files[file.st_dev, file.st_ino] = file.st_blocks * _BLOCK
-    return Memory(private, mapped, sum(files.values()))
+    return private + max(mapped, sum(files.values()))
 
 
 def limit_memory(process: int, limit: int) -> None:
@@ -223,114 +215,3 @@ def children() -> set[int]:
     except OSError:
         return set()
     return {int(child) for child in listed.split()}
-
-
-TIME_LIMIT: Final = 10.0
-_LOOK_EVERY = 0.1
-"""Seconds between two measurements of a plugin's usage."""
-
-
-class LimitError(PluginError):
-    """A plugin that exceeded a limit. It is not called again: every other resource could cost as much."""
-
-
-class _Exceeded(BaseException):
-    """A limit was exceeded. Not an Exception, so that the plugin's own handlers do not catch it."""
-
-
-@contextmanager
-def limit_plugin(
-    time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT, process_limit: int = PROCESS_LIMIT
-) -> Iterator[None]:
-    """Ends the block when it exceeds a limit: seconds, additional bytes, processes. Raises LimitError.
-
-    Only the main thread can be interrupted, between two steps of Python; in other threads only memory is limited.
-    """
-    others = children() | sessions
-    deadline = time.monotonic() + time_limit
-    is_looking = False
-
-    def look(number: int, frame: FrameType | None) -> None:
-        nonlocal is_looking
-        # On a busy machine a look takes longer than the time between two: each would interrupt the one before.
-        if is_looking or (frame is not None and _is_leaving(frame)):
-            return
-        is_looking = True
-        try:
-            check()
-        finally:
-            is_looking = False
-
-    def check() -> None:
-        if time.monotonic() > deadline:
-            raise _Exceeded(f"did not finish within {time_limit:g} s and was stopped")
-        usage = usage_of(0, others)
-        if usage.processes >= process_limit:
-            raise _Exceeded(f"started more than {process_limit - 1} processes, which were killed")
-        if usage.memory > memory_limit:
-            raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
-        # The limit of data is not for shared memory.
-        memory = memory_of([os.getpid()])
-        if max(memory.mapped, memory.in_files) > memory_limit:
-            raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
-
-    try:
-        with _less_memory(memory_limit), _regularly(look):
-            yield
-    except _Exceeded as error:
-        raise LimitError(str(error)) from None
-    except MemoryError:
-        raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
-    finally:
-        # What a plugin left must not outlive it.
-        for child in children() - others:
-            _kill(child)
-
-
-def _is_leaving(frame: FrameType) -> bool:
-    """Whether the block has ended already: what a look raises now would keep the timer from being turned off."""
-    ours = _is_leaving.__code__.co_filename
-    if frame.f_code is _GeneratorContextManager.__exit__.__code__:
-        return bool(frame.f_locals["self"].gen.gi_code.co_filename == ours)
-    return frame.f_code.co_filename == ours
-
-
-@contextmanager
-def _regularly(look: signal._HANDLER) -> Iterator[None]:
-    try:
-        before = signal.signal(signal.SIGALRM, look)
-    except (AttributeError, ValueError):  # not a POSIX system, or not the main thread
-        yield
-        return
-    signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY, _LOOK_EVERY)
-    try:
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        # What a look raised on the way out must not leave the timer on: it would raise anywhere, later.
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@contextmanager
-def _less_memory(limit: int) -> Iterator[None]:
-    """Limits the additional memory of this process and of each new child during the block."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # not a POSIX system
-        yield
-        return
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    try:
-        # Source: proc_pid_statm(5); the sixth field is data and stack, in pages.
-        now = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_DATA, (now + limit, before[1]))
-    except (OSError, ValueError):  # another system, or a harder limit
-        yield
-        return
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)

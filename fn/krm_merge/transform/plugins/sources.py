@@ -1,22 +1,18 @@
-"""Where plugins come from: inline patches, installed Python packages, a directory of programs."""
+"""Where plugins come from: inline patches, a directory of programs."""
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final
 
 from krm_merge.krm import Target, TargetNames, Targets
 from krm_merge.safe_text import quoted
-from krm_merge.text import Object, Value
-from krm_merge.transform.plugins.limits import LimitError, limit_plugin
-from krm_merge.transform.protocol import Metadata, Options, Patch, Plugin, PluginError, Response, metadata_of
+from krm_merge.text import Object
+from krm_merge.transform.protocol import Options, Patch, PluginError, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,66 +42,6 @@ class InlinePlugin:
         identity = TargetNames.of(resource)
         candidates = (self.patches[number] for number in self.targets.of(identity.kind, identity.name))
         return Response(tuple(item.patch for item in candidates if item.target.selects(resource, identity)))
-
-
-GROUP: Final = "krm_merge.transform_plugins"
-"""The group of entry points that names plugins."""
-
-PluginFunction: TypeAlias = Callable[[Object, Options], "Response | dict[str, Value]"]
-
-
-@dataclass(slots=True)
-class Installed:
-    """A plugin of an installed package, under the name that the configuration gives it."""
-
-    name: str
-    run_function: PluginFunction
-    metadata: Metadata
-    _broken: LimitError | None = None
-
-    def run(self, resource: Object, options: Options) -> Response:
-        """Runs it; it may answer a Response or its JSON form. Raises PluginError.
-
-        After it exceeds a limit once, it is not called again.
-        """
-        if self._broken is not None:
-            raise self._broken
-        # Output to stdout would precede the ResourceList.
-        try:
-            with redirect_stdout(sys.stderr), limit_plugin():
-                answer = self.run_function(resource, options)
-        except LimitError as error:
-            self._broken = error
-            raise
-        return answer if isinstance(answer, Response) else Response.read(answer)
-
-
-def load_installed(entry_point: str, name: str = "") -> Plugin:
-    """The plugin of an entry point: a function, a class without parameters, or an object with `run`.
-
-    Raises PluginError if it is missing or cannot be loaded.
-    """
-    points = {point.name: point for point in entry_points(group=GROUP)}
-    if entry_point not in points:
-        names = ", ".join(sorted(points)) or "none"
-        raise PluginError(f"no installed package has the entry point {entry_point} in {GROUP}; known are {names}")
-    return _load(points[entry_point], name or entry_point)
-
-
-def _load(point: EntryPoint, name: str) -> Plugin:
-    try:
-        with redirect_stdout(sys.stderr), limit_plugin():
-            value = point.load()
-            if isinstance(value, type):
-                value = value()
-    except (Exception, SystemExit) as error:
-        # Importing runs other people's code.
-        raise PluginError(f"{point.value} cannot be loaded: {type(error).__name__}: {error}") from error
-    if callable(run := getattr(value, "run", None)):
-        return Installed(name, run, metadata_of(value))
-    if callable(value):
-        return Installed(name, value, Metadata(name))
-    raise PluginError(f"{point.value} is neither a function nor an object with run")
 
 
 VARIABLE: Final = "KRM_MERGE_PLUGIN_DIR"
@@ -140,10 +76,6 @@ class PluginDirectory:
 
     def _files(self) -> list[Path]:
         return list(_executables(self.path)) if self.path is not None else []
-
-    def holds(self, name: str) -> bool:
-        """Whether it has a file with this base name."""
-        return self.path is not None and name == os.path.basename(name) and (self.path / name).is_file()
 
     def executable(self, name: str) -> Path:
         """The plugin with this base name (T6). Raises PluginError if it is missing or untrusted.

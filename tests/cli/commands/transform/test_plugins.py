@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import yaml
 
-from cli.commands.transform.place import FILES, IMAGE, STRIPPED, TABLES, WEB, Place, Value, replicas
+from cli.commands.transform.place import FILES, STRIPPED, TABLES, WEB, Place, Value
 from krm_merge.cli.commands.transform import options_by_plugin
 from krm_merge.functions.transform_config import options_of_crane
 from krm_merge.transform import Operation, Response
@@ -63,15 +63,6 @@ def test_options_before_the_directory(place: Place) -> None:
     assert out
     assert place.run("--diff", "pkg")[0] == out
     assert place.read("pkg/web.yaml") == STRIPPED
-
-
-@pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
-@pytest.mark.parametrize("detect", ["effect", "path"])
-def test_how_conflicts_are_found(three: Place, keep: str, detect: str) -> None:
-    three.plugin("d", {"Deployment": {"patches": [replicas(9), IMAGE]}})
-    three.transform("--detect", detect, "--keep", keep)
-    lost = keep == "plugin" and detect == "effect"
-    assert ("nginx:1.27" in three.read("pkg/web.yaml")) is not lost
 
 
 # ---- options of plugins ----------------------------------------------------------------------------------------------
