@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from command_tables import tables as command_tables
 from component_crds import definitions as resource_definitions
 from kind_tables import inputs, of_kinds
 from kind_tables import tables as kind_tables
@@ -27,7 +26,6 @@ from krm_merge.cli.schemas import KINDS, JsonSchema, SchemaKind, model_schema, r
 ROOT = Path(__file__).resolve().parent.parent
 NULL = {"type": "null"}
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
-    "command-line.md": command_tables,
     "components.md": partial(kind_tables, "PlanComponentUpdates", "PullRequest", "PullRequestPlan"),
     "functions/merge-package.md": partial(kind_tables, "MergePackage"),
     "guides/vendored.md": partial(kind_tables, "Vendorfile"),
