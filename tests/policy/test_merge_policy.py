@@ -143,7 +143,7 @@ def test_what_rules_and_choices_settle_stops_nothing_and_stays_so(
     assert (sides / "n").exists() == bool(options)
     if not options:
         assert "error   c.yaml: data.b: upstream changed it, local changed it (original 1, upstream 2, local 3)" in done
-        assert "stopped at 1 conflict, all else merges; nothing was written. Ways on:" in done
+        assert "stopped at 1 conflict, the rest merges; nothing was written. Run one of:" in done
         return
     merged = (sides / "n" / "c.yaml").read_text()
     assert merged.startswith(TEXT.format("d"))

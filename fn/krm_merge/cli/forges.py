@@ -39,7 +39,7 @@ pace = click.option(
     default=Pace().seconds_between_changes,
     show_default=True,
     metavar="SECONDS",
-    help="The least time between two changing requests to a host.",
+    help="The least time between two changes sent to a host.",
 )
 
 
@@ -83,14 +83,14 @@ with_places = options.combined(
         type=click.IntRange(min=1),
         default=Pace().changes_an_hour,
         show_default=True,
-        help="How many changing requests a host gets in an hour.",
+        help="How many changes a host receives in an hour at most.",
     ),
     click.option(
         "--author",
         envvar="KRM_MERGE_AUTHOR",
         default="",
         metavar="'NAME <MAIL>'",
-        help="Who makes our commits; by default krm-merge. The same for observe and apply.",
+        help="The author of our commits, by default krm-merge. Give observe and apply the same.",
     ),
     click.option(
         "--sign",

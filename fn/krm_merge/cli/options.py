@@ -92,7 +92,7 @@ allow_address = click.option(
 show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
 form = choice_option(
-    ["text", "json"], "--format", "form", help="With json, stdout has one object for programs, errors too."
+    ["text", "json"], "--format", "form", help="With json, print one JSON object on stdout, errors included."
 )
 
 
@@ -120,7 +120,7 @@ def reports_in(
         type=FILE,
         multiple=True,
         callback=suffixes_in(forms, what),
-        help=f"Write {content} to this file, too; its suffix says in which form: {', '.join(forms)}. Repeatable.",
+        help=f"Also write {content} to this file, in the form of its suffix: {', '.join(forms)}. Repeatable.",
     )
 
 
@@ -238,7 +238,7 @@ class Permissions:
 
 
 permissions = combined(
-    click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed."),
+    click.option("--allow-dirty", is_flag=True, help="Accept a package with uncommitted changes."),
     allow_address,
     options_as(Permissions, "permissions"),
 )

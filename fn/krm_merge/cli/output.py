@@ -228,8 +228,8 @@ def show_stop(
         return
     if count > _MOST_SHOWN["error"]:
         say(where(places))
-    rest = ", all else merges" if errors == count else ""
-    say(f"stopped at {quantity(count, 'conflict')}{rest}; {nothing}. Ways on:")
+    rest = ", the rest merges" if errors == count else ""
+    say(f"stopped at {quantity(count, 'conflict')}{rest}; {nothing}. Run one of:")
     typed = click.get_current_context().meta[TYPED]
     ways = [
         (command_of(*typed, "--on-conflict", "local"), "keeps yours; upstream takes upstream's values"),

@@ -201,7 +201,7 @@ CHOICES: Final[dict[Choice, str]] = {
 
 RULES: Final = {
     "F": "No local change is lost silently",
-    "G": "No fault of our own",
+    "G": "The merge adds no fault",
     "H": "Lines first",
     "I": "What held on all sides holds in the result",
     "V2": "The side that changed the value has it",

@@ -89,7 +89,7 @@ def test_conflicts_come_first_and_again_at_the_end(package: Path) -> None:
 
 def ways(stderr: list[str]) -> list[str]:
     """The commands that are named behind the line that says why nothing was done."""
-    start = next(at for at, text in enumerate(stderr) if text.endswith("Ways on:"))
+    start = next(at for at, text in enumerate(stderr) if text.endswith("Run one of:"))
     return [text.partition("  # ")[0].strip() for text in stderr[start + 1 :]]
 
 
@@ -98,7 +98,7 @@ def test_a_conflict_that_nobody_settled_stops_and_names_the_ways_on(package: Pat
     stdout, stderr = run(package, "update", "web@v2", *options, code=1)
     assert stdout == ""
     assert stderr[0].startswith("error   c.yaml: data.value: upstream changed it, local changed it (original a-rather")
-    assert stderr[1] == "stopped at 1 conflict, all else merges; nothing was changed. Ways on:"
+    assert stderr[1] == "stopped at 1 conflict, the rest merges; nothing was changed. Run one of:"
     typed = " ".join(["krm-merge update web@v2", *options])
     assert ways(stderr) == [
         "krm-merge resolve web@v2",

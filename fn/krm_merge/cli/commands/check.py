@@ -86,14 +86,14 @@ class _Package:
 
 @click.command("status")
 @click.argument("directories", metavar="[DIR...]", nargs=-1, type=options.PATH)
-@click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
+@click.option("--offline", is_flag=True, help="Do not ask repositories for newer versions.")
 @options.form
 def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
-    """Say of each package in DIR, or below it, which version it is at, and what needs attention.
+    """Show the version of each package in DIR and below, and what needs attention.
 
-    That is: its upstream has a newer version or its ref another commit, files are not committed, conflicts are between
-    markers. Packages inside others without an upstream of their own are shown where they need attention. The exit code
-    is 1 where there are open conflicts, 3 where a repository cannot be reached.
+    That is a newer version of its upstream, another commit of its ref, uncommitted files, and conflict markers.
+    Packages inside others without an upstream of their own are shown if they need attention. The exit code is 1 if
+    there are open conflicts, 3 if a repository cannot be reached.
 
     Example:  krm-merge status environments
     """
@@ -139,11 +139,11 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
 @options.quiet
 @options.form
 def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
-    """Look for mistakes in the packages at PATH: directories with all packages below, or files of packages.
+    """Find mistakes in the packages at PATH: directories with all packages below, or files of packages.
 
-    Found are: files that kpt cannot read, fields that it refuses in a Kptfile, functions with one name,
-    functionConfigs that are not there, conflicts between markers, rules and choices of a MergePolicy for what is not
-    there. Nothing is fetched. The exit code is 1 where something is found.
+    It finds files that kpt cannot read, fields that kpt refuses in a Kptfile, functions that share a name, missing
+    functionConfigs, conflict markers, and rules and choices of a MergePolicy that match nothing. It fetches nothing.
+    The exit code is 1 if it finds something.
 
     Example:  krm-merge check environments
     """
@@ -169,14 +169,14 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
 
 @click.command("names")
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
-@click.option("--dry-run", is_flag=True, help="Say which names would be given, change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show which names would be given, and change nothing.")
 @options.quiet
 @options.form
 def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str) -> None:
     """Give a name to each function that has none, in the Kptfiles at PATH: directories with all below, or files.
 
-    A name is the last part of the image or program, with a number where another function of the list has it. Updates
-    recognise functions by their names, whatever becomes of images and order. Comments and layout stay.
+    A name is the last part of the image or program, with a number if another function of the list has it. Updates
+    recognise functions by their names, even if images and order change. Comments and layout stay.
 
     Example:  krm-merge names environments --dry-run
     """

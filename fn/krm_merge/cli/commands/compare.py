@@ -54,7 +54,7 @@ _OF_GIT = (7, 9)
 @options.form
 @options.reports
 def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
-    """Say what differs from A to B, directories or files: fields, elements and resources, not lines.
+    """Show what differs between A and B, directories or files: fields, elements and resources instead of lines.
 
     Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file
     are compared with the resources in the files of a directory, wherever these are.

@@ -59,7 +59,7 @@ def components_command() -> None:
 def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, quiet: bool, form: str) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
-    Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
+    Running it again changes nothing. Where a plan cannot be carried out, the others are, and the exit code is 1.
 
     Example:  krm-merge components apply app/plans
     """
@@ -168,9 +168,7 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
 _KIND = "PlanComponentUpdates"
 _CONFIG = f"apiVersion: fn.kpt.dev/v1alpha1\nkind: {_KIND}\nmetadata: {{name: components}}\n"
 _directory = click.argument("directory", metavar="DIR", type=common.PATH)
-_config = click.option(
-    "--config", type=common.FILE, help="A PlanComponentUpdates functionConfig; its mode does not count."
-)
+_config = click.option("--config", type=common.FILE, help="A PlanComponentUpdates functionConfig; its mode is ignored.")
 
 
 @components_command.command("validate")
@@ -179,7 +177,7 @@ _config = click.option(
 @common.quiet
 @common.form
 def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> None:
-    """Check the graph of the Components in DIR: cycles, edges that do not count, names that nothing has.
+    """Check the graph of the Components in DIR: cycles, ignored edges, unknown names.
 
     Example:  krm-merge components validate app
     """
@@ -205,11 +203,11 @@ _add_mode(
     "be planned",
     "Plan pull requests from the Components, builds and pull requests in DIR; the plans are written to DIR/plans.",
 )
-_add_mode("configure", "change", "Write into the Konflux resources in DIR what makes today's Konflux obey the graph.")
+_add_mode("configure", "change", "Write settings into the Konflux resources in DIR, so that Konflux follows the graph.")
 _add_mode(
     "simulate",
     "happen",
-    "Plan, and play what follows as the specification says: snapshots, tests, candidates, releases.",
+    "Plan, then simulate what follows: snapshots, tests, candidates, releases.",
 )
 
 

@@ -61,19 +61,19 @@ class DeclareOptions:
 )
 @click.option("--patch", "path", default="patches.yaml", show_default=True, help="The file of the patches in PKG.")
 @click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
-@click.option("--undo", is_flag=True, help="Make local edits again of what the file declares, and take both out.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
+@click.option("--undo", is_flag=True, help="Turn what is declared into local edits again, and remove the file.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("--diff", is_flag=True, help="Print the difference.")
-@click.option("--allow-dirty", is_flag=True, help="Also in a package with changes that are not committed.")
+@click.option("--allow-dirty", is_flag=True, help="Accept a package with uncommitted changes.")
 @common.quiet
 @common.options_as(DeclareOptions)
 def declare_command(package: Path, options: DeclareOptions) -> None:
-    """Make patches of the package's own pipeline of what was changed locally in PKG.
+    """Turn the local changes of PKG into patches of the package's own pipeline.
 
     Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
     upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
-    never in conflict with a new version of upstream. That the package renders to the values that it has now is proved
-    first, else nothing is written. Resources of local alone, files that hold no resources, functionConfigs and comments
+    never in conflict with a new version of upstream. Nothing is written unless the package then renders to the values
+    that it has now. Resources of local alone, files that hold no resources, functionConfigs and comments
     stay as they are.
 
     \b
@@ -128,13 +128,12 @@ def _selects(names: tuple[str, ...], identity: Identity) -> bool:
 @click.argument("place", metavar="[PLACE]", default="")
 @common.form
 def why_command(package: Path, place: str, form: str) -> None:
-    """Say where the values of the package in PKG come from.
+    """Show where the values of the package in PKG come from.
 
-    That is its upstream, with the version since which it has a value, a local commit, a function of the pipeline, or a
-    choice in the MergePolicy.
+    That is a version of upstream, a local commit, a function of the pipeline, or a choice in the MergePolicy.
 
-    PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, what is not as
-    upstream has it is listed. Everything comes from git, the Kptfile, the pipeline and the policy.
+    PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, the values that
+    differ from upstream are listed. Everything comes from git, the Kptfile, the pipeline and the policy.
 
     \b
     Example:  krm-merge why web

@@ -51,7 +51,7 @@ from krm_merge.safe_text import line
 @options.reports_in(FORMS, "it", "the form")
 @options.form
 def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
-    """Say how far the campaign in DIR is: waves, what became of its targets, and what failed.
+    """Show the progress of the campaign in DIR: its waves, its targets, and what failed.
 
     Example:  krm-merge fleet status web-v2 --report status.html
     """
@@ -250,7 +250,7 @@ AnyPublisher = TypeVar("AnyPublisher", bound=Publisher)
 _CHANGES_PER_HOUR = click.option(
     "--changes-per-hour",
     type=click.IntRange(min=1),
-    help="How many changing requests a host gets in an hour; by default the campaign's perHour, or 400.",
+    help="How many changes a host receives in an hour at most; by default the campaign's perHour, or 400.",
 )
 _SIGN = click.option(
     "--sign",
@@ -283,16 +283,16 @@ class PublishOptions(RequestOptions):
 
 @fleet_command.command("publish")
 @DIRECTORY
-@click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
-@click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
-@click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
+@click.option("--wave", metavar="NAME", help="Publish this wave, whatever the state of those before it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be published, and change nothing.")
+@click.option("--max-open", type=click.IntRange(min=1), help="The most pull requests to have open at once.")
 @_CHANGES_PER_HOUR
 @forge_options.pace
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
 @forge_options.forge_kinds
 @forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
-@click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
+@click.option("--direct", is_flag=True, help="For a working tree: commit to its current branch, and push it.")
 @_SIGN
 @options_as(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
@@ -389,7 +389,7 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
         forge_options.forge_kinds,
         forge_options.pace,
         _CHANGES_PER_HOUR,
-        click.option("--dry-run", is_flag=True, help="Say what would be ended, change nothing."),
+        click.option("--dry-run", is_flag=True, help="Show what would be ended, and change nothing."),
         click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
         ONLY,
         DIRECTORY,
@@ -416,9 +416,9 @@ def close(directory: Path, only: tuple[str, ...], comment: str, options: Request
 def rollback(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
 
-    Of each target its last pull request counts. Files that were changed since are not touched: such a pull request is
-    reported. The version is not proposed again, the next one is. The exit code is 1 where something could not be taken
-    back.
+    Only the last pull request of each target counts. Files that were changed since are not touched: such a pull request
+    is reported. The version is not proposed again, the next one is. The exit code is 1 where something could not be
+    taken back.
 
     Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
@@ -449,7 +449,7 @@ def _withdraw(
 @DIRECTORY
 @click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 def join(directory: Path, others: tuple[Path, ...]) -> None:
-    """Take what copies of the campaign in the first DIR have done, each its own shard, over into it.
+    """Take the results of shards, copies of the campaign in the first DIR, over into it.
 
     Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
     """

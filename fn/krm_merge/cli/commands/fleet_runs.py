@@ -218,9 +218,9 @@ def init(
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
-    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+    """Plan a campaign in DIR: find the packages that follow an upstream and are to take its version REF.
 
-    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+    Writes campaign.yaml, and targets.yaml with the packages: review and edit both.
 
     \b
     Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
@@ -356,7 +356,7 @@ class FleetRunOptions:
 @click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
 @ONLY
-@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
+@click.option("--failed", is_flag=True, help="Only targets that failed, including those set aside.")
 @click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
 @choice_option(
     ["processes", "dask"],
@@ -364,7 +364,7 @@ class FleetRunOptions:
     help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
-@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
+@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS on another machine.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=1),
@@ -373,9 +373,9 @@ class FleetRunOptions:
     metavar="SECONDS",
     help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would become of each target, and change nothing.")
 @choice_option(
-    ["text", "jsonl"], "--format", "form", help="With jsonl, stdout has an event a line for programs, errors too."
+    ["text", "jsonl"], "--format", "form", help="With jsonl, print one event per line on stdout, errors included."
 )
 @options_as(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:
@@ -447,7 +447,7 @@ def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path
         return
     packages = len({package for group in stopping for package in group.packages})
     left = "1 package is" if packages == 1 else f"{packages:,} packages are"
-    say(f"{left} as before, because of these conflicts. Ways on:", on_stdout=True)
+    say(f"{left} as before, because of these conflicts. Run one of:", on_stdout=True)
     ways = [
         (command_of("fleet", "conflicts", str(directory)), "shows all values"),
         (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),

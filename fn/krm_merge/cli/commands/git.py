@@ -48,7 +48,7 @@ def merge_driver_command(
 
     The result is written to OURS.
 
-    What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
+    What both branches changed is left between git's conflict markers, and the exit code is 1; the rest is merged.
 
     \b
     In .gitattributes:  *.yaml merge=krm
@@ -94,7 +94,7 @@ def merge_driver_command(
 def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
     """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
 
-    The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
+    The three versions are merged again, and markers in MERGED are ignored. What is chosen is remembered in the
     repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is
     0 where the file is saved without conflicts, else 1; then MERGED is as it was.
 

@@ -65,10 +65,10 @@ _SHOWN = 5
 
 @click.command("update", cls=AtVersion)
 @click.argument("package", metavar="PKG[@REF]", default=".")
-@click.option("--latest", is_flag=True, help="Update to the newest version that the upstream has a tag of.")
-@click.option("--to-latest-minor", is_flag=True, help="The same among those with the same first number.")
+@click.option("--latest", is_flag=True, help="Update to the newest version that upstream has tagged.")
+@click.option("--to-latest-minor", is_flag=True, help="The same, but keep the major version.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @permissions
 @merge_options
 @time_limited()

@@ -109,8 +109,8 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
     A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
-    resource in FILE. Comments, order and style of all else stay, and so do names and kinds, unless an option lets the
-    patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
+    resource in FILE. Comments, order and style of everything else stay. Names and kinds stay, too, unless an option
+    lets the patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
     The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
 
@@ -240,9 +240,9 @@ def create_command(
     list_order: ListOrder,
     merge_keys: MergeKeys,
 ) -> None:
-    """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
+    """Print the patch that turns the object in OLD into the one in NEW. One of the files may be - for stdin.
 
-    The patch names its object, unless it changes a name. Of two directories it is a PatchResources with a patch for
+    The patch names its object, unless it changes a name. For two directories it is a PatchResources with a patch for
     each resource that differs, for `krm-merge patch run` and for pipelines.
 
     CustomResourceDefinitions beside the object, in one of the files, define how lists of custom resources merge.

@@ -113,7 +113,7 @@ def show(package: Path, form: str) -> None:
 @_PACKAGE
 @options.form
 def check(package: Path, form: str) -> None:
-    """Look for what is wrong in the policy of PKG: fields, rules that match nothing, choices for what is not there.
+    """Find mistakes in the policy of PKG: wrong fields, rules that match nothing, choices for missing resources.
 
     The exit code is 1 where something is found.
 
@@ -141,13 +141,13 @@ def check(package: Path, form: str) -> None:
 @click.argument("package", metavar="[PKG[@REF]]", default=".")
 @click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
 @click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")
-@click.option("--dry-run", is_flag=True, help="Say what would be dropped, change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @options.allow_address
 @options.form
 def prune(
     package: str, original: Path | None, upstream: Path | None, dry_run: bool, allowed: tuple[str, ...], form: str
 ) -> None:
-    """Drop the choices of PKG that fit nowhere when it takes the version REF of its upstream.
+    """Remove the choices of PKG that fit no conflict of an update to the version REF.
 
     REF defaults to the ref of its Kptfile. Two directories can replace the versions of upstream.
 

@@ -228,7 +228,7 @@ class _DirectoryOrCommand(common.Subcommands):
 
 @click.group("transform", cls=_DirectoryOrCommand, subcommand_metavar="DIR | COMMAND [ARGS]...")
 def transform_command() -> None:
-    """Run plugins over the resources in DIR, or say which plugins and options there are.
+    """Run plugins over the resources in DIR, or list plugins and their options.
 
     Example:  krm-merge transform web --plugin-dir plugins --dry-run
     """
@@ -238,7 +238,7 @@ _plugin_dir = click.option(
     "--plugin-dir",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     envvar=VARIABLE,
-    help="The directory of executable plugins; all that can be run there is.",
+    help="The directory of executable plugins; all of them are run.",
 )
 _skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", help="Plugins that are not run.")
 
@@ -267,7 +267,7 @@ class RunOptions(EditOptions):
     help="Options for one plugin; they count more than those for all. May be given for several.",
 )
 @_plugin_dir
-@click.option("--config", type=common.FILE, help="A TransformResources functionConfig that says all of this, instead.")
+@click.option("--config", type=common.FILE, help="A TransformResources functionConfig in place of these options.")
 @common.choice_option(
     ["info", "warning", "error"],
     "--ignored-severity",
