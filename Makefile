@@ -150,7 +150,7 @@ docs: $(STAMP) ## Generate schemas, definitions of functions, and tables of page
 	$(BIN)/python tools/generate_catalog.py
 	$(BIN)/python -m benchmarks.picture
 
-# Updates by kpt and krm-merge of three packages, with MIRROR of five public ones, for docs/comparisons.md; needs kpt.
+# What kpt loses on three packages, with MIRROR on five public ones, for docs/comparisons.md; needs kpt.
 comparisons: $(STAMP)
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
 	$(if $(filter command line environment,$(origin MIRROR)),$(WITH_PATH) $(BIN)/python tools/make_comparisons.py --public $(MIRROR))

@@ -328,7 +328,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "packages.merge.other_files._DIVIDES": (Worst("="), Worst("=======\n"), Worst("=======\r")),
     "packages.merge.other_files._ENDS": (Worst(">"), Worst(">>>>>>>\n"), Worst(" ", ">>>>>>>")),
-    "report.comparison.spots._COMMENT": (Worst(" "), Worst("#"), Worst(" #")),
     "report.forms.markdown._CONTROL": LETTERS,
     "report.forms.markdown._SPECIAL": LETTERS,
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),

@@ -60,7 +60,7 @@ def test_every_command_with_reports_takes_every_form() -> None:
     )
     # What becomes of targets is no report of a merge.
     del reports["fleet status"]
-    assert {"update", "merge", "diff", "compare", "fleet conflicts"} == reports.keys()
+    assert {"update", "merge", "diff", "fleet conflicts"} == reports.keys()
     files = tuple(Path(f"report{suffix}") for suffix in FORMS)
     for option in reports.values():
         assert option.callback is not None

@@ -9,7 +9,6 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.merge.decisions.policy import Nature
-from krm_merge.report.comparison.difference import Comparison
 from krm_merge.report.forms import FORMS, render_document
 from krm_merge.report.record import MergeReport
 from report.conflicts import CASES, HEAD, SECRETS, WIDGET, conflicts, merged_case
@@ -129,9 +128,8 @@ def test_rules_that_do_not_decide_are_not_named() -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMS)
-@pytest.mark.parametrize("document", [MergeReport(package="web"), Comparison(package="web")], ids=["merge", "compare"])
-def test_every_form_renders_every_document(suffix: str, document: MergeReport | Comparison) -> None:
-    assert render_document(document, suffix).endswith("\n")
+def test_every_form_renders_an_empty_report(suffix: str) -> None:
+    assert render_document(MergeReport(package="web"), suffix).endswith("\n")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,12 +15,12 @@ from generated.texts import triple
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import Resource, Results
 from krm_merge.merge import Policy, Resolution, Resolutions, ResourceOutcome, carry_out
-from krm_merge.packages import File, PackageError
+from krm_merge.packages import File, PackageError, Tree, Version
 from krm_merge.policy import PackagePolicy, parse_policy
 from krm_merge.report import records_of
 from krm_merge.text import Object
 from krm_merge.usecases import MergeChoices, MergeSides, PackageUpdate, merge_for_git, merge_packages, merge_sides
-from report.comparison.packages import Upstream, kptfile_at
+from packages.repositories import kptfile
 
 
 @pytest.mark.parametrize("side", ["upstream", "local"])
@@ -78,12 +80,31 @@ def test_choices_made_elsewhere_come_behind_those_of_the_package() -> None:
     assert choices.remembering(Resolutions([])) == choices
 
 
+REPOSITORY = "https://git.example.com/web"
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A repository in memory: refs are commits."""
+
+    versions: Mapping[str, Tree]
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        return Version(ref, ref)
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        pass
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        return self.versions[commit]
+
+
 def test_the_sides_of_an_update_are_the_versions_of_the_outermost_package() -> None:
     versions = {ref: {"Kptfile": File(b"kind: Kptfile\n"), "a.txt": File(ref.encode())} for ref in ("v0", "v1", "v2")}
     nested = {f"sub/{path}": file for path, file in versions["v1"].items()}
     kptfiles = {
-        "Kptfile": kptfile_at("v1"),
-        "sub/Kptfile": kptfile_at("v0").replace("directory: /", "directory: /sub"),
+        "Kptfile": kptfile(REPOSITORY, "v1", "v1"),
+        "sub/Kptfile": kptfile(REPOSITORY, "v0", "v0", "/sub"),
     }
     local = versions["v1"] | nested | {path: File(text.encode()) for path, text in kptfiles.items()}
     update = PackageUpdate(local, Upstream(versions), "here", ref="v2")

@@ -17,7 +17,6 @@ from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.cli.options import refuse_missing
 from krm_merge.cli.terminal import conflicts_in, count_of, fit, where, width_of
 from krm_merge.errors import KrmMergeError
-from krm_merge.git import program
 from krm_merge.krm import KPTFILE, Result, Results, Severity
 from krm_merge.merge import PackageDecisions, shorten
 from krm_merge.packages import (
@@ -28,17 +27,16 @@ from krm_merge.packages import (
     PackageError,
     Tree,
     UnavailableError,
+    git_difference,
     reason,
     write_file,
-    write_new,
 )
-from krm_merge.posix import temporary_directory
 from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
 from krm_merge.safe_text import json_text, line, quantity, terminal_line
 from krm_merge.startup import group_by_key, replace
 
 if TYPE_CHECKING:
-    from krm_merge.report import Comparison, Style
+    from krm_merge.report import Style
     from krm_merge.resolve.api import Host
     from krm_merge.resolve.interface import SideLabels
 
@@ -265,26 +263,21 @@ def summary(local: Tree, changes: Changes, results: Results) -> str:
 
 
 def show_diff(local: Tree, changes: Changes) -> None:
-    """Prints the difference on stdout: as a patch, or escaped and in colour on a terminal."""
-    with temporary_directory() as directory:
-        for path, file in changes.items():
-            if path in local:
-                write_new(Path(directory, "a", path), local[path])
-            if file is not None:
-                write_new(Path(directory, "b", path), file)
-        for side in "ab":
-            Path(directory, side).mkdir(exist_ok=True)
-        options = ["--no-index", "--no-ext-diff", "--no-textconv", "--no-prefix", "--color=never"]
-        done = program.run(["--no-pager", "diff", *options, "a", "b"], directory=directory)
-    if done.returncode > 1:  # 1 says that there is a difference
-        raise PackageError("git diff failed; nothing was changed")
+    """Prints the difference on stdout, as `show_patch` does."""
+    before = {path: local[path] for path in changes if path in local}
+    after = {path: file for path, file in changes.items() if file is not None}
+    show_patch(git_difference(before, after))
+
+
+def show_patch(patch: bytes) -> None:
+    """Prints what git says differs on stdout: as a patch, or escaped and in colour on a terminal."""
     sys.stdout.flush()
     if not sys.stdout.isatty():
         # A patch, which must hold what the files hold.
-        sys.stdout.buffer.write(done.stdout)
+        sys.stdout.buffer.write(patch)
         sys.stdout.buffer.flush()
         return
-    for text in done.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+    for text in patch.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         click.echo(_style(text))
 
 
@@ -304,11 +297,11 @@ def shows_contexts(files: Iterable[Path]) -> bool:
     return any(file.suffix == ".html" for file in files)
 
 
-def write_reports(report: Callable[[], MergeReport | Comparison], files: Iterable[Path]) -> None:
+def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
     """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
         document = report()
-        if file.suffix == ".html" and isinstance(document, MergeReport):
+        if file.suffix == ".html":
             used = {record.rule for record in document.records if record.status != "automatic"}
             rules = {number: text_of_rule(number) for number in used}
             document = replace(document, rules={number: text for number, text in rules.items() if text})

@@ -40,6 +40,7 @@ _KEYWORDS = (
     "items",
     "required",
     "properties",
+    "propertyNames",
     "additionalProperties",
     "x-kubernetes-preserve-unknown-fields",
 )
@@ -170,7 +171,8 @@ KINDS = {
         SchemaKind(
             "ComparisonReport",
             "differences from kpt, as compare --format json prints them",
-            "report.comparison.difference:schema",
+            "report.comparison:Comparison",
+            ("apiVersion", "kind"),
             report="comparison",
         ),
     )

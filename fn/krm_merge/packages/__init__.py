@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from krm_merge.packages.git import GitRepositories as GitRepositories
     from krm_merge.packages.git import Version as Version
     from krm_merge.packages.git import files_of as files_of
+    from krm_merge.packages.git import git_difference as git_difference
     from krm_merge.packages.git import uncommitted_files as uncommitted_files
     from krm_merge.packages.git_cache import CachedRepository as CachedRepository
     from krm_merge.packages.git_cache import GitCache as GitCache
-    from krm_merge.packages.kpt import fetched_by_kpt as fetched_by_kpt
     from krm_merge.packages.kpt import updated_by_kpt as updated_by_kpt
     from krm_merge.packages.kptfile import CONFIG_FILE as CONFIG_FILE
     from krm_merge.packages.kptfile import STRATEGIES as STRATEGIES
@@ -86,9 +86,9 @@ __getattr__, __dir__ = lazy_interface(
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
-        "git": "CommittedFiles GitRepositories MODES Version files_of uncommitted_files",
+        "git": "CommittedFiles GitRepositories MODES Version files_of git_difference uncommitted_files",
         "git_cache": "CachedRepository GitCache",
-        "kpt": "fetched_by_kpt updated_by_kpt",
+        "kpt": "updated_by_kpt",
         "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
         "remove_function same_major",
         "merge.moved": "follow",

@@ -15,6 +15,7 @@ from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree, list_refs
 from krm_merge.git.store import EXECUTABLE, FILE, LINK, Store, TreeEntry
 from krm_merge.limits import PACKAGE_MB
+from krm_merge.packages.files.disk import write_new
 from krm_merge.packages.files.tree import (
     File,
     Mode,
@@ -354,3 +355,18 @@ def _folder(directory: str) -> str:
         raise PackageError(f"{quoted(directory)!r} is no directory; correct git.directory in the Kptfile")
     folder = normpath(f"/{directory}").lstrip("/")
     return "" if folder == "." else folder
+
+
+def git_difference(before: Tree, after: Tree, names: tuple[str, str] = ("a", "b")) -> bytes:
+    """What git says differs between two trees, which it calls by these names. Raises PackageError."""
+    with temporary_directory() as directory:
+        for name, tree, other in ((names[0], before, after), (names[1], after, before)):
+            (directory / name).mkdir()
+            for path, file in tree.items():
+                if other.get(path) != file:
+                    write_new(directory / name / path, file)
+        options = ["--no-index", "--no-ext-diff", "--no-textconv", "--no-prefix", "--color=never"]
+        done = program.run(["--no-pager", "diff", *options, *names], directory=directory)
+    if done.returncode > 1:  # 1 says that there is a difference
+        raise PackageError("git diff failed; nothing was changed")
+    return done.stdout

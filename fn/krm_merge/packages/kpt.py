@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
-from krm_merge.krm import KPTFILE
 from krm_merge.packages.files.disk import write_new
 from krm_merge.packages.files.tree import Directory, File, PackageError, Tree, reason
 from krm_merge.posix import temporary_directory
@@ -67,33 +65,6 @@ def updated_by_kpt(package: Path, local: Tree, *, ref: str = "", strategy: str |
         raise PackageError(f"{package}: no copy of it can be made for kpt: {reason(error)}") from None
 
 
-def fetched_by_kpt(name: str, versions: Sequence[Tree]) -> list[Tree]:
-    """The versions of a package as `kpt pkg get` writes them under a name; its notes and its layout are in them.
-
-    Raises PackageError where kpt is missing, or cannot fetch one.
-    """
-    with temporary_directory() as directory:
-        repository, cache = directory / "package.git", directory / "cache"
-        cache.mkdir()
-        for number, tree in enumerate(versions):
-            for path, file in tree.items():
-                if not _leads_out(path, file):
-                    write_new(repository / f"v{number}" / path, file)
-        _commit(repository)
-        fetched = []
-        for number, tree in enumerate(versions):
-            copy = directory / f"copy{number}" / name
-            copy.parent.mkdir()
-            if KPTFILE not in tree:
-                fetched.append(tree)
-                continue
-            done = _kpt(["get", f"file://{repository}/v{number}@{_BRANCH}", copy.name], copy.parent, cache)
-            if done.returncode:
-                raise PackageError(f"kpt pkg get fails: {_refusal(done, directory)}")
-            fetched.append(dict(Directory(copy)))
-        return fetched
-
-
 def _leads_out(path: str, file: File) -> bool:
     """Whether a file is a link out of the package: kpt must not write through it."""
     target = os.fsdecode(file.data) if file.mode == "link" else ""
@@ -118,14 +89,10 @@ def _commit(repository: Path) -> None:
 def _update(copy: Path, cache: Path, ref: str, strategy: str | None) -> subprocess.CompletedProcess[str]:
     # kpt takes no package outside of its working directory.
     command = ["update", f"./{copy.name}@{ref}" if ref else f"./{copy.name}"]
-    return _kpt(command + ([f"--strategy={strategy}"] if strategy else []), copy.parent, cache)
-
-
-def _kpt(command: list[str], place: Path, cache: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            ["kpt", "pkg", *command],
-            cwd=place,
+            ["kpt", "pkg", *command, *([f"--strategy={strategy}"] if strategy else [])],
+            cwd=copy.parent,
             env=git_program.safe_environment() | {"KPT_CACHE_DIR": str(cache)},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
-    from krm_merge.report.comparison.comparing import compare as compare
-    from krm_merge.report.comparison.difference import Comparison as Comparison
-    from krm_merge.report.comparison.difference import VersionName as VersionName
-    from krm_merge.report.comparison.lines import ComparedVersion as ComparedVersion
+    from krm_merge.report.comparison import ComparedPlace as ComparedPlace
+    from krm_merge.report.comparison import Comparison as Comparison
+    from krm_merge.report.comparison import VersionName as VersionName
     from krm_merge.report.forms import FORMS as FORMS
     from krm_merge.report.forms import as_json as as_json
     from krm_merge.report.forms import render_document as render_document
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from krm_merge.report.forms.markdown import code as code
     from krm_merge.report.forms.markdown import plain as plain
     from krm_merge.report.forms.markdown import render as render
+    from krm_merge.report.forms.terminal import Line as Line
     from krm_merge.report.forms.terminal import Style as Style
     from krm_merge.report.forms.terminal import changed_lines as changed_lines
     from krm_merge.report.forms.terminal import comparison_lines as comparison_lines
@@ -54,13 +54,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "comparison.comparing": "compare",
-        "comparison.difference": "Comparison VersionName",
-        "comparison.lines": "ComparedVersion",
+        "comparison": "ComparedPlace Comparison VersionName",
         "forms": "FORMS as_json render_document",
         "forms.html": "Html card page tag",
         "forms.markdown": "LONGEST code plain render",
-        "forms.terminal": "Style changed_lines comparison_lines",
+        "forms.terminal": "Line Style changed_lines comparison_lines",
         "reading": "contexts_of records_of values_at",
         "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status VERSIONS resource_value",
         "words": "CHOICES NATURES address_of anchor_of changed_values flow_text shorten words_changed yaml_text",

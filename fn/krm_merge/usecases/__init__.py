@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from krm_merge.startup import lazy_interface
 
 if TYPE_CHECKING:
+    from krm_merge.usecases.comparing import compare_with_kpt as compare_with_kpt
     from krm_merge.usecases.declaring import DeclaredEdits as DeclaredEdits
     from krm_merge.usecases.declaring import declare as declare
     from krm_merge.usecases.declaring import undeclare as undeclare
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
+        "comparing": "compare_with_kpt",
         "declaring": "DeclaredEdits declare undeclare",
         "merging": "MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
         "merge_for_git merge_packages merge_sides",

@@ -1,4 +1,4 @@
-"""`krm-merge compare`: the real `kpt pkg update` beside ours, each kind of loss, and nothing of the user's changed."""
+"""`krm-merge compare`: what the real `kpt pkg update` loses, what ours asks, and nothing of the user's changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from checkout import ROOT
 from e2e.hosts import Run, git, installed_program, run
-from krm_merge.report import FORMS
 from packages.repositories import DEPLOYMENT as WEB
 from packages.repositories import KPTFILE, Repository, kptfile, snapshot, write
 
@@ -52,13 +51,11 @@ class Scene:
         jsonschema.validate(document, SCHEMA)
         return document
 
-    def findings(self) -> list[tuple[str, str, str]]:
-        """What was found, by file and path; layout and notes are those of kpt and no matter here."""
-        differences = self.document()["differences"]
+    def places(self) -> list[tuple[str, str, str]]:
+        """Who lacks or asks what, by file and path."""
         return [
-            (difference["finding"], difference["file"], difference["path"])
-            for difference in differences
-            if difference["finding"] not in ("layout", "notes")
+            ("lost" * place["lost"] + "asked" * place["asked"], place["file"], place["path"])
+            for place in self.document()["places"]
         ]
 
 
@@ -98,95 +95,57 @@ LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | N
         {"d.yaml": DEPLOYMENT + TOLERATIONS},
         {"d.yaml": DEPLOYMENT + TOLERATIONS + "      - key: theirs\n"},
         {"d.yaml": DEPLOYMENT + TOLERATIONS.replace("- key: a", "- key: ours\n      - key: a")},
-        [("local-change-lost", "d.yaml", "spec.template.spec.tolerations[key=ours]")],
+        [("lost", "d.yaml", f"{TEMPLATE}.tolerations[key=ours]")],
     ),
     "a text": (
         {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d")},
         {"c.yaml": config_map("c", "text: |", "  a2", "  b", "  c", "  d")},
         {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d2")},
-        [("local-change-lost", "c.yaml", "data.text")],
+        [("lost", "c.yaml", "data.text")],
     ),
     "an element that local removed": (
         {"d.yaml": DEPLOYMENT + SIDECAR},
         {"d.yaml": DEPLOYMENT + SIDECAR.replace("log:1", "log:2")},
         {"d.yaml": DEPLOYMENT},
-        [("restored", "d.yaml", "spec.template.spec.containers[name=log]")],
-    ),
-    "an element that upstream removed": (
-        {"d.yaml": DEPLOYMENT + SIDECAR},
-        {"d.yaml": DEPLOYMENT},
-        {"d.yaml": (DEPLOYMENT + SIDECAR).replace("replicas: 1", "replicas: 2")},
-        [("remains", "d.yaml", "spec.template.spec.containers[name=log]")],
+        [("lostasked", "d.yaml", f"{TEMPLATE}.containers[name=log]")],
     ),
     "a function that local removed": (
         {"Kptfile": FUNCTIONS + FIRST + SECOND},
         {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + SECOND},
         {"Kptfile": FUNCTIONS + FIRST},
-        [("remains", "Kptfile", "pipeline.mutators[1]")],
+        [("lost", "Kptfile", "pipeline.mutators")],
     ),
     "a function that local added": (
         {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c")},
         {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + FIRST.replace("b", "c")},
         {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c") + THIRD},
-        [("function-dropped", "Kptfile", "pipeline.mutators[image=gcr.io/kpt-fn/third]")],
-    ),
-    "a resource that local moved": (
-        {"d.yaml": DEPLOYMENT},
-        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
-        {"d.yaml": None, "moved.yaml": DEPLOYMENT},
-        [("upstream-change-missed", "moved.yaml", "spec.replicas")],
-    ),
-    "a resource that upstream moved": (
-        {"d.yaml": DEPLOYMENT},
-        {"d.yaml": None, "moved.yaml": DEPLOYMENT},
-        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
-        [("local-change-lost", "moved.yaml", "spec.replicas"), ("duplicated", "d.yaml", "")],
-    ),
-    "a null": (
-        {"c.yaml": config_map("c", "a: b", "n: null")},
-        {"c.yaml": config_map("c", "a: c", "n: null")},
-        {},
-        [("unchanged-lost", "c.yaml", "data.n")],
-    ),
-    "an order": (
-        {"d.yaml": DEPLOYMENT + SIDECAR},
-        {"d.yaml": DEPLOYMENT + "      - name: new\n        image: new:1\n" + SIDECAR},
-        {},
-        [("order", "d.yaml", "spec.template.spec.containers")],
+        [("lost", "Kptfile", "pipeline.mutators[image=gcr.io/kpt-fn/third]")],
     ),
     "a conflict": (
         {"d.yaml": DEPLOYMENT},
         {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
         {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 5")},
-        [("conflict-unreported", "d.yaml", "spec.replicas")],
-    ),
-    "comments": (
-        {"d.yaml": DEPLOYMENT + SIDECAR + TOLERATIONS},
-        {
-            "d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS)
-            .replace("web:1", "web:2")
-            .replace("key: a", "key: a\n        value: b")
-        },
-        {
-            "d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS)
-            .replace("- name: web", "# ours\n      - name: web # mine")
-            .replace("      - key: a", "      # about it\n      - key: a")
-        },
-        [("comments-lost", "d.yaml", "")],
+        [("lostasked", "d.yaml", "spec.replicas")],
     ),
     "a secret": (
         {"s.yaml": config_map("s", "a: hunter1", "b: hunter2").replace("ConfigMap", "Secret")},
         {"s.yaml": config_map("s", "a: hunter1", "b: hunter3").replace("ConfigMap", "Secret")},
-        {"s.yaml": None, "t.yaml": config_map("s", "a: hunter4", "b: hunter2").replace("ConfigMap", "Secret")},
-        [("upstream-change-missed", "t.yaml", "data.b")],
+        {"s.yaml": config_map("s", "a: hunter1", "b: hunter4").replace("ConfigMap", "Secret")},
+        [("lostasked", "s.yaml", "data.b")],
+    ),
+    "a removal that both made, and an addition that both made": (
+        {"c.yaml": config_map("c", "a: b", "c: d")},
+        {"c.yaml": config_map("c", "a: b", "e: f")},
+        {"c.yaml": config_map("c", "a: b", "e: f")},
+        [],
     ),
 }
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_each_kind_of_loss_is_found(name: str, tmp_path: Path) -> None:
+def test_each_kind_of_loss_is_listed(name: str, tmp_path: Path) -> None:
     original, upstream, local, expected = LOSSES[name]
-    assert scene(tmp_path, original, upstream, local).findings() == expected
+    assert scene(tmp_path, original, upstream, local).places() == expected
 
 
 def conflicting(place: Path) -> Scene:
@@ -196,43 +155,35 @@ def conflicting(place: Path) -> Scene:
     return scene(place, {"d.yaml": DEPLOYMENT + TOLERATIONS}, {"d.yaml": theirs}, {"d.yaml": ours})
 
 
-def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) -> None:
-    assert conflicting(tmp_path).compare().stdout.splitlines()[:13] == [
-        "kpt would lose 1 of your changes; krm-merge keeps it",
-        "1 conflict is decided alike: krm-merge stops at it or reports it, kpt does neither",
-        "kpt changes 14 lines of the package: 1 as upstream has them, 2 where both sides changed them, 1 that undo "
-        "your changes and 10 for kpt's notes",
-        "krm-merge changes 9 lines of the package: 1 as upstream has them, 2 where both sides changed them and 6 for "
-        "kpt's notes",
-        "",
+def test_the_text_has_a_line_for_each_place(tmp_path: Path) -> None:
+    assert conflicting(tmp_path).compare().stdout.splitlines() == [
+        "kpt loses 2 of your changes; krm-merge asks about 1 conflict",
         "d.yaml",
         "  Deployment web",
-        "    Local change lost: spec.template.spec.tolerations[key=ours]: local added it; kpt removes it",
-        "      local, krm-merge: {key: ours}",
-        "    Conflict that kpt does not report: spec.replicas: "
-        "upstream changed it, local changed it; upstream's value is kept (V4)",
-        "      original: 1",
-        "      upstream, kpt, krm-merge: 2",
-        "      local: 5",
+        "    kpt loses it, krm-merge asks: spec.replicas: local has 5, kpt has 2",
+        "    kpt loses it: spec.template.spec.tolerations[key=ours]: local has {key: ours}, kpt has nothing",
     ]
 
 
-def test_a_conflict_that_the_package_has_its_own_way_in_is_a_loss_with_kpt(tmp_path: Path) -> None:
+def test_the_difference_is_gits_from_our_files_to_those_of_kpt(tmp_path: Path) -> None:
     case = conflicting(tmp_path)
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("rules:\n- {kind: Deployment, path: spec.replicas, onConflict: fail}\n")
-    differences = case.document("--rules", str(rules))["differences"]
-    (replicas,) = (difference for difference in differences if difference["path"] == "spec.replicas")
-    assert (replicas["finding"], replicas["reported"], replicas["rule"]) == ("local-change-lost", True, "V4")
-    assert replicas["values"] == {"original": 1, "upstream": 2, "local": 5, "kpt": 2, "krm-merge": 5}
+    difference = case.document()["difference"]
+    lines = difference.splitlines()
+    assert ("--- krm-merge/d.yaml" in lines, "+++ kpt/d.yaml" in lines) == (True, True)
+    assert [line for line in lines if line.strip("+- ") in ("replicas: 5", "replicas: 2", "key: ours")] == [
+        "-  replicas: 5",
+        "+  replicas: 2",
+        "-      - key: ours",
+    ]
+    assert case.compare("--diff").stdout == case.compare().stdout + difference
 
 
-@pytest.mark.parametrize("policy", ["local", "fail"])
-def test_the_policy_of_the_command_is_the_one_that_is_compared(tmp_path: Path, policy: str) -> None:
-    differences = conflicting(tmp_path).document("--on-conflict", policy)["differences"]
-    assert {difference["path"]: difference["finding"] for difference in differences}[
-        "spec.replicas"
-    ] == "local-change-lost"
+def test_what_the_policy_of_the_package_decides_is_not_asked(tmp_path: Path) -> None:
+    case = conflicting(tmp_path)
+    policy = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: p}\nonConflict: upstream\n"
+    rules = "rules:\n- {kind: Deployment, path: spec.replicas, onConflict: upstream}\n"
+    write(case.package, {"policy.yaml": policy + rules})
+    assert case.places() == [("lost", "d.yaml", f"{TEMPLATE}.tolerations[key=ours]")]
 
 
 BUCKET = """\
@@ -261,21 +212,19 @@ def fetch_scene(place: Path) -> Scene:
 
 def test_a_package_that_nobody_changed_or_committed_lost_nothing(tmp_path: Path) -> None:
     case = fetch_scene(tmp_path)
-    document = case.document()
-    assert document["lines"]["kpt"] == {"notes": 6, "upstream": 4}
-    assert {difference["finding"] for difference in document["differences"]} <= {"layout"}
-    assert document["same"] == (document["differences"] == [])
+    assert case.compare().stdout == "kpt loses none of your changes; krm-merge has no questions\n"
 
 
 def test_what_kpt_itself_wrote_is_no_change_of_local(tmp_path: Path) -> None:
     case = fetch_scene(tmp_path)
     (case.package / "c.yaml").write_text((case.package / "c.yaml").read_text().replace("a: b", "a: ours"))
-    assert [finding[0] for finding in case.findings()] == ["conflict-unreported"]
+    assert case.places() == [("lostasked", "c.yaml", "data.a")]
 
 
-def test_a_file_without_resources_is_compared_as_a_whole(tmp_path: Path) -> None:
+def test_a_file_without_resources_that_kpt_keeps_is_not_lost(tmp_path: Path) -> None:
     case = scene(tmp_path, {"a.txt": "a\nb\nc\n"}, {"a.txt": "a2\nb\nc\n"}, {"a.txt": "a\nb\nc2\n"})
-    assert case.findings() == [("upstream-change-missed", "a.txt", "")]
+    assert case.places() == []
+    assert "-a2\n+a\n" in case.document()["difference"]
 
 
 def test_an_update_that_kpt_refuses_is_what_is_reported(tmp_path: Path) -> None:
@@ -288,8 +237,7 @@ def test_an_update_that_kpt_refuses_is_what_is_reported(tmp_path: Path) -> None:
     document = case.document()
     assert "wrong node kind" in document["refusal"].lower() or "MappingNode" in document["refusal"]
     assert "/tmp" not in document["refusal"]
-    assert document["files"]["changed"] == ["Kptfile", "c.yaml"]
-    assert case.compare().stdout.startswith("kpt stops with an error, and krm-merge updates the package; kpt says: ")
+    assert case.compare().stdout.startswith("kpt refuses the update: ")
 
 
 def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
@@ -305,30 +253,11 @@ def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
 
 def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
     case = scene(tmp_path, *LOSSES["a secret"][:3])
-    names = [f"c{suffix}" for suffix in FORMS]
-    reports = [word for name in names for word in ("--report", str(tmp_path / name))]
-    done = case.compare(*reports)
-    texts = [done.stdout, done.stderr, *((tmp_path / name).read_text() for name in names)]
-    assert all(
-        "Secret s" in text or name == "c.json" for name, text in zip(["", "", *names], texts, strict=True) if name
+    text, document = case.compare("--diff").stdout, case.compare("--format", "json").stdout
+    assert (
+        "Secret s\n    kpt loses it, krm-merge asks: data.b: secret values\ns.yaml: differs in secret values\n" in text
     )
-    assert not any("hunter" in text for text in texts)
-
-
-def test_the_reports_say_the_same(tmp_path: Path) -> None:
-    case = conflicting(tmp_path)
-    names = ["c.html", "c.md", "c.json", "c.sarif"]
-    reports = [word for name in names for word in ("--report", str(tmp_path / name))]
-    done = case.compare("--format", "json", *reports)
-    html, markdown, document, sarif = ((tmp_path / name).read_text() for name in names)
-    assert document == done.stdout
-    assert "<script" not in html
-    assert all("kpt would lose 1 of your changes" in text for text in (html, markdown))
-    assert [result["ruleId"] for result in json.loads(sarif)["runs"][0]["results"]] == [
-        "local-change-lost",
-        "conflict-unreported",
-        "notes",
-    ]
+    assert "hunter" not in text + document
 
 
 def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:

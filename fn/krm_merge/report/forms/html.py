@@ -1,4 +1,4 @@
-"""Reports and comparisons as one HTML file: no network, no scripts, readable in light and in dark."""
+"""Reports as one HTML file: no network, no scripts, readable in light and in dark."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from krm_merge.report.comparison.difference import (
-    HEADINGS,
-    Comparison,
-    Difference,
-    reported_by,
-    summary,
-    versions_by_value,
-)
 from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, MergeReport, SideName
 from krm_merge.report.words import (
     CHOICES,
@@ -265,38 +257,3 @@ def _main(parts: Iterable[Html]) -> Html:
         notice = "There is more than this page has room for; the report as .json has all of it."
         content.append(tag("p", notice, class_="notice warning"))
     return tag("main", *content, id="main")
-
-
-def render_comparison(comparison: Comparison) -> str:
-    """The page."""
-    title = f"{comparison.package}: kpt beside krm-merge"
-    sides = [tag("span", tag("b", name), " ", str(side), " ") for name, side in comparison.sides.items()]
-    counts = comparison.counts
-    tiles = [
-        tag("li", tag("b", f"{counts[finding]:,}"), " ", heading, class_="tile")
-        for finding, heading in HEADINGS.items()
-        if counts[finding]
-    ]
-    sentences = [tag("p", sentence, ".") for sentence in summary(comparison)]
-    return page(title, _header(title, concat(*sides), tiles, *sentences), _main(_differences_by_file(comparison)))
-
-
-def _differences_by_file(comparison: Comparison) -> Iterator[Html]:
-    """The differences by file; a heading comes with what is below it."""
-    for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
-        yield tag("h2", tag("code", file))
-        for difference in in_file:
-            yield _difference_card(difference)
-
-
-def _difference_card(difference: Difference) -> Html:
-    about = tag("span", str(difference.resource or ""), class_="where")
-    title = tag("h3", tag("code", difference.path or difference.file), " ", about)
-    secret = " (a secret value)" if difference.is_redacted else ""
-    message = f"{difference.message}{secret}{reported_by(difference)}"
-    why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", message, class_="why")
-    values = [
-        tag("div", tag("h4", ", ".join(names)), tag("pre", shorten(text, _LONGEST_IN_CARD)), class_="side")
-        for names, text in versions_by_value(difference, yaml_text)
-    ]
-    return tag("article", title, why, tag("div", *values, class_="sides") if values else "")

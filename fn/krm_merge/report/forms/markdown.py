@@ -1,22 +1,13 @@
-"""Reports and comparisons as Markdown for a pull request: short, the most important first."""
+"""Reports as Markdown for a pull request: short, the most important first."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
-from krm_merge.report.comparison.difference import (
-    HEADINGS,
-    Comparison,
-    Difference,
-    reported_by,
-    summary,
-    versions_by_value,
-)
 from krm_merge.report.record import SIDES, DecisionRecord, MergeReport, SideName
-from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, flow_text, yaml_text
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, yaml_text
 
 LONGEST = 60_000
 """Characters at most: GitHub takes 65,536 for a pull request, and somebody may want to write something, too."""
@@ -108,29 +99,6 @@ def code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{space}{line}{space}{fence}"
-
-
-def render_comparison(comparison: Comparison) -> str:
-    """The text, cut with a count where it would be too long."""
-    sides = ", ".join(f"{name} {plain(str(side))}" for name, side in comparison.sides.items())
-    text = f"## {plain(comparison.package)}: kpt beside krm-merge\n\n"
-    text += f"{sides}\n\n" if sides else ""
-    text += "\n".join(f"- {plain(sentence, _LONGEST_MESSAGE)}" for sentence in summary(comparison)) + "\n"
-    parts: list[tuple[str, int]] = []
-    for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
-        heading = f"\n### {plain(file)}\n\n| place | finding | values |\n|---|---|---|\n"
-        for difference in in_file:
-            parts.append((f"{heading}{_difference_row(difference)}", 1))
-            heading = ""
-    return _cut(text, parts, "differences are not shown; the report as `.json` has all of them.")
-
-
-def _difference_row(difference: Difference) -> str:
-    place = " ".join(part for part in (code(difference.path), plain(str(difference.resource or ""))) if part)
-    message = f"{HEADINGS[difference.finding]}: {plain(difference.message, _LONGEST_MESSAGE)}{reported_by(difference)}"
-    values = [f"{', '.join(names)} {_cell(text)}" for names, text in versions_by_value(difference, flow_text)]
-    content = "*secret*" if difference.is_redacted else "<br>".join(values)
-    return f"| {place or plain(difference.file)} | {message} | {content} |\n"
 
 
 def _cell(text: str) -> str:

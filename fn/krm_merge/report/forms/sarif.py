@@ -1,4 +1,4 @@
-"""Reports and comparisons as SARIF 2.1.0, for code scanning: a rule for each of ours, a result for each conflict."""
+"""Reports as SARIF 2.1.0, for code scanning: a rule for each of ours, a result for each conflict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 from krm_merge import __version__
-from krm_merge.report.comparison.difference import HEADINGS, Comparison, Difference, FindingName, reported_by
 from krm_merge.report.record import DecisionRecord, MergeReport
 from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
@@ -41,7 +40,7 @@ def _log_text(results: Sequence[Mapping[str, Any]], about: Callable[[Any], tuple
     return json.dumps(log, indent=2) + "\n"
 
 
-def _result(entry: DecisionRecord | Difference, package: str, rule: str, level: str, message: str) -> dict[str, Any]:
+def _result(entry: DecisionRecord, package: str, rule: str, level: str, message: str) -> dict[str, Any]:
     place = " ".join(part for part in (str(entry.resource or ""), entry.path) if part)
     text = f"{place or entry.file}: {message}"
     location = _location(package, entry.file, place)
@@ -74,32 +73,3 @@ def _path(package: str, file: str) -> str:
     if folder.is_absolute() or ".." in folder.parts or folder.name == file:
         return file
     return str(folder / file)
-
-
-_PAGE = "docs/differences-from-kpt.md"
-_NOTES: tuple[FindingName, ...] = (
-    "order",
-    "changed-alone",
-    "layout",
-    "notes",
-    "comments-differ",
-    "conflict-unreported",
-)
-
-
-def render_comparison(comparison: Comparison) -> str:
-    """The log; where kpt refuses the update, that is its only result."""
-    if comparison.refusal:
-        refused = {"level": "warning", "message": {"text": f"kpt stops with an error: {comparison.refusal}"}}
-        return _log_text([refused], lambda rule: (rule, _PAGE))
-    results = [
-        _result(
-            difference,
-            comparison.package,
-            difference.finding,
-            "note" if difference.finding in _NOTES else "warning",
-            f"{difference.message}{reported_by(difference)}",
-        )
-        for difference in comparison.differences[:MOST_RESULTS]
-    ]
-    return _log_text(results, lambda rule: (HEADINGS[rule], _PAGE))

@@ -1,26 +1,20 @@
-"""Changes and differences as lines for a terminal: by file and resource, each at its place."""
+"""Changes as lines for a terminal: by file and resource, each at its place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from krm_merge.report.comparison.difference import (
-    HEADINGS,
-    Comparison,
-    Difference,
-    reported_by,
-    summary,
-    versions_by_value,
-)
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.report.words import flow_text, shorten, yaml_text
+from krm_merge.report.words import yaml_text
 from krm_merge.safe_text import terminal_line
 
+if TYPE_CHECKING:
+    from krm_merge.report.comparison import Comparison
+
 Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
-Entry = TypeVar("Entry", DecisionRecord, Difference)
 
 
 class Line(NamedTuple):
@@ -33,7 +27,14 @@ class Line(NamedTuple):
 def changed_lines(records: Iterable[DecisionRecord]) -> Iterator[Line]:
     """What one version has and the other has not; the records are those of a merge that local took no part in."""
     for file, in_file in groupby(records, key=lambda record: record.file):
-        yield from _lines_of_file(file, in_file, _of_record)
+        yield harmless_line(file, "heading")
+        for resource, of_resource in groupby(in_file, key=lambda record: record.resource):
+            indent = "  "
+            if resource is not None:
+                yield harmless_line(f"{indent}{resource}")
+                indent += "  "
+            for record in of_resource:
+                yield from _of_record(record, indent)
 
 
 def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
@@ -79,36 +80,12 @@ def harmless_line(text: str, style: Style = "plain") -> Line:
     return Line(terminal_line(text), style)
 
 
-_LONGEST_VALUE = 400
-
-
 def comparison_lines(comparison: Comparison) -> Iterator[Line]:
-    """The lines of a whole comparison."""
-    for sentence in summary(comparison):
-        yield harmless_line(sentence, "heading")
-    for file, in_file in groupby(comparison.differences, key=lambda difference: difference.file):
-        yield Line("")
-        yield from _lines_of_file(file, in_file, _of_difference)
-
-
-def _lines_of_file(
-    file: str, entries: Iterable[Entry], lines_of: Callable[[Entry, str], Iterator[Line]]
-) -> Iterator[Line]:
-    """A file, its resources, and the lines of each record or difference, indented below them."""
-    yield harmless_line(file, "heading")
-    for resource, of_resource in groupby(entries, key=lambda entry: entry.resource):
-        indent = "  "
-        if resource is not None:
-            yield harmless_line(f"{indent}{resource}")
-            indent += "  "
-        for entry in of_resource:
-            yield from lines_of(entry, indent)
-
-
-def _of_difference(difference: Difference, indent: str) -> Iterator[Line]:
-    place = f" {difference.path}:" if difference.path else ""
-    secret = " (a secret value)" if difference.is_redacted else ""
-    message = f"{difference.message}{secret}{reported_by(difference)}"
-    yield harmless_line(f"{indent}{HEADINGS[difference.finding]}:{place} {message}")
-    for names, text in versions_by_value(difference, flow_text):
-        yield harmless_line(f"{indent}  {', '.join(names)}: {shorten(text, _LONGEST_VALUE)}")
+    """A comparison by file and resource, without git's difference."""
+    yield harmless_line(comparison.summary, "heading")
+    for file, in_file in groupby(comparison.places, key=lambda place: place.file):
+        yield harmless_line(file, "heading")
+        for resource, of_resource in groupby(in_file, key=lambda place: place.resource):
+            yield from [harmless_line(f"  {resource}")] if resource else []
+            yield from (harmless_line(f"    {place}") for place in of_resource)
+    yield from (harmless_line(f"{file}: differs in secret values", "heading") for file in comparison.hidden)
