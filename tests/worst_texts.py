@@ -345,7 +345,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
             for unit in ("''", '\\"', "[a]", "- [a]", "{}", "'' ", "a")
         ),
     ),
-    "text.cut._END_OF_DOCUMENT": (Worst("--"), Worst("..")),
     "text.cut._FIELD": (Worst("a"), Worst(" ", "a:"), Worst("#", "a:"), Worst("\r", "a:")),
     "text.cut._FIELD_WITH_VALUE": (Worst("a"),),
     "text.cut._FIRST_DASH": (Worst("#\n"), Worst("# a\n"), Worst(" "), Worst("\n"), Worst(" #\n"), Worst("\r")),
@@ -363,7 +362,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "text.editing.emit._LAST_LINE": (Worst("\n"), Worst(" "), Worst("\r"), Worst("\n ")),
     "text.editing.emit._SEPARATOR": (Worst(" "), Worst(","), Worst(" ", " ,")),
     "text.editing.emit._opening": (Worst("a"), Worst(" ", "a")),
-    "text.editing.reemit._MERGE": (Worst("<"),),
     "text.reading.nodes._QUOTED_WORD": (Worst("'"), Worst("1", "'"), Worst("1_", "'"), Worst(":1", "'1"), Worst("'1")),
     "text.reading.nodes._WORD": (Worst("1"), Worst("1_"), Worst(":1", "1"), Worst(":59", "1")),
     "text.reading.reader._SEPARATOR": (Worst("\n---"),),

@@ -8,6 +8,9 @@ from typing import Any
 
 import yaml
 
+from krm_merge.text.cut import Cut, cut_items
+from krm_merge.text.reading.nodes import TextError
+
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 # `_` at the start of a line stands for the column of the list's dash, `=` for that of the item's fields.
 TRAPS = [
@@ -83,6 +86,9 @@ OTHERS = {
 }
 
 
+UNUSUAL = "written in an unusual way"
+
+
 @dataclass(frozen=True)
 class Generated:
     """A text, the same without byte order mark and the mark that ends the document, and its fields in order."""
@@ -95,6 +101,16 @@ class Generated:
     def is_yaml(self) -> bool:
         """Whether it is one document of YAML."""
         return one_document(self.data.decode()) is not None
+
+    @property
+    def cut(self) -> Cut | None:
+        """The cut of a document of YAML; None where libyaml alone could see how it is written."""
+        try:
+            return cut_items(self.data) if self.is_yaml else None
+        except TextError as error:
+            if UNUSUAL in str(error):
+                return None
+            raise
 
 
 def item(rng: Random, column: int, name: str) -> str:

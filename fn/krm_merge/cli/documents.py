@@ -20,7 +20,6 @@ from krm_merge.krm import (
     ResourceList,
     Results,
     flaw_of,
-    report_rewriting,
 )
 from krm_merge.packages import Changes, Directory, File, PackageError, Tree, holds_resources, read_file
 from krm_merge.report import Files
@@ -45,7 +44,7 @@ class Documents:
 
     def __init__(self, name: str, file: File, path: str | None = None) -> None:
         """Reads the file; messages name it by `name`, results by its path."""
-        self._file = file
+        self._name, self._file = name, file
         self._texts = split_documents(file.data, name)
         self._all = [_resource(name, data, path, at) for at, data in enumerate(self._texts)]
 
@@ -54,15 +53,17 @@ class Documents:
         """The resources."""
         return [resource for resource in self._all if resource is not None]
 
-    def rest(self, survivors: set[int], results: Results) -> bytes:
-        """The file with its resources as they are now, but for those whose id is not kept. Adds to the results."""
+    def rest(self, survivors: set[int]) -> bytes:
+        """The file with its resources as they are now, but for those whose id is not kept. Raises PackageError (W2)."""
         out = []
         for data, resource in zip(self._texts, self._all, strict=True):
             if resource is None:
                 out.append(data)
             elif id(resource) in survivors:
-                out.append(resource.data() or data)
-                report_rewriting(resource, results)
+                try:
+                    out.append(resource.data() or data)
+                except TextError as error:
+                    raise PackageError(f"{self._name}: {resource.ref}: {error}") from None
         return joined(out, self._file.data)
 
 
@@ -92,7 +93,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, resource_list: Re
     if results.errors:
         return {}
     survivors = {id(item) for item in resource_list.items}
-    after = {path: file_documents.rest(survivors, results) for path, file_documents in documents.items()}
+    after = {path: file_documents.rest(survivors) for path, file_documents in documents.items()}
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None
         for path, data in after.items()

@@ -23,7 +23,6 @@ from krm_merge.krm import (
     format_path,
     in_parallel,
     pattern_of,
-    report_rewriting,
     value_at,
 )
 from krm_merge.merge import CRD, ListKeys, Schemas
@@ -99,11 +98,9 @@ def _edit_part(items: Sequence[Resource], editor: ItemEditor[Summary]) -> _Part[
 def _item_bytes(item: Resource, results: Results) -> bytes:
     """The bytes of a changed item of a list, whose tree is forgotten then."""
     try:
-        data = item.data()
-        report_rewriting(item, results)
-        return data
+        return item.data()
     except TextError as error:
-        results.error(f"{item.file}: {error}", file=item.file)
+        results.error(f"{item.file}: {error}", file=item.file, rule="W2")
         return b""
     finally:
         item.forget()

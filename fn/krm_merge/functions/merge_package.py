@@ -154,7 +154,7 @@ def _merge_item(
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
     carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
-    report(outcome, resource, results, redactions, refused=False)
+    report(outcome, resource, results, redactions, refused=bool(results.errors))
     data = resource.data() if resource.is_changed and not results.errors else None
     resource.forget()
     return data, list(results)

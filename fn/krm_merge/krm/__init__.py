@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from krm_merge.krm.resource import PACKAGE_PATH as PACKAGE_PATH
     from krm_merge.krm.resource import PATH as PATH
     from krm_merge.krm.resource import Resource, ResourceError
-    from krm_merge.krm.resource import report_rewriting as report_rewriting
     from krm_merge.krm.resource_list import InputError, ResourceList
     from krm_merge.krm.result import ResourceRef, Result, Results, Severity
     from krm_merge.krm.selector import Pattern as Pattern
@@ -73,8 +72,7 @@ __getattr__, __dir__ = lazy_interface(
         "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
         "format_path generate_name_of identity_of parse_path value_at",
         "program": "Docs Function ProgramOutcome in_parallel process processors run",
-        "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource "
-        "ResourceError report_rewriting",
+        "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource ResourceError",
         "resource_list": "InputError ResourceList",
         "result": "ResourceRef Result Results Severity",
         "selector": "Pattern Selector Target TargetNames Targets pattern_of",

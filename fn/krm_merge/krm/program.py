@@ -112,9 +112,8 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     except KrmMergeError as error:
         resource_list.results.error(line(str(error)))
     resource_list.results.escape(as_lines=False)
+    output = _written(resource_list)
     errors = resource_list.results.errors
-    # W4: refused means untouched.
-    output = resource_list.serialize(as_it_came=bool(errors))
     if line_end != b"\n":
         output = output.replace(b"\n", line_end)
     if not errors:
@@ -123,6 +122,17 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     first = errors[0]
     place = f"{first.file}: " if first.file and not first.message.startswith(first.file) else ""
     return ProgramOutcome(output, 1, f"{place}{first.message}{more}")
+
+
+def _written(resource_list: ResourceList) -> bytes:
+    """The list as bytes. W4: refused means untouched."""
+    results = resource_list.results
+    if not results.errors:
+        try:
+            return resource_list.serialize()
+        except ResourceError as error:
+            results.error(line(str(error)), file=error.file, path=error.path, rule="W2")
+    return resource_list.serialize(as_it_came=True)
 
 
 def run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.identity import FieldPath, Identity, format_path, parse_path
-from krm_merge.krm.result import ResourceRef, Results
+from krm_merge.krm.result import ResourceRef
 from krm_merge.startup import pattern
 from krm_merge.text import (
     Comments,
@@ -341,7 +341,7 @@ class Resource:
     # ---- writing -----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """The text of the object, at its column in the list, with a space in place of the dash."""
+        """The text of the object, at its column in the list, with a space for the dash. Raises TextError (W2)."""
         return self._render().text
 
     def merged(self) -> MappingNode:
@@ -355,11 +355,6 @@ class Resource:
             self._rendered = written = written._replace(root=read(written.text))
         assert isinstance(written.root, MappingNode)
         return written.root
-
-    @property
-    def used_fallback(self) -> bool:
-        """Whether its text was rewritten as a whole (W2)."""
-        return self._rendered is not None and self._rendered.by_fallback
 
     def _render(self) -> Rendered:
         from krm_merge.text import rendered
@@ -377,12 +372,11 @@ class Resource:
 
         if text == self.source:
             return
-        by_fallback = self._rendered is not None and self._rendered.by_fallback
-        self._rendered, self._revision = Rendered(text, root, by_fallback), self.editor.revision
+        self._rendered, self._revision = Rendered(text, root), self.editor.revision
         self._is_presented = True
 
     def data(self) -> bytes:
-        """The item's bytes: as they were read if nothing changed."""
+        """The item's bytes: as they were read if nothing changed. Raises TextError (W2)."""
         if not self.is_changed:
             return self.slice.data if self._settled is None else self._settled
         if self.slice.data and not self._is_presented:
@@ -418,15 +412,3 @@ def _field_name(step: object, path: str) -> str:
     if not isinstance(step, str):
         raise KeyError(f"{path}: a mapping has no element {step}")
     return step
-
-
-def report_rewriting(resource: Resource, results: Results, file: str | None = None) -> None:
-    """Adds a warning where the edits of a resource could not be made in its text, after that was written."""
-    if resource.used_fallback:
-        lost = "comments and layout of this resource may have changed"
-        results.warning(
-            f"{resource.ref}: edited beyond what can be done in its text; {lost}",
-            resource=resource.ref,
-            file=file or resource.file,
-            rule="W2",
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.resource import Resource, report_rewriting
+from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.safe_text import quoted
 from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, is_null, to_value
@@ -97,7 +97,10 @@ class ResourceList:
         return to_value(self.function_config)
 
     def serialize(self, *, as_it_came: bool = False) -> bytes:
-        """The list as bytes, with the results. `as_it_came` gives the items of the input, without any change."""
+        """The list as bytes, with the results. `as_it_came` gives the items of the input, without any change.
+
+        Raises ResourceError for an item whose layout allows no such change (W2).
+        """
         parts = self._parts
         pieces = [parts.before]
         last_field = 0
@@ -123,8 +126,10 @@ class ResourceList:
             return [b"items: []" + parts.newline]
         pieces = [parts.items_head]
         for item in items:
-            data = item.data()
-            report_rewriting(item, self.results)
+            try:
+                data = item.data()
+            except TextError as error:
+                raise ResourceError(str(error), item.file) from None
             # New resources begin at column 0; an indented list needs them at its own column.
             if item._dash != parts.dash:
                 data = _indent(data, parts.dash - item._dash)

@@ -3,17 +3,25 @@
 A dash at the column of the list starts an item unless it is inside a quoted scalar or a flow collection: block
 scalars and continued plain scalars are always indented deeper. So a slice in which every quote and bracket closes on
 its own line ends where its item ends. A slice where that is not plain to see is given to libyaml: cut off inside a
-quote or bracket it would not parse.
+quote or bracket it would not parse. JSON is written as blocks first; whatever else cannot be cut is refused.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 
 from krm_merge.startup import frozen, pattern
-from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
-from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode, TextError, is_null, key_text
+from krm_merge.text.reading.nodes import (
+    Entry,
+    MappingNode,
+    Node,
+    SequenceNode,
+    TextError,
+    from_value,
+    is_null,
+    key_text,
+    resolved,
+)
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
@@ -38,10 +46,9 @@ _FIELD = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
 _FIELD_WITH_VALUE = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
 # Possessive: a carriage return would fit two parts, and each comment would double the readings.
 _BLANK_LINES = rb"(?:[ \t]*+(?:#[^\n]*+|\r)?+\n)*+"
-_SKIPPED = pattern(_BLANK_LINES + rb"(?:---[ \t]*\r?\n)?" + _BLANK_LINES)
+_SKIPPED = pattern(_BLANK_LINES + rb"(?:---[ \t]*+(?:#[^\n]*+)?\r?\n)?" + _BLANK_LINES)
 _FIRST_DASH = pattern(_BLANK_LINES + rb"( *)-(?=[ \r\n])")
-_END_OF_DOCUMENT = pattern(r"^(?:\.\.\.|---)", re.MULTILINE)
-_NO_ITEMS = pattern(rb"items:[ \t]*+(?:\[[ \t]*+\]|null|~)?[ \t]*+(?:#[^\n]*+|\r)?+\n?\Z")
+_NO_ITEMS = pattern(rb"items:[ \t]*+(?:\[[ \t]*+\]|null|Null|~)?[ \t]*+(?:#[^\n]*+|\r)?+\n?\Z")
 
 
 @frozen
@@ -82,10 +89,7 @@ def cut_items(data: bytes) -> Cut:
     """Cuts the text of a ResourceList. Raises TextError where it is not YAML or not a mapping."""
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    try:
-        return _cut_fast(data) or _cut_by_marks(data)
-    except CannotEditError as error:
-        raise TextError(f"the list cannot be taken apart: {error}") from None
+    return _cut_fast(data) or _cut_anew(data)
 
 
 def _cut_fast(data: bytes) -> Cut | None:
@@ -172,8 +176,9 @@ def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
     return True
 
 
-def _cut_by_marks(data: bytes) -> Cut:
-    """Cuts by the marks of libyaml: the slow way for whatever is written unusually, and the one that words errors."""
+def _cut_anew(data: bytes) -> Cut:
+    """Cuts JSON, and what is written with brackets where items are, as blocks. Raises TextError for all else."""
+    from krm_merge.text.document import written
     from krm_merge.text.reading.reader import read
 
     try:
@@ -184,54 +189,25 @@ def _cut_by_marks(data: bytes) -> Cut:
     root = read(text)
     if not isinstance(root, MappingNode):
         raise TextError("not a mapping" if root is not None else "empty")
-    newline = b"\r\n" if "\r\n" in text else b"\n"
-    if root.flow or any(key_text(e.key) == "items" and _is_unusual(e.value) for e in root.entries):
-        # No endless recursion: this text is in block style, and so are its items.
-        return _cut_by_marks(_in_block_style(root).encode())
-    result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
-    places = chunks(root)
-    # Without the mark that ends the document: fields are written behind the last one.
-    end_mark = _END_OF_DOCUMENT.search(text, content_end(root))
-    text = text[: end_mark.start()] if end_mark else text
-    result.before = text[: places[0].start].encode()
-    for entry, place, following in zip(root.entries, places, [*places[1:], None], strict=True):
-        name = key_text(entry.key)
-        region = text[place.start : following.start if following else len(text)].encode()
-        result.fields[name] = region
-        if name == "items":
-            result.fields[name] = b""
-            if isinstance(entry.value, SequenceNode):
-                _items_by_marks(text, entry.value, place.start, following.start if following else len(text), result)
-            elif is_null(entry.value):
-                result.items = []
-            else:
-                raise TextError("items is not a list")
-    return result
+    items = root.get("items")
+    if items is not None and not isinstance(items, SequenceNode) and not is_null(items):
+        raise TextError("items is not a list")
+    # Written anew, comments would be lost, and what is in blocks already would change.
+    is_json = root.flow or (isinstance(items, SequenceNode) and items.flow)
+    cut = None
+    if is_json and "#" not in text:
+        # JSON has keys in quotes, which the cut does not read.
+        fields = [Entry(from_value(key_text(entry.key)), _as_block(resolved(entry.value))) for entry in root.entries]
+        cut = _cut_fast(written(MappingNode.new(False, fields)).encode())
+    if cut is None:
+        raise TextError("the list is written in an unusual way; write it as kpt does, or as JSON")
+    return cut
 
 
-def _is_unusual(items: Node) -> bool:
-    return isinstance(items, SequenceNode) and bool(items.items) and items.flow
-
-
-def _items_by_marks(text: str, items: SequenceNode, start: int, end: int, result: Cut) -> None:
-    places = chunks(items) if items.items else []
-    if not places:
-        result.items = []
-        return
-    result.dash = places[0].column
-    starts = [text.rfind("\n", 0, place.own) + 1 for place in places]
-    result.items_head = text[start : starts[0]].encode()
-    result.items = [Slice(text[a:b].encode(), proved=False) for a, b in zip(starts, [*starts[1:], end], strict=True)]
-
-
-def _in_block_style(root: MappingNode) -> str:
-    """A list written in flow style (JSON) with its top-level fields and its items as blocks."""
-    from krm_merge.text.document import written
-
-    entries = []
-    for entry in root.entries:
-        value = entry.value
-        if key_text(entry.key) == "items" and isinstance(value, SequenceNode):
-            value = SequenceNode.new(False, value.items)
-        entries.append(Entry(entry.key, value))
-    return written(MappingNode.new(False, entries))
+def _as_block(node: Node) -> Node:
+    """A value with all that it holds in lines of their own."""
+    if isinstance(node, SequenceNode) and node.items:
+        return SequenceNode.new(False, [_as_block(resolved(item)) for item in node.items])
+    if isinstance(node, MappingNode) and node.entries:
+        return MappingNode.new(False, [Entry(entry.key, _as_block(resolved(entry.value))) for entry in node.entries])
+    return node

@@ -21,6 +21,7 @@ from krm_merge.text.reading.layout import (
     source_of,
 )
 from krm_merge.text.reading.nodes import (
+    Entry,
     MappingNode,
     Node,
     Scalar,
@@ -28,6 +29,7 @@ from krm_merge.text.reading.nodes import (
     TextError,
     Value,
     from_value,
+    key_text,
     value_of,
 )
 from krm_merge.text.reading.reader import check, read, read_all
@@ -47,41 +49,40 @@ _SEPARATORS_BELOW_COMMENTS = pattern(r"(?P<comments>(?:[ \t]*(?:#[^\n]*|\r)?\n)*
 
 
 class Rendered(NamedTuple):
-    """A document after its edits: its text, its tree if it was read whole, and whether the fallback wrote it."""
+    """A document after its edits: its text, and its tree if it was read whole."""
 
     text: str
     root: Node | None
-    by_fallback: bool
 
 
 def rendered(editor: Editor, read_again: Callable[[str], Node | None] = read) -> Rendered:
     """The document after the edits, its text read again and compared (W2).
 
-    `read_again` reads as the edited tree was read. Raises TextError when neither way gives a text that means what the
-    edits mean.
+    `read_again` reads as the edited tree was read. Raises TextError where the layout allows no such edit, and where the
+    text does not mean what the edits mean.
     """
     try:
         text, pieces = render(editor)
-    except CannotEditError:
-        pass
-    else:
-        if pieces is not None and says(text, pieces, editor):
-            return Rendered(text, None, by_fallback=False)
-        if (root := _meaning(text, editor.canonical(), read_again)) is not None:
-            return Rendered(text, root, by_fallback=False)
-    meaning = editor.canonical()
-    # Imported only where it is needed: hardly any document does.
-    from krm_merge.text.editing.reemit import reemit, written_anew
-
-    # ruamel first: it keeps comments whose place `written_anew` does not know.
-    for write in (reemit, written_anew):
-        try:
-            text = write(source_of(editor.root).text, editor)
-        except CannotEditError:
-            continue
-        if (root := _meaning(text, meaning, read_again)) is not None:
-            return Rendered(text, root, by_fallback=True)
+    except CannotEditError as error:
+        field = None if error.node is None else _path_to(error.node, editor.root)
+        raise TextError(f"{field.lstrip('.')}: cannot edit {error}" if field else f"cannot edit {error}") from None
+    if pieces is not None and says(text, pieces, editor):
+        return Rendered(text, None)
+    if (root := _meaning(text, editor.canonical(), read_again)) is not None:
+        return Rendered(text, root)
     raise TextError("the edits of this document cannot be written; please report it with the document")
+
+
+def _path_to(node: Node, around: Node) -> str | None:
+    """The field that holds a node, from another node around it, as in `.spec.ports[0]`; None where it is not inside."""
+    if node is around:
+        return ""
+    children = around.children if isinstance(around, MappingNode | SequenceNode) else ()
+    for at, child in enumerate(children):
+        rest = _path_to(node, value_of(child))
+        if rest is not None:
+            return (f".{key_text(child.key)}" if isinstance(child, Entry) else f"[{at}]") + rest
+    return None
 
 
 def says(text: str, pieces: list[Piece], editor: Editor) -> bool:

@@ -525,13 +525,13 @@ LAYOUT = [
         config_map("  x: 2\n", metadata=FLOW.replace("b]", "b, c]")),
     ),
     row(
-        "W2 where comments in a flow collection cannot stay, that is told",
+        "W2 where comments in a flow collection cannot stay, it is refused",
         config_map("  x: 1\n", metadata=FLOW),
         config_map("  x: 1\n", metadata=FLOW.replace("b]", "b, c]")),
         config_map("  x: 1\n", metadata=FLOW.replace("[a", "[own, a")),
-        config_map("  x: 1\n", metadata="  finalizers: [own, a, b, c]\n"),
+        config_map("  x: 1\n", metadata=FLOW.replace("[a", "[own, a")),
         "W2",
-        says="comments and layout of this resource may have changed",
+        says="a.yaml: metadata.finalizers: cannot edit a collection in brackets with comments",
     ),
     row(
         "R5 a Kptfile of a subpackage that does not parse is not one that local removed",

@@ -315,7 +315,7 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
             # L3: a list that merging again would change is a conflict, whatever its lines say (law D).
             yield Failure("differs: a list that is not stable", path, warnings[0].message)
         elif warnings:
-            what = {"R1": "a likely rename", "W2": "written anew"}.get(warnings[0].rule, "conflict")
+            what = {"R1": "a likely rename"}.get(warnings[0].rule, "conflict")
             yield Failure(f"H: {what}{note}", path, f"{warnings[0].rule}: {warnings[0].message}")
         elif after is None:
             if git.strip():

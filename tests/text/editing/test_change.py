@@ -16,7 +16,7 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.change import Change
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import is_block
-from krm_merge.text.reading.nodes import MappingNode, Node, Value, key_text, same, to_value
+from krm_merge.text.reading.nodes import MappingNode, Node, TextError, Value, key_text, same, to_value
 from krm_merge.text.reading.reader import read
 from text.edits import tree
 from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, strip
@@ -72,9 +72,15 @@ def check(rng: Random) -> bool:
     Change(editor).mapping(root, old, new)
     assert same(old, before[0])
     assert same(new, before[1])
-    out = rendered(editor)
+    try:
+        out = rendered(editor)
+    except TextError as error:
+        # Beside a complex key nothing comes or goes, nor between comments in brackets.
+        if "cannot edit a " not in str(error):
+            raise
+        return False
     assert same(to_value(read(out.text)), new), out.text
-    if out.by_fallback or "*" in text or "? " in text or not text.endswith("\n"):
+    if "*" in text or "? " in text or not text.endswith("\n"):
         # An alias may have to be written out anywhere; without a last newline, what follows changes the last line.
         # Where the value of a complex key stands is not known here.
         return True
@@ -150,7 +156,6 @@ def change(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
     Change(editor, lambda _: keys).mapping(root, old, new)
     out = rendered(editor)
     assert same(to_value(read(out.text)), new)
-    assert not out.by_fallback
     return out.text
 
 

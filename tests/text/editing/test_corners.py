@@ -329,7 +329,7 @@ def test_flow_in_several_lines_is_not_joined() -> None:
     assert Edit(before).set("a", "c", 1, to=4).text() == before.replace("3]", "4]")
     assert Edit(before).set("a", "b", to=4).text() == before.replace(": 1,", ": 4,")
     assert Edit(before).remove("a", "b").text() == 'a: {\n  "c": [2,\n    3]\n  }\nd: 1\n'
-    with pytest.raises(CannotEditError, match="comments between children on one line"):
+    with pytest.raises(CannotEditError, match="comments between elements on one line"):
         Edit("a: [1, # one\n  2, 3]\n").remove("a", 0).text()
 
 

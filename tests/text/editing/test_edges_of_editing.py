@@ -10,6 +10,7 @@ from krm_merge.text import (
     Editor,
     Entry,
     MappingNode,
+    TextError,
     Value,
     document,
     from_value,
@@ -31,15 +32,6 @@ def test_a_child_of_another_document_is_neither_a_place_nor_removed() -> None:
     with pytest.raises(ValueError, match="is not in this collection"):
         edit.editor.remove(collection, stranger)
     assert rendered(edit.editor).text == "a: 1\n"
-
-
-def test_a_key_longer_than_yaml_has_on_one_line_is_written_by_the_fallback() -> None:
-    edit = Edit("a: 1 # kept\n")
-    edit.editor.insert(edit.collection(), Entry(from_value("k" * 2000), from_value(2)), after=edit.child("a")[1])
-    written = rendered(edit.editor)
-    assert written.by_fallback
-    assert to_value(read(written.text)) == {"a": 1, "k" * 2000: 2}
-    assert "a: 1 # kept\n" in written.text
 
 
 @pytest.mark.parametrize(
@@ -397,8 +389,8 @@ def test_a_text_that_does_not_say_what_was_edited_is_not_taken(monkeypatch: pyte
     assert pieces is not None
     for text, damaged in (("a: 4\nb: 2\n", [pieces[0]._replace(text="4")]), ("a: 4\nb: 2\n", None)):
         monkeypatch.setattr(document, "render", lambda _, text=text, pieces=damaged: Rendering(text, pieces))
-        again = rendered(edit.editor)
-        assert (again.text, again.by_fallback) == ("a: 3\nb: 2\n", True)
+        with pytest.raises(TextError, match="cannot be written"):
+            rendered(edit.editor)
 
 
 def test_what_is_a_text_between_brackets_alone_is_quoted_elsewhere() -> None:

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from effort import scaled, seeds
-from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError
@@ -16,7 +15,10 @@ from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, is_subsequence, names_of, random_document, strip
 
 # What the editor may refuse; all else it must be able to write.
-REFUSED = {"a mapping with complex keys", "a flow collection with comments"}
+REFUSED = {
+    "a mapping with complex keys; give it keys without ?",
+    "a collection in brackets with comments between elements on one line; give each a line of its own",
+}
 randoms = st.randoms(use_true_random=False)
 slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
@@ -78,13 +80,3 @@ def check(edits: Edits) -> bool:
     if "*" not in edits.text and "? " not in edits.text and edits.text.endswith("\n") and not moved:
         assert is_subsequence(strip(edits.untouched_lines()), strip(out.split("\n")))
     return True
-
-
-@settings(max_examples=scaled(200), suppress_health_check=slow)
-@given(randoms, st.integers(1, 4))
-def test_what_is_refused_is_written_by_the_fallback(random: Random, count: int) -> None:
-    edits = edit(random, count)
-    text = rendered(edits.editor).text
-    root = read(text)
-    assert root is not None
-    assert root.canonical == edits.editor.canonical()

@@ -137,7 +137,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
             raise RefusedError(f"{job.label} is a PatchResources; {_RUN}")
     config = Jobs(jobs, Modes(options.list_order, options.merge_keys))
     tallies = apply_jobs(resource_list, config, f"{name_of_input(patch)}: ")
-    after = File(documents.rest(set(map(id, resource_list.items)), results), before.mode)
+    after = File(documents.rest(set(map(id, resource_list.items))), before.mode)
     resource_list.items[:] = Documents(name, after, name).resources
     report_jobs(resource_list, config, tallies, "", name, _severity(options.allow_missing))
     show_results(results, quiet=options.quiet)

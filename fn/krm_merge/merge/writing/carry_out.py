@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path, report_rewriting
+from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.comments import with_merged_comments
@@ -163,11 +163,8 @@ def carry_out(
             return
         kptfile = resource.merged() if is_kptfile else None
     except TextError as error:
-        results.error(f"{outcome.member.file}: {error}", file=outcome.member.file)
+        results.error(f"{outcome.member.file}: {error}", file=outcome.member.file, rule="W2")
         return
-    if fit is None:
-        # An item is written with its list.
-        report_rewriting(resource, results, outcome.member.file)
     if kptfile is not None:
         _check_kptfile(resource, outcome, kptfile, results)
     elif "containers" in text or "\\" in text:

@@ -269,7 +269,7 @@ def merge_values(
     resource = Resource.from_tree(ours.root)
     if not refused:
         carry_out(resource, outcome, results, policy.redactions)
-    report(outcome, resource, results, policy.redactions, refused=refused)
+    report(outcome, resource, results, policy.redactions, refused=refused or bool(results.errors))
     file = local
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""

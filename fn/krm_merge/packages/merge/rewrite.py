@@ -95,7 +95,7 @@ class Rewrite:
             resource = Resource.from_tree(outcome.member.root)
             if not refused:
                 self._carry_out(outcome, resource, plan, results)
-            report(outcome, resource, results, self.redactions, refused=refused)
+            report(outcome, resource, results, self.redactions, refused=refused or bool(results.errors))
         # All or nothing: a conflict in one file must not leave half a merge in others.
         if refused:
             return {}
@@ -125,6 +125,8 @@ class Rewrite:
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
             carry_out(resource, outcome, results, self.redactions)
+            if results.errors:
+                return  # nothing is written
             if follows_upstream_move(outcome, results):
                 assert original is not None
                 # W1: what local left alone moves as upstream moved it.

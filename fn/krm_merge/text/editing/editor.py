@@ -99,7 +99,7 @@ class EditPlan:
 
     def _walk_key(self, key: Node) -> None:
         if self._walk(key):
-            raise CannotEditError("a key that is an alias whose anchor changes")
+            raise CannotEditError("a key that is an alias whose anchor changes; write the key out", key)
 
     def _is_changed(self, node: Node) -> bool:
         return self._editor.is_touched(node) and self._editor.canonical(node) != node.canonical

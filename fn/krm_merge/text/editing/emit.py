@@ -325,7 +325,7 @@ class Emitter:
     def _key(self, entry: Entry) -> str:
         text = self.flow(entry.key)
         if len(text) > MAX_KEY:
-            raise CannotEditError(f"a key of more than {MAX_KEY} characters")
+            raise CannotEditError(f"a key of more than {MAX_KEY} characters; choose a shorter one")
         return text
 
     def _value(self, node: Node, column: int, comment: str, item: bool, entry: Entry | None) -> str:
@@ -453,7 +453,7 @@ class FlowWriter:
                 usual = separators[0] if separators else "," + gaps[0] if "\n" in gaps[0] else ", "
                 gaps = [gaps[0], *(separators[at - 1] if at else usual for at in order[1:]), gaps[-1]]
             else:
-                gaps = _gaps_with_comments(gaps, order)
+                gaps = _gaps_with_comments(gaps, order, node)
             # The colon of a null needs a space before a comma.
             pieces = [piece + " " if piece.endswith(":") else piece for piece in pieces]
         middle = "".join(gap + piece for gap, piece in zip(gaps, [*pieces, ""], strict=True))
@@ -482,14 +482,15 @@ class FlowWriter:
         return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after, lines)
 
 
-def _gaps_with_comments(gaps: list[str], order: list[int | None]) -> list[str]:
+def _gaps_with_comments(gaps: list[str], order: list[int | None], node: Collection) -> list[str]:
     """What is between children on lines of their own in a new `order`, each with its comments; None is a new child.
 
     A comment behind a child and above it goes where the child goes, and away with it. Raises CannotEdit.
     """
     matches = [match for gap in gaps if (match := _BETWEEN_LINES.match(gap)) is not None]
     if len(matches) < len(gaps):
-        raise CannotEditError("a flow collection with comments between children on one line")
+        layout = "a collection in brackets with comments between elements on one line; give each a line of its own"
+        raise CannotEditError(layout, node)
     heads: dict[int | None, str] = {at: match["head"] for at, match in enumerate(matches)}
     behind: dict[int | None, str] = {at: match["comment"] for at, match in enumerate(matches, -1)}
     usual = _LAST_LINE.findall(heads[0])[-1]

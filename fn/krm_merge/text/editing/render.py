@@ -11,6 +11,7 @@ from typing import NamedTuple
 from krm_merge.text.editing.editor import Editor, EditPlan
 from krm_merge.text.editing.emit import Emitter, Endings, FlowWriter, without_leading_blanks
 from krm_merge.text.reading.layout import (
+    ODD_BREAKS,
     CannotEditError,
     Chunk,
     Comments,
@@ -89,9 +90,9 @@ def render(editor: Editor) -> Rendering:
     if not editor.is_touched(root):
         return Rendering(source.text, [])
     if editor.value(root) is not root or not isinstance(root, MappingNode | SequenceNode):
-        raise CannotEditError("another root")
+        raise CannotEditError("a document whose root is another one")
     if source.odd_breaks:
-        raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
+        raise CannotEditError(ODD_BREAKS)
     return _Renderer(editor, root).render()
 
 

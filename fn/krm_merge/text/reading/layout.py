@@ -69,7 +69,15 @@ def list_column(sequence: SequenceNode) -> int:
 
 
 class CannotEditError(KrmMergeError):
-    """A text whose layout the editor does not know how to change."""
+    """A text whose layout the editor does not know how to change; `node` is the part of it that has this layout."""
+
+    def __init__(self, layout: str, node: Node | None = None) -> None:
+        """Takes the layout in words, with a remedy where a person can write it in another way."""
+        super().__init__(layout)
+        self.node = node
+
+
+ODD_BREAKS = "a text with line breaks that only YAML 1.1 knows; replace them by newlines"
 
 
 @frozen
@@ -179,7 +187,7 @@ def chunks(collection: Collection) -> list[Chunk]:
     pieces = known_chunks(collection)
     result = [chunk for chunk in pieces if chunk is not None]
     if len(result) < len(pieces):
-        raise CannotEditError("a mapping with complex keys")
+        raise CannotEditError("a mapping with complex keys; give it keys without ?", collection)
     return result
 
 
@@ -187,9 +195,9 @@ def known_chunks(collection: Collection) -> list[Chunk | None]:
     """The chunks of a block collection; None for an entry with a complex key. Raises CannotEdit."""
     source = source_of(collection)
     if not is_block(collection):
-        raise CannotEditError("a collection whose children have no lines of their own")
+        raise CannotEditError("a collection whose children have no lines of their own", collection)
     if source.odd_breaks:
-        raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
+        raise CannotEditError(ODD_BREAKS)
     result: list[Chunk | None] = []
     # The text above this belongs to other children: a line in a quoted scalar may look like a comment.
     floor = 0
@@ -233,7 +241,7 @@ def _item_chunk(source: Source, dash: int, item: Node, first: bool, floor: int) 
     line = source.line_start(dash)
     inline = bool(source.text[line:dash].strip(" "))
     if inline and not first:
-        raise CannotEditError("a list item that begins behind another one")
+        raise CannotEditError("a list item that begins behind another one", item)
     end = max(content_end(item), dash + 1)
     return Chunk(
         start=dash if inline else head_start(source, line, dash - line, floor),
