@@ -3,9 +3,9 @@
 What is to be done is written to a plan where no package can bring one (A9), and the new files to a directory inside of
 the package whose name only the plan knows. When all are there, the plan gets another name: from then on the update
 counts as done, and the next command completes it. Each file then changes places with its new version, which needs no
-space; the package's Kptfile is last. Replaced files are checked again: where somebody else has changed it, or something
-fails, all files change back, so that no edit is lost. Of what is there after a kill nothing is believed: all files are
-compared with the plan's digests.
+space; the package's Kptfile is last. Where somebody else has changed a file, or something fails, the files change
+places again, so that no edit is lost. How far an update came is not recorded: before each exchange, and after a kill,
+files are compared with the plan's digests.
 """
 
 from __future__ import annotations
@@ -55,24 +55,15 @@ class _Step:
     after: str | None
 
 
-class _ObstacleError(Exception):
-    """Somebody else changed the file of a step."""
-
-    def __init__(self, step: _Step) -> None:
-        self.step = step
-
-
 class Journal:
     """The journal of one package. Use `open`, which also recovers the package."""
 
     def __init__(self, package: Path) -> None:
         """Takes the directory of the package. Raises OSError, KrmMergeError."""
         self.package = package.resolve()
-        # The plan, by its name, which says how far it was carried out: the files are prepared, or left over; the
-        # update is decided; it is being undone.
+        # The plan, by its name: the files are being prepared, or left over; the update is decided.
         self._begun = disk.state_file(self.package, "begun")
         self._plan = self._begun.beside("plan")
-        self._undo = self._begun.beside("undo")
         # Inside: what is beside the package may be on another disk.
         self.directory = self.package / f".{os.urandom(16).hex()}.krm-merge"
 
@@ -114,12 +105,11 @@ class Journal:
 
     def refuse_interrupted(self) -> None:
         """Raises RefusedError where an update of the package was interrupted half way."""
-        for plan in (self._undo, self._plan):
-            if plan.read() is not None:
-                raise RefusedError(
-                    f"an update of {self.package} was interrupted ({plan.path}), and nothing was changed; complete it "
-                    f"first: run that command again, or krm-merge update {self.package}"
-                )
+        if self._plan.read() is not None:
+            raise RefusedError(
+                f"an update of {self.package} was interrupted ({self._plan.path}), and nothing was changed; complete "
+                f"it first: run that command again, or krm-merge update {self.package}"
+            )
 
     def commit(self, changes: Changes, before: Tree, *, is_lasting: bool = True) -> None:
         """Makes the changes, if the files are still as they were `before`.
@@ -146,7 +136,9 @@ class Journal:
             self._prepare(steps, created, changes, is_lasting)
             with interrupts.held():
                 is_begun = True
-                self._carry_out(steps, created, is_lasting)
+                is_completed, notes = self._carry_out(steps, created, is_lasting=is_lasting)
+                if not is_completed:
+                    raise UnavailableError("; ".join([notes[0], "the package is as it was", *notes[1:]]))
                 note(f"{self.package} was changed as a whole")
         except BaseException as error:
             # Once it began, the plan must stay: the next command goes on by it.
@@ -237,9 +229,8 @@ class Journal:
 
     def _finish(self) -> None:
         """All is done, or undone: removes the prepared files, and then the record of them."""
-        for plan in (self._plan, self._undo):
-            with suppress(FileNotFoundError):
-                plan.rename(self._begun, is_lasting=False)
+        with suppress(FileNotFoundError):
+            self._plan.rename(self._begun, is_lasting=False)
         with suppress(OSError):  # the next run removes what is left
             if self._is_ours():
                 disk.remove_files(self.directory)
@@ -257,27 +248,21 @@ class Journal:
     # ---- after it ----------------------------------------------------------------------------------------------
 
     def _recover(self) -> Recovery:
-        undo, plan = self._undo.read(), self._plan.read()
-        # A rollback that was killed goes on as one.
-        text = plan if undo is None else undo
+        text = self._plan.read()
         if text is None:
             # No file of the package was touched, or all were done.
             if begun := self._begun.read():
                 self._parse(begun, self._begun)
             self._finish()
             return "nothing"
-        steps, created = self._parse(text, self._plan if undo is None else self._undo)
+        steps, created = self._parse(text, self._plan)
         self._is_ours()
         for step in steps:
             self._check_path(step.path)
             self._settle(step)
-        cannot_go_on = [step for step in steps if not self._can(step, back=False)]
-        if undo is None and not cannot_go_on:
-            self.because = "; ".join(self._carry_out(steps, created))
-            return "completed"
-        why = self._obstacle(cannot_go_on[0]) if cannot_go_on else ""
-        self.because = "; ".join(filter(None, (why, *self._roll_back(steps, created))))
-        return "rolled back"
+        is_completed, notes = self._carry_out(steps, created, is_recovery=True)
+        self.because = "; ".join(notes)
+        return "completed" if is_completed else "rolled back"
 
     def _parse(self, text: bytes, plan: StateFile) -> tuple[list[_Step], set[str]]:
         """The steps of a plan, and the folders that it makes. Raises PackageError."""
@@ -296,92 +281,63 @@ class Journal:
         if step.before is None and are_there and os.path.samestat(slot.lstat(), target.lstat()):
             slot.unlink()
 
-    def _obstacle(self, step: _Step) -> str:
-        """Why a step cannot be applied."""
-        place, slot = self._places(step)
-        if _digest_at(slot) == step.after:
-            return f"{place} was changed since"
-        return f"what was prepared for {place} is missing or damaged"
+    def _carry_out(
+        self, steps: list[_Step], created: set[str], *, is_lasting: bool = True, is_recovery: bool = False
+    ) -> tuple[bool, list[str]]:
+        """Does what is left to do, or undoes all where somebody else changed a file; says what became of such files.
 
-    def _can(self, step: _Step, *, back: bool) -> bool:
-        """Whether a step is applied or can be; with `back`, undone. Other people's changes stay in both cases."""
-        target, slot = self._places(step)
-        now, slot_digest = _digest_at(target), _digest_at(slot)
-        current, wanted_digest = (step.after, step.before) if back else (step.before, step.after)
-        if now == wanted_digest or (now == current and slot_digest == wanted_digest):
-            return True
-        if now != current:
-            # Changed by somebody: after this step was carried out or undone, or where there is nothing to save.
-            return slot_digest == current or (back and wanted_digest is None)
-        # Deleted by somebody, before we could.
-        return current is None and slot_digest is None and back
-
-    def _carry_out(self, steps: list[_Step], created: set[str], is_lasting: bool = True) -> list[str]:
-        """Does what is still to do; says what became of files that somebody wrote to before a kill."""
-        here: list[_Step] = []
-        edited = []
+        Raises PackageError where something fails; then all is undone, too.
+        """
         try:
-            # The steps that are left; others were done before a kill.
-            here += (step for step in steps if _digest_at(self._places(step)[1]) == step.after)
             for step in steps:
-                if not self._turn(step, back=False):
-                    raise _ObstacleError(step)
-            for step in here:
-                # A program that had opened a file before it was exchanged may have written to it since.
-                if self._was_written_to(step):
-                    raise _ObstacleError(step)
-            for step in steps:
-                # The same before a kill. It may as well be damaged, and is not put in place.
-                if self._was_written_to(step):
-                    edited.append(
-                        f"what was written to {self._places(step)[0]} meanwhile is {self._save_old_version(step)}"
-                    )
+                if not self._apply(step):
+                    return False, [self._obstacle(step), *self._roll_back(steps, created)]
+            # A program that had opened a file before it was exchanged may have written to it since.
+            written = [step for step in steps if self._was_written_to(step)]
+            if written and not is_recovery:
+                return False, [self._obstacle(written[0]), *self._roll_back(steps, created)]
+            # After a kill it may as well be damaged, and is not put in place.
+            notes = [
+                f"what was written to {self._places(step)[0]} meanwhile is {self._save_old_version(step)}"
+                for step in written
+            ]
             for step in steps:
                 if step.after is None:
                     self._remove_empty((self.package / step.path).parent)
             if is_lasting:
                 disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
-        except (OSError, _ObstacleError) as error:
-            why = self._why(error)
-            # After a kill, the next run continues to roll back instead of starting again.
-            try:
-                self._plan.rename(self._undo, is_lasting=is_lasting)
-                for step in here:
-                    self._give_back(step)
-                edited = self._roll_back(steps, created)
-            except OSError as second:
-                what = f"{second.filename or self.package}: {reason(second)}"
-                raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
-            kind = UnavailableError if isinstance(error, _ObstacleError) else PackageError
-            raise kind("; ".join([why, "the package is as it was", *edited])) from None
+        except OSError as error:
+            why = f"{error.filename or self.package}: {reason(error)}"
+            raise PackageError("; ".join([why, "the package is as it was", *self._roll_back(steps, created)])) from None
         with suppress(OSError):  # all is done; the next run removes what is left
             self._finish()
-        return edited
+        return True, notes
 
-    def _give_back(self, step: _Step) -> None:
-        """Puts a file back in its place that was exchanged just now, and written to since."""
-        target, slot = self._places(step)
-        if self._was_written_to(step) and _digest_at(target) == step.after:
-            self._swap(target, slot)
-
-    def _why(self, error: OSError | _ObstacleError) -> str:
-        if isinstance(error, OSError):
-            return f"{error.filename or self.package}: {reason(error)}"
-        return f"{self.package / error.step.path} was changed meanwhile; that change is kept"
+    def _obstacle(self, step: _Step) -> str:
+        """Why a step cannot be applied."""
+        place = self._places(step)[0]
+        if self._digest(step.path) == step.before:
+            return f"what was prepared for {place} is missing or damaged"
+        return f"{place} was changed meanwhile, and stays"
 
     def _was_written_to(self, step: _Step) -> bool:
-        slot = self._places(step)[1]
-        return os.path.lexists(slot) and _digest_at(slot) not in (step.before, step.after)
+        """Whether the version that is not in the package is neither the old nor the new one."""
+        return _digest_at(self._places(step)[1]) not in (step.before, step.after, None)
 
-    def _turn(self, step: _Step, *, back: bool) -> bool:
-        """Exchanges a file and what is kept for it, unless that is done; False where somebody else changed it.
+    def _is_applied(self, step: _Step) -> bool:
+        """Whether a file has its new version, or had it before somebody else changed it."""
+        now, other = self._digests(step)
+        return now == step.after or (now != step.before and other == step.before)
 
-        Then it stays as that somebody has it.
-        """
+    def _apply(self, step: _Step) -> bool:
+        """Exchanges a file and its new version, unless that is done; False where somebody else changed it."""
+        if self._digests(step) != (step.before, step.after):
+            return self._is_applied(step)
+        return self._exchange(step, step.before)
+
+    def _exchange(self, step: _Step, current: str | None) -> bool:
+        """Exchanges a file and its other version; False where it is not as `current` says by then, and stays."""
         target, slot = self._places(step)
-        current, wanted_digest = (step.after, step.before) if back else (step.before, step.after)
-        if _digest_at(target) != current or _digest_at(slot) != wanted_digest:
-            return self._can(step, back=back)
         if (link := self._link_around(step.path)) is not None:
             raise OSError(errno.ELOOP, f"is a link, and {step.path} would be written behind it", str(link))
         try:
@@ -394,6 +350,27 @@ class Journal:
             # Its name was taken, or it was removed.
             pass
         return False
+
+    def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
+        """Undoes what was done; says what could not be, because somebody has changed it since. Raises PackageError."""
+        notes = []
+        try:
+            # The Kptfile first, which came last: it must not name a version whose files are gone.
+            for step in reversed(steps):
+                target, slot = self._places(step)
+                now, other = self._digests(step)
+                # Its old version comes back whatever it holds by now: that may be somebody's edit.
+                is_undone = now == step.before or (now == step.after != other and self._exchange(step, step.after))
+                if not is_undone and other != step.after:
+                    old = f", its old version is {self._save_old_version(step)}" if os.path.lexists(slot) else ""
+                    notes.append(f"{target} was changed after it was written, and stays{old}")
+                if step.before is None:
+                    self._remove_empty(target.parent, created)
+            self._finish()
+        except OSError as error:
+            what = f"{error.filename or self.package}: {reason(error)}"
+            raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
+        return notes
 
     def _swap(self, target: Path, slot: Path) -> None:
         if _is_file(target):
@@ -408,20 +385,6 @@ class Journal:
             _make_folder(target.parent)
             disk.move_to_free(slot, target)
 
-    def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
-        """Undoes what was done; says what could not be, because somebody has changed it since."""
-        edited = []
-        # The Kptfile first, which came last: it must not name a version whose files are gone.
-        for step in reversed(steps):
-            target, slot = self._places(step)
-            if not self._turn(step, back=True):
-                old = f", its old version is {self._save_old_version(step)}" if os.path.lexists(slot) else ""
-                edited.append(f"{target} was changed after it was written, and stays{old}")
-            elif step.before is None:
-                self._remove_empty(target.parent, created)
-        self._finish()
-        return edited
-
     def _save_old_version(self, step: _Step) -> Path:
         """Puts the old version of a file beside it, and gives the place."""
         target, slot = self._places(step)
@@ -435,6 +398,11 @@ class Journal:
     def _places(self, step: _Step) -> tuple[Path, Path]:
         """Where a file is, and where its other version is: the new one before the exchange, the old one after it."""
         return self.package / step.path, self.directory / str(step.number)
+
+    def _digests(self, step: _Step) -> tuple[str | None, str | None]:
+        """Of a file, and of its other version."""
+        target, slot = self._places(step)
+        return _digest_at(target), _digest_at(slot)
 
     def _remove_empty(self, folder: Path, only: set[str] | None = None) -> None:
         while folder != self.package and (only is None or str(folder.relative_to(self.package)) in only):

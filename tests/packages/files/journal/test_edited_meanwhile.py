@@ -69,7 +69,10 @@ def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_bac
     write(folder, {path: text})
     now = without_staged(folder)
     with Journal.open(folder) as journal:
-        assert (journal.recovered, journal.because) == ("rolled back", f"{folder / path} was changed since")
+        assert (journal.recovered, journal.because) == (
+            "rolled back",
+            f"{folder / path} was changed meanwhile, and stays",
+        )
     assert snapshot(folder) == now
     assert beside(folder) == []
 
@@ -104,8 +107,8 @@ def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_both_kept(
     with Journal.open(folder) as journal:
         assert journal.recovered == "rolled back"
         assert journal.because == (
-            f"{folder / 'Kptfile'} was changed since; {folder / 'changed.yaml'} was changed after it was written, and "
-            f"stays, its old version is {folder / 'changed.yaml.before-update'}"
+            f"{folder / 'Kptfile'} was changed meanwhile, and stays; {folder / 'changed.yaml'} was changed after it "
+            f"was written, and stays, its old version is {folder / 'changed.yaml.before-update'}"
         )
     assert (folder / "Kptfile").read_text() == "edited\n"
     assert (folder / "changed.yaml").read_text() == "edited anew\n"
