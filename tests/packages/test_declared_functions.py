@@ -14,7 +14,7 @@ def without_function(package: Tree) -> Tree:
 
 
 def with_function(package: Tree) -> Tree:
-    return Changed(package, add_function(package, b"kind: MergePackage\n", "merge:v1"))
+    return Changed(package, add_function(package, b"kind: MergePackage\n", {"image": "merge:v1"}))
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def tree(files: dict[str, str]) -> Tree:
 
 
 def declare_edits(local: dict[str, str], original: dict[str, str] = ORIGINAL) -> tuple[Tree, DeclaredEdits]:
-    done = declare(tree(local), tree(original), "patches.yaml", "krm-merge")
+    done = declare(tree(local), tree(original), "patches.yaml", {"image": "krm-merge"})
     return Changed(tree(local), done.changes), done
 
 

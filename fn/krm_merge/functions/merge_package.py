@@ -20,8 +20,18 @@ from krm_merge.functions.merge_sides import (
     read_settings,
     read_sides,
 )
-from krm_merge.functions.places import FreeIndexes, new_resource, place_of, root_package
-from krm_merge.krm import INDEX, LEGACY_INDEX, PACKAGE_PATH, Resource, ResourceList, Result, Results, in_parallel
+from krm_merge.functions.places import FreeIndexes, new_resource, place_of, place_of_item, root_package
+from krm_merge.krm import (
+    INDEX,
+    KPTFILE,
+    LEGACY_INDEX,
+    PACKAGE_PATH,
+    Resource,
+    ResourceList,
+    Result,
+    Results,
+    in_parallel,
+)
 from krm_merge.merge import (
     Document,
     Member,
@@ -38,6 +48,8 @@ from krm_merge.schema import Redaction
 from krm_merge.startup import group_by_key, pattern, replace
 
 if TYPE_CHECKING:
+    from krm_merge.functions.declared_merge import PipelineMerge
+    from krm_merge.packages import Lock
     from krm_merge.policy import PackagePolicy
 
 
@@ -171,7 +183,10 @@ _MERGE_POLICY = b"MergePolicy"
 
 
 def merge_package(resource_list: ResourceList) -> None:
-    """Merges the package and reports its decisions to the results: a summary, then the gravest first."""
+    """Merges the package and reports its decisions to the results: a summary, then the gravest first.
+
+    A merge that the package declares is made once (K7).
+    """
     _merge(resource_list)
     results = list(map(_without_resource, resource_list.results))
     conflicts = [result for result in results if result.severity != "info" and "side" in result.tags]
@@ -224,10 +239,19 @@ _WORDS = {
 def _merge(resource_list: ResourceList) -> None:
     if _has_nothing_to_do(resource_list):
         return
+    declaration = _declaration(resource_list)
+    if declaration is not None:
+        # Most runs do not pay for this import.
+        from krm_merge.functions import declared_merge
+
+        if declared_merge.is_made(declaration, resource_list):
+            return
     settings = read_settings(resource_list)
     sides = read_sides(resource_list, settings)
     if sides is None:
         return
+    if declaration is not None:
+        declared_merge.keep_declaration(declaration, sides)
     package, policy = _read_policies(resource_list, settings)
     if policy is None:
         return
@@ -243,13 +267,60 @@ def _merge(resource_list: ResourceList) -> None:
         from krm_merge.functions.merge_files import PackageFiles
 
         files = PackageFiles(resource_list, sides, policy)
+    before = _data_by_place(resource_list, sides) if declaration is not None else {}
     merged = merger.run(*sides)
     if resource_list.results.errors:
         return
     outcomes = merged.outcomes(sides.remaining_places(merged.resources))
     write_outcomes(resource_list, sides, outcomes, policy.redactions)
     of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
-    _report_notices(resource_list, sides, settings.policy, package, PackageDecisions(outcomes, of_files))
+    decided = PackageDecisions(outcomes, of_files)
+    _report_notices(resource_list, sides, settings.policy, package, decided)
+    if resource_list.results.errors:
+        return
+    if settings.lock is not None:
+        _follow_upstream(resource_list, sides, settings.lock)
+    if declaration is not None:
+        after = _data_by_place(resource_list, sides)
+        changed = sum(before.get(place) != after.get(place) for place in before | after)
+        declared_merge.record_merge(declaration, resource_list, changed, _count_unchosen(decided, policy))
+
+
+def _declaration(resource_list: ResourceList) -> PipelineMerge | None:
+    """The merge that a pipeline declares; reports one that cannot be recorded, since no file holds it."""
+    needle = PACKAGE_PATH.encode()
+    if not any(needle in item.slice.data for item in resource_list.items):
+        # Only `kpt fn render` gives package paths.
+        return None
+    from krm_merge.functions.declared_merge import read_declaration
+
+    declaration = read_declaration(resource_list)
+    if declaration is None:
+        resource_list.results.info(
+            "functionConfig: no file of the package that declares it, so this merge runs at every render and would "
+            "undo later local edits of what upstream changed; put it into a file and name that as configPath (K7)"
+        )
+    return declaration
+
+
+def _data_by_place(resource_list: ResourceList, sides: PackageSides) -> dict[Hashable, bytes]:
+    return {place_of_item(item, sides.root_package): item.data() for item in resource_list.items}
+
+
+def _count_unchosen(decided: PackageDecisions, policy: Policy) -> int:
+    """How many conflicts took a side that neither a rule nor a choice names."""
+    from krm_merge.report import records_of
+
+    return sum(record.settled_by == "policy" for record in records_of([decided], policy))
+
+
+def _follow_upstream(resource_list: ResourceList, sides: PackageSides, lock: Lock) -> None:
+    from krm_merge.functions.declared_merge import follow_upstream, own_kptfile
+
+    kptfile = own_kptfile(resource_list, sides.root_package, join(sides.folder, KPTFILE))
+    problem = "is not among the items" if kptfile is None else follow_upstream(kptfile, lock)
+    if problem:
+        resource_list.results.warning(f"{KPTFILE}: {problem}", file=KPTFILE, rule="K2")
 
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
@@ -308,9 +379,3 @@ def _report_notices(
 
         for message in stale_messages(package, [decided]):
             resource_list.results.info(message, file=package.file)
-    # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
-    if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):
-        resource_list.results.info(
-            "functionConfig: declared in a pipeline, this merge runs at every render and would undo later local edits "
-            "of what upstream changed; remove it when the update is done"
-        )

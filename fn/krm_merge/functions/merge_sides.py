@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from posixpath import basename, relpath
+from typing import TYPE_CHECKING
 
 from krm_merge.functions import API_VERSION, CONFIG_MAP
 from krm_merge.functions.places import default_place, from_own_folder, place_of, root_package
@@ -35,13 +36,19 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     Value,
+    field_at,
     is_null,
     key_text,
     resolved,
     to_value,
 )
 
+if TYPE_CHECKING:
+    from krm_merge.packages import Lock
+
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
+_LOCK = "upstreamLock"
+_LOCK_FIELDS = ("repo", "directory", "ref", "commit")
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
 _PACKAGES = ("original", "upstream")
 _CHOICES = {
@@ -55,7 +62,7 @@ _CHOICES = {
 class MergeSettings:
     """The parsed functionConfig. `original` and `upstream` are nodes of it, None if it lacks them.
 
-    `is_policy_given` says that it names a policy for conflicts itself.
+    `is_policy_given` says that it names a policy for conflicts itself, `lock` where upstream is.
     """
 
     original: Node | None = None
@@ -64,6 +71,7 @@ class MergeSettings:
     list_keys: tuple[ListKeys, ...] = ()
     smart: bool = False
     is_policy_given: bool = False
+    lock: Lock | None = None
 
 
 def read_settings(resource_list: ResourceList) -> MergeSettings:
@@ -73,6 +81,7 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
         return MergeSettings()
     holder, is_config_map = fields_of(config)
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    lock = None if is_config_map else _lock_in(fields.get(_LOCK))
     rules, redactions, list_keys = tuple[Rule, ...](), tuple[Redaction, ...](), tuple[ListKeys, ...]()
     if not _is_plain(fields, is_config_map):
         from krm_merge.functions.models import ConfigMapData, MergePackage
@@ -91,7 +100,7 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     policy = Policy(choices["onConflict"], rules, redactions=redactions)  # type: ignore[arg-type]
     original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
     smart = choices["functionIdentity"] == "smart"
-    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
+    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields, lock)
 
 
 def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
@@ -104,6 +113,8 @@ def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
 
 def _is_plain(fields: Mapping[str, Node], is_config_map: bool) -> bool:
     """Whether a quick check finds the fields valid."""
+    if not is_config_map and _lock_in(fields.get(_LOCK)) is not None:
+        fields = {name: node for name, node in fields.items() if name != _LOCK}
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return False
     if not is_config_map:
@@ -117,6 +128,17 @@ def _is_plain(fields: Mapping[str, Node], is_config_map: bool) -> bool:
         for name, node in fields.items()
         if name in _PACKAGES or name in _CHOICES
     )
+
+
+def _lock_in(node: Node | None) -> Lock | None:
+    """Where upstream is, None where a field is missing or is no text."""
+    if not isinstance(node, MappingNode):
+        return None
+    from krm_merge.packages import Lock
+
+    git = node.get("git")
+    fields = [child for name in _LOCK_FIELDS if isinstance(child := field_at(git, name), Scalar)]
+    return Lock(*map(key_text, fields)) if len(fields) == len(_LOCK_FIELDS) else None
 
 
 def _is_package(node: Node, *, lists: bool) -> bool:

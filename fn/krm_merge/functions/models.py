@@ -27,6 +27,22 @@ class ConfigMapData(_Choices):
     upstream: str | None = Field(None, description="The updated package, as YAML text.")
 
 
+class GitLockModel(StrictModel):
+    """A commit of a package in a git repository."""
+
+    repo: str = Field(description="The address of the repository.")
+    directory: str = Field(description="The directory of the package in the repository.")
+    ref: str = Field(description="The tag, branch or commit that the package follows now.")
+    commit: str = Field(description="The commit that `upstream` is.")
+
+
+class LockModel(StrictModel):
+    """Where `upstream` is, as the Kptfile's `upstreamLock` says it."""
+
+    type: Literal["git"] = "git"
+    git: GitLockModel
+
+
 class MergePackage(DocumentModel, _Choices):
     """Three-way merge of a package: original and upstream from here, local from the items."""
 
@@ -35,6 +51,9 @@ class MergePackage(DocumentModel, _Choices):
         None, description="The package as last fetched: YAML text of one or more documents, or a list of objects."
     )
     upstream: str | list[dict[str, Any]] | None = Field(None, description="The updated package, in the same forms.")
+    upstreamLock: LockModel | None = Field(
+        None, description="Where `upstream` is: written into the Kptfile after the merge, with `upstream.git.ref`."
+    )
     rules: RulesField
     listKeys: ListKeysField
     redact: RedactField

@@ -44,15 +44,25 @@ if TYPE_CHECKING:
     from krm_merge.packages.git import uncommitted_files as uncommitted_files
     from krm_merge.packages.git_cache import CachedRepository as CachedRepository
     from krm_merge.packages.git_cache import GitCache as GitCache
+    from krm_merge.packages.kpt import has_image as has_image
     from krm_merge.packages.kpt import updated_by_kpt as updated_by_kpt
+    from krm_merge.packages.kptfile import CONDITION as CONDITION
     from krm_merge.packages.kptfile import CONFIG_FILE as CONFIG_FILE
     from krm_merge.packages.kptfile import STRATEGIES as STRATEGIES
+    from krm_merge.packages.kptfile import DeclaredMerge as DeclaredMerge
     from krm_merge.packages.kptfile import KptfileText as KptfileText
+    from krm_merge.packages.kptfile import Lock as Lock
     from krm_merge.packages.kptfile import add_function as add_function
+    from krm_merge.packages.kptfile import config_digest as config_digest
+    from krm_merge.packages.kptfile import config_path_in as config_path_in
+    from krm_merge.packages.kptfile import declared_merges as declared_merges
+    from krm_merge.packages.kptfile import follow_version as follow_version
     from krm_merge.packages.kptfile import is_version as is_version
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
+    from krm_merge.packages.kptfile import merge_records as merge_records
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
+    from krm_merge.packages.kptfile import upstream_in as upstream_in
     from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
@@ -88,9 +98,10 @@ __getattr__, __dir__ = lazy_interface(
         "reason",
         "git": "CommittedFiles GitRepositories MODES Version files_of git_difference uncommitted_files",
         "git_cache": "CachedRepository GitCache",
-        "kpt": "updated_by_kpt",
-        "kptfile": "CONFIG_FILE KptfileText STRATEGIES add_function is_version merge_function_config "
-        "remove_function same_major",
+        "kpt": "has_image updated_by_kpt",
+        "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES add_function config_digest "
+        "config_path_in declared_merges follow_version is_version merge_function_config merge_records remove_function "
+        "same_major upstream_in",
         "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree PackageVersion config_paths path_of",

@@ -1,4 +1,4 @@
-"""Runs the real `kpt pkg update` on a copy of a package, so that its outcome can be looked at."""
+"""Runs the real `kpt pkg update` on a copy of a package, and asks the engine of kpt's functions for images."""
 
 from __future__ import annotations
 
@@ -110,3 +110,12 @@ def _refusal(done: subprocess.CompletedProcess[str], directory: Path) -> str:
         return ""
     message = _COPIES.sub("", _TITLE.split(done.stderr)[-1].replace(f"{directory}/repository/", ""))
     return without_credentials(" ".join(message.split())) or f"exit code {done.returncode}"
+
+
+def has_image(image: str) -> bool:
+    """Whether the container engine that kpt would use has an image on this machine."""
+    try:
+        command = [os.environ.get("KRM_FN_RUNTIME") or "docker", "image", "inspect", image]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False

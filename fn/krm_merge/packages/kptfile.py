@@ -5,9 +5,12 @@ As tags of packages often are, versions may be shorter than semantic ones: `v1.2
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TypeAlias
+from hashlib import sha256
+from posixpath import normpath
+from typing import Any, TypeAlias
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
 from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, is_kptfile
@@ -18,6 +21,8 @@ from krm_merge.text import (
     BOM_BYTES,
     NO_COMMENTS,
     MappingNode,
+    Node,
+    Object,
     Scalar,
     SequenceNode,
     TextError,
@@ -27,8 +32,10 @@ from krm_merge.text import (
     is_empty,
     is_null,
     key_text,
+    mapping_in,
     read,
     split_documents,
+    to_value,
     written,
 )
 
@@ -70,11 +77,7 @@ class KptfileText:
     @property
     def upstream(self) -> Upstream | None:
         """The package's upstream in git, None where it has none."""
-        repository, directory, ref = (
-            _text(self._root, "upstream", "git", field) for field in ("repo", "directory", "ref")
-        )
-        strategy = _text(self._root, "upstream", "updateStrategy") or STRATEGIES[0]
-        return Upstream(repository, directory, ref, strategy) if repository else None
+        return upstream_in(self._root)
 
     @property
     def lock(self) -> Lock | None:
@@ -87,21 +90,30 @@ class KptfileText:
     def following(self, ref: str, lock: Lock, strategy: str | None) -> bytes:
         """The text with another version of upstream (K2); `strategy` None leaves that as it is. Raises PackageError."""
         resource = Resource.from_tree(self._root)
-        fields = {"repo": lock.repository, "directory": lock.directory, "ref": lock.ref, "commit": lock.commit}
-        locked: dict[str, Value] = {"type": "git", "git": dict(fields)}
         try:
-            resource.set("upstream.git.ref", ref)
-            if strategy is not None:
-                resource.set("upstream.updateStrategy", strategy)
-            # Field by field where it is there: comments beside the fields stay.
-            if not isinstance(field_at(self._root, "upstreamLock", "git"), MappingNode):
-                resource.set("upstreamLock", locked)
-            else:
-                for name, value in fields.items():
-                    resource.set(f"upstreamLock.git.{name}", value)
+            follow_version(resource, ref, lock, strategy)
             return (self._bom + resource.text()).encode()
         except (KeyError, TextError) as error:
             raise PackageError(f"{self.file}: {error}") from None
+
+
+def follow_version(kptfile: Resource, ref: str, lock: Lock, strategy: str | None = None) -> None:
+    """Writes into a Kptfile that it follows another version of its upstream (K2). Raises KeyError where it cannot."""
+    locked = _lock_value(lock)
+    kptfile.set("upstream.git.ref", ref)
+    if strategy is not None:
+        kptfile.set("upstream.updateStrategy", strategy)
+    # Field by field where it is there: comments beside the fields stay.
+    if not isinstance(field_at(kptfile.root, "upstreamLock", "git"), MappingNode):
+        kptfile.set("upstreamLock", locked)
+    else:
+        for name, value in locked["git"].items():
+            kptfile.set(f"upstreamLock.git.{name}", value)
+
+
+def _lock_value(lock: Lock) -> dict[str, Any]:
+    fields = {"repo": lock.repository, "directory": lock.directory, "ref": lock.ref, "commit": lock.commit}
+    return {"type": "git", "git": fields}
 
 
 def _read_root(data: bytes, file: str) -> MappingNode:
@@ -112,6 +124,13 @@ def _read_root(data: bytes, file: str) -> MappingNode:
     if not isinstance(root, MappingNode):
         raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
     return root
+
+
+def upstream_in(kptfile: MappingNode) -> Upstream | None:
+    """The upstream in git that a Kptfile names, None where it names none."""
+    repository, directory, ref = (_text(kptfile, "upstream", "git", field) for field in ("repo", "directory", "ref"))
+    strategy = _text(kptfile, "upstream", "updateStrategy") or STRATEGIES[0]
+    return Upstream(repository, directory, ref, strategy) if repository else None
 
 
 def upstream_of(kptfile: bytes) -> Upstream | None:
@@ -212,43 +231,110 @@ def _order(name: str) -> _Order | None:
 
 CONFIG_FILE = "merge-package.yaml"
 _KIND = "MergePackage"
+CONDITION = "krm-merge.MergePackage"
+"""The type of the condition that says that a declared merge was made (K7)."""
+
+_DIGEST = "sha256:"
 
 
-def merge_function_config(original: Tree, upstream: Tree, choices: dict[str, str], results: Results) -> bytes:
-    """The functionConfig as text; `choices` are its further fields. What cannot be read is reported, not held."""
+@frozen
+class MergeRecord:
+    """A condition in a Kptfile's status that records a declared merge.
+
+    `file` holds the functionConfig, and `digest` is of its fields; both are empty where somebody wrote the message.
+    """
+
+    type: str
+    file: str
+    digest: str
+    counts: str
+
+
+def merge_records(kptfile: Value) -> list[MergeRecord]:
+    """The records in the value of a Kptfile (K7)."""
+    status = kptfile.get("status") if isinstance(kptfile, dict) else None
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    records = []
+    for condition in conditions if isinstance(conditions, list) else ():
+        kind = str(condition.get("type")) if isinstance(condition, dict) else ""
+        if isinstance(condition, dict) and f"{kind}.".startswith(f"{CONDITION}."):
+            file, mark, rest = str(condition.get("message")).rpartition(f": {_DIGEST}")
+            digest, _, counts = rest.partition("; ")
+            records.append(MergeRecord(kind, file, _DIGEST + digest if mark else "", counts))
+    return records
+
+
+@frozen
+class DeclaredMerge:
+    """A merge that the package's pipeline declares in `file`; `record` is None until it was made."""
+
+    file: str
+    record: MergeRecord | None
+
+
+def config_digest(config: Object) -> str:
+    """The digest of a functionConfig: of all fields that say what is merged, and how."""
+    fields = {name: value for name, value in config.items() if name not in ("apiVersion", "kind", "metadata")}
+    return f"{_DIGEST}{sha256(json.dumps(fields, sort_keys=True, default=str).encode()).hexdigest()}"
+
+
+def declared_merges(package: Tree) -> list[DeclaredMerge]:
+    """The merges that the pipeline of a package declares, made or not (K7)."""
+    kptfile = mapping_in(package[KPTFILE].data)
+    records = merge_records(None if kptfile is None else to_value(kptfile))
+    functions = field_at(kptfile, "pipeline", "mutators")
+    merges = []
+    for path in map(config_path_in, functions.items if isinstance(functions, SequenceNode) else ()):
+        config = mapping_in(package[path].data) if path in package and _KIND.encode() in package[path].data else None
+        value = None if config is None else to_value(config)
+        if isinstance(value, dict) and value.get("kind") == _KIND:
+            digest = config_digest(value)
+            merges.append(DeclaredMerge(path, next((r for r in records if r.digest == digest), None)))
+    return merges
+
+
+def merge_function_config(
+    original: Tree, upstream: Tree, choices: dict[str, str], results: Results, lock: Lock | None = None
+) -> bytes:
+    """The functionConfig as text; `choices` are its further fields, `lock` is where upstream is.
+
+    What cannot be read is reported, and left out.
+    """
     fields: dict[str, Value] = {
         "apiVersion": "fn.kpt.dev/v1alpha1",
         "kind": _KIND,
         # kpt must not apply it to a cluster.
         "metadata": {"name": "merge", "annotations": {"config.kubernetes.io/local-config": "true"}},
         **choices,
-        "original": _config_text(original, "original", results),
-        "upstream": _config_text(upstream, "upstream", results),
     }
-    root = from_value(fields)
-    return written(root).encode()
+    if lock is not None:
+        fields["upstreamLock"] = _lock_value(lock)
+    fields["original"] = _config_text(original, "original", results)
+    fields["upstream"] = _config_text(upstream, "upstream", results)
+    return written(from_value(fields)).encode()
 
 
 def add_function(
-    package: Tree, config: bytes, image: str, path: str = CONFIG_FILE, *, comes_last: bool = False
+    package: Tree, config: bytes, program: Mapping[str, str], path: str = CONFIG_FILE, *, comes_last: bool = False
 ) -> Changes:
     """The changes that run a function at every render: its functionConfig as a file, and its place in the pipeline.
 
-    It comes first unless it `comes_last`. Raises PackageError where the Kptfile cannot be read.
+    `program` is its image or exec. It comes first unless it `comes_last`. Raises PackageError where the Kptfile cannot
+    be read.
     """
     kptfile = _kptfile(package[KPTFILE])
     # Declared a second time, it would run twice.
     if _drop_function(kptfile, path):
         kptfile = _kptfile(_kptfile_of(kptfile, package))
-    function = from_value({"image": image, "configPath": path})
+    function: dict[str, Value] = {**program, "configPath": path}
     mutators = field_at(kptfile.root, "pipeline", "mutators")
     try:
         if isinstance(mutators, SequenceNode):
             # By default the merge comes before all functions that change its result.
             last = mutators.items[-1] if comes_last and mutators.items else None
-            kptfile.editor.insert(mutators, function, last, NO_COMMENTS)
+            kptfile.editor.insert(mutators, from_value(function), last, NO_COMMENTS)
         elif mutators is None or is_null(mutators):
-            kptfile.set("pipeline.mutators", [{"image": image, "configPath": path}])
+            kptfile.set("pipeline.mutators", [function])
         else:
             raise KeyError("pipeline.mutators is no list")
     except KeyError as error:
@@ -257,26 +343,32 @@ def add_function(
 
 
 def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
-    """The changes that take it out again, whatever image runs it; none where it is not declared.
+    """The changes that take it out again with the record of its merge, whatever runs it; none where it is not declared.
 
-    A list that is empty then goes, too, and so does a pipeline, unless somebody wrote a comment there: `add_function`
-    made them. Raises PackageError.
+    A list or map that is empty then goes, too, unless somebody wrote a comment there. Raises PackageError.
     """
+    changes: dict[str, File | None] = {path: None} if path in package else {}
     kptfile = _kptfile(package[KPTFILE])
-    changes: dict[str, File | None] = {}
-    for field in _drop_function(kptfile, path):
+    emptied = [("pipeline", field) for field in _drop_function(kptfile, path)]
+    emptied += [("status", "conditions")] if _drop_records(kptfile, path) else []
+    for field in emptied:
         file = changes[KPTFILE] = changes.get(KPTFILE) or _kptfile_of(kptfile, package)
         shorter = _kptfile(file)
-        pipeline = shorter.root.get("pipeline")
-        functions = field_at(pipeline, field)
-        if isinstance(pipeline, MappingNode) and isinstance(functions, SequenceNode) and not functions.items:
-            shorter.remove(f"pipeline.{field}" if len(pipeline.entries) > 1 else "pipeline")
+        holder, items = field_at(shorter.root, field[0]), field_at(shorter.root, *field)
+        if isinstance(holder, MappingNode) and isinstance(items, SequenceNode) and not items.items:
+            shorter.remove(".".join(field) if len(holder.entries) > 1 else field[0])
             # A comment of the list is somebody's.
             if shorter.text().count("#") == kptfile.text().count("#"):
                 changes[KPTFILE] = _kptfile_of(shorter, package)
-    if path in package:
-        changes[path] = None
     return changes
+
+
+def _drop_records(kptfile: Resource, path: str) -> bool:
+    """Takes the records of the merge with this functionConfig out of the status; whether there was one."""
+    types = {record.type for record in merge_records(kptfile.value) if record.file == path}
+    for kind in types:
+        kptfile.remove(f"status.conditions[type={kind}]")
+    return bool(types)
 
 
 def _drop_function(kptfile: Resource, path: str) -> list[str]:
@@ -287,11 +379,16 @@ def _drop_function(kptfile: Resource, path: str) -> list[str]:
         if not isinstance(functions, SequenceNode):
             continue
         for node in functions.items:
-            config = field_at(node, "configPath")
-            if config is not None and config.canonical == path:
+            if config_path_in(node) == path:
                 kptfile.editor.remove(functions, node)
                 fields.append(field)
     return list(dict.fromkeys(fields))
+
+
+def config_path_in(function: Node) -> str:
+    """The file that configures a function of a pipeline, '' where none does."""
+    config = field_at(function, "configPath")
+    return normpath(key_text(config)) if isinstance(config, Scalar) and not is_null(config) else ""
 
 
 def _config_text(package: Tree, side: str, results: Results) -> str:

@@ -90,9 +90,13 @@ class _Package:
 
 
 def declare(
-    local: Tree, original: Tree, path: str, image: str, is_chosen: Callable[[Identity], bool] = lambda _: True
+    local: Tree,
+    original: Tree,
+    path: str,
+    program: Mapping[str, str],
+    is_chosen: Callable[[Identity], bool] = lambda _: True,
 ) -> DeclaredEdits:
-    """Declares what local changed in the chosen resources in the PatchResources at a path, run by an image.
+    """Declares what local changed in the chosen resources in the PatchResources at a path, run by an image or exec.
 
     The resources have upstream's text then, but for comments of local. What no patch can say stays an edit, with a
     warning. Raises PackageError where the package would not render to what it is.
@@ -114,7 +118,7 @@ def declare(
         if lost := [comment for comment in comments_in(member.text) if comment not in text]:
             message = f"{_name(member)}: {', '.join(lost)} has no place beside upstream's values; write it in {path}"
             results.warning(message, file=member.place, rule="V8")
-    changes = {**_with_documents(ours, returned, original), **_declared(local, path, config, image)}
+    changes = {**_with_documents(ours, returned, original), **_declared(local, path, config, program)}
     declared = _Package("declared", Changed(local, changes))
     expected = {edit.local: edit.after for edit in edited if edit.local is not None}
     _prove(ours, declared, expected, path)
@@ -240,11 +244,11 @@ def _with_patches(package: _Package, path: str, patches: Sequence[Value]) -> byt
     return _changed_text(config, {**config.value, "patches": [*declared, *patches]}).encode()
 
 
-def _declared(local: Tree, path: str, config: bytes, image: str) -> Changes:
+def _declared(local: Tree, path: str, config: bytes, program: Mapping[str, str]) -> Changes:
     """The changes that declare the PatchResources at a path; a function that runs it already keeps its place."""
     if path in config_paths(local[KPTFILE].data):
         return {path: File(config, local[path].mode)}
-    return add_function(local, config, image, path, comes_last=True)
+    return add_function(local, config, program, path, comes_last=True)
 
 
 def _prove(before: _Package, after: _Package, expected: Mapping[Member, Object], path: str) -> None:

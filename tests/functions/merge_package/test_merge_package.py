@@ -169,7 +169,7 @@ def test_packages_of_a_render_are_told_apart_by_their_folders() -> None:
     assert [item["metadata"]["name"] for item in done.items] == ["sub", "pkg"]
     # Local deleted the field that only the subpackage had.
     assert [done.body(0), done.body(1)] == [MERGED, MERGED]
-    assert any("declared in a pipeline" in message for message in done.messages("info"))
+    assert any("runs at every render" in message for message in done.messages("info"))
 
 
 def test_without_package_paths_nothing_is_said_of_a_pipeline() -> None:
@@ -186,7 +186,10 @@ def test_the_root_is_where_the_function_config_stands() -> None:
     ]
     done = Done(request(items, config))
     assert done.exit_code == 0, done.results
-    assert [done.body(0), done.body(1)] == [LOCAL, MERGED]
+    merged = done.body(1)
+    record = merged.pop("status")["conditions"][0]
+    assert [done.body(0), merged] == [LOCAL, MERGED]
+    assert (record["type"], record["status"], record["reason"]) == ("krm-merge.MergePackage", "True", "Merged")
 
 
 def test_a_subpackage_that_upstream_adds_and_one_that_it_removes() -> None:

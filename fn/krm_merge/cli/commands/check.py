@@ -15,11 +15,13 @@ from krm_merge.cli.output import opened_journal, package_to_look_at, print_json,
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
+    DeclaredMerge,
     File,
     GitRepositories,
     KptfileText,
     PackageError,
     Tree,
+    declared_merges,
     lines_of_conflicts,
     packages_below,
     uncommitted_files,
@@ -32,7 +34,7 @@ from krm_merge.text import TextError, Value
 class _Package:
     """State of a package: `latest` is the commit that its ref names now, '' where no server was asked.
 
-    `newer` are the versions after its own, the highest last.
+    `newer` are the versions after its own, the highest last, `merges` those that its pipeline declares.
     """
 
     path: Path
@@ -42,6 +44,7 @@ class _Package:
     dirty: list[str]
     conflicts: list[str]
     newer: list[str]
+    merges: list[DeclaredMerge]
     problem: str = ""
 
     @property
@@ -51,7 +54,7 @@ class _Package:
 
     @property
     def needs_attention(self) -> bool:
-        return bool(self.dirty or self.conflicts or self.problem)
+        return bool(self.dirty or self.conflicts or self.merges or self.problem)
 
     @property
     def is_behind(self) -> bool:
@@ -62,6 +65,11 @@ class _Package:
         if self.latest:
             value |= {"latest": self.latest, "newer": [*self.newer]}
         value |= {"behind": self.is_behind, "dirty": [*self.dirty], "conflicts": [*self.conflicts]}
+        if self.merges:
+            merges = ((merge.file, merge.record) for merge in self.merges)
+            value["merges"] = [
+                {"file": file, "made": r is not None, "result": r.counts if r else ""} for file, r in merges
+            ]
         return value | {"problem": self.problem} if self.problem else value
 
     def summary(self) -> str:
@@ -79,6 +87,9 @@ class _Package:
             parts.append(f"{len(self.dirty)} uncommitted")
         if self.conflicts:
             parts.append(f"open conflicts in {', '.join(self.conflicts)}")
+        for merge in self.merges:
+            done = f"merged: {merge.record.counts}" if merge.record else "declared, not merged until kpt fn render"
+            parts.append(f"{merge.file} {done}")
         if self.problem:
             parts.append(self.problem)
         return f"{self.path}: {'; '.join(parts)}"
@@ -91,9 +102,9 @@ class _Package:
 def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
     """Show the version of each package in DIR and below, and what needs attention.
 
-    That is a newer version of its upstream, another commit of its ref, uncommitted files, and conflict markers.
-    Packages inside others without an upstream of their own are shown if they need attention. The exit code is 1 if
-    there are open conflicts, 3 if a repository cannot be reached.
+    That is a newer version of its upstream, another commit of its ref, uncommitted files, conflict markers, and a merge
+    that its pipeline declares. Packages inside others without an upstream of their own are shown if they need
+    attention. The exit code is 1 if there are open conflicts, 3 if a repository cannot be reached.
 
     Example:  krm-merge status environments
     """
@@ -118,8 +129,10 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
     conflicts: list[str] = []
     newer: list[str] = []
     ref = commit = latest = problem = ""
+    merges: list[DeclaredMerge] = []
     try:
         tree = package_to_look_at(place)
+        merges = declared_merges(tree)
         conflicts = [*lines_of_conflicts(tree)]
         kptfile = KptfileText(tree[KPTFILE].data, str(place / KPTFILE))
         upstream, lock = kptfile.upstream, kptfile.lock
@@ -131,7 +144,7 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
                 newer = repositories.newer(upstream)
     except KrmMergeError as error:
         problem = str(error)
-    return _Package(place, ref, commit, latest, uncommitted_files(place), conflicts, newer, problem)
+    return _Package(place, ref, commit, latest, uncommitted_files(place), conflicts, newer, merges, problem)
 
 
 @click.command("check")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ import click
 
 from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
-from krm_merge.cli.commands.settings import IMAGE
+from krm_merge.cli.commands.settings import chosen_program, program_options, render_command
 from krm_merge.cli.output import (
     errors_as_json,
     opened_package,
@@ -46,7 +45,8 @@ class DeclareOptions:
 
     resources: tuple[str, ...]
     path: str
-    image: str
+    image: str | None
+    program: str | None
     undo: bool
     dry_run: bool
     diff: bool
@@ -60,7 +60,7 @@ class DeclareOptions:
     "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
 )
 @click.option("--patch", "path", default="patches.yaml", show_default=True, help="The file of the patches in PKG.")
-@click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
+@program_options
 @click.option("--undo", is_flag=True, help="Turn what is declared into local edits again, and remove the file.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("--diff", is_flag=True, help="Print the difference.")
@@ -85,11 +85,13 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
     with opened_package(package, only_looks=options.dry_run) as (journal, local):
         if not (options.dry_run or options.allow_dirty):
             refuse_uncommitted(package)
+        program: dict[str, str] = {}
         if options.undo:
             done = undeclare(local, options.path)
         else:
+            program = chosen_program(options.image, options.program)
             original = _fetched(local, package)
-            done = declare(local, original, options.path, options.image, partial(_selects, options.resources))
+            done = declare(local, original, options.path, program, partial(_selects, options.resources))
         if options.diff:
             show_diff(local, done.changes)
         show_results(done.results, quiet=options.quiet)
@@ -108,7 +110,9 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
     numbers = summary(local, done.changes, done.results)
     say(f"{numbers}; nothing was changed: --dry-run" if options.dry_run else numbers, on_stdout=True)
     if not options.dry_run:
-        say(f"next: kpt fn render {shlex.quote(str(package))}", on_stdout=True)
+        if program:
+            say("until it is rendered, the package has upstream's values", on_stdout=True)
+        say(f"next: {render_command(package, program)}", on_stdout=True)
 
 
 def _fetched(local: Tree, package: Path) -> Tree:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +23,11 @@ from krm_merge.packages import (
     GitCache,
     GitRepositories,
     KptfileText,
+    Lock,
     PackageError,
     Tree,
     add_function,
+    has_image,
     merge_function_config,
     remove_function,
 )
@@ -31,6 +36,31 @@ from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
 """What `make image` builds: nothing is published yet (docs/releasing.md)."""
+PROGRAM = "krm-merge"
+
+
+program_options = common.combined(
+    click.option("--image", metavar="IMAGE", help=f"The image of the function; by default {IMAGE} if it is here."),
+    click.option("--exec", "program", metavar="PROGRAM", help=f"Its program instead, by default {PROGRAM}."),
+)
+
+
+def chosen_program(image: str | None, program: str | None) -> dict[str, str]:
+    """The field of a declared function that says what runs it. Raises UsageError where there is nothing to run it."""
+    if image and program:
+        raise click.UsageError("give --image or --exec, not both")
+    if image or (program is None and has_image(IMAGE)):
+        return {"image": image or IMAGE}
+    if shutil.which(program or PROGRAM) is None:
+        problem = f"there is no program {program}" if program else f"no image {IMAGE} here, and no {PROGRAM} on PATH"
+        raise click.UsageError(f"{problem}; name what runs the function with --image or --exec. Nothing was changed")
+    return {"exec": program or PROGRAM}
+
+
+def render_command(package: Path, program: Mapping[str, str]) -> str:
+    """The command that runs the pipeline of a package."""
+    allowed = " --allow-exec" if "exec" in program else ""
+    return f"kpt fn render {shlex.quote(str(package))}{allowed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +69,8 @@ class ConfigOptions:
 
     declare: bool
     undeclare: bool
-    image: str
+    image: str | None
+    program: str | None
     on_conflict: str
     function_identity: str
     quiet: bool
@@ -52,7 +83,7 @@ class ConfigOptions:
 @common.output("The file to write, by default stdout.", default=STDOUT)
 @click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
 @click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
-@click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
+@program_options
 @common.on_conflict
 @common.function_identity
 @common.quiet
@@ -60,10 +91,14 @@ class ConfigOptions:
 def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
     """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
 
-    Files that hold no resources are not in it, and upstreamLock stays as it is: a function sees neither. `krm-merge
-    update` does both.
+    Files that hold no resources are not in it: a function sees none. `krm-merge update` merges them too.
 
+    With --declare the package holds it, and the next `kpt fn render` makes the merge, once: the Kptfile's status says
+    so, and later edits stay. Another version is declared in its place.
+
+    \b
     Example:  krm-merge config web --to v2 -o merge.yaml
+              krm-merge config web --to v2 --declare && kpt fn render web
     """
     if options.declare and options.undeclare:
         raise click.UsageError("give --declare or --undeclare, not both")
@@ -82,17 +117,21 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         assert after is not None
         results = Results()
         choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
-        text = merge_function_config(*_versions(local, before, after), choices, results)
+        program = chosen_program(options.image, options.program) if options.declare else {}
+        original, upstream, lock = _versions(local, before, after)
+        text = merge_function_config(original, upstream, choices, results, lock)
         show_results(results, quiet=options.quiet)
         if options.declare:
-            journal.commit(add_function(local, text, options.image), local)
+            journal.commit(add_function(local, text, program), local)
             if not options.quiet:
-                say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
+                say(f"declared; nothing is merged until: {render_command(package, program)}")
+                say(f"to take it out again: krm-merge config {shlex.quote(str(package))} --undeclare")
         else:
             write_result(target, File(text))
 
 
-def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
+def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree, Lock]:
+    """Original, upstream, and where upstream is. Raises PackageError."""
     kptfile = KptfileText(local[KPTFILE].data, KPTFILE)
     upstream, lock = kptfile.upstream, kptfile.lock
     if upstream is None:
@@ -106,7 +145,8 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
     else:
         raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that was fetched with --from")
     version = repositories.resolve(upstream.repository, upstream.directory, after)
-    return original, repositories.tree(upstream.repository, upstream.directory, version.commit)
+    updated = repositories.tree(upstream.repository, upstream.directory, version.commit)
+    return original, updated, Lock(upstream.repository, upstream.directory, version.ref, version.commit)
 
 
 @click.command("cache")
