@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, count
 from posixpath import basename, dirname, normpath
@@ -11,10 +11,12 @@ from posixpath import basename, dirname, normpath
 from krm_merge.krm import KPTFILE, FieldPath, Resource, check, flaw_of, format_path, parse_path
 from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
+    KRMIGNORE,
     File,
     PackageGraph,
     PackageVersion,
     Tree,
+    broken_files,
     holds_resources,
     is_kptfile,
     is_naming,
@@ -39,8 +41,6 @@ from krm_merge.text import (
     resolved,
     to_value,
 )
-
-KRMIGNORE = ".krmignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,37 +216,12 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
 
 
 def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -> Iterator[PackageProblem]:
-    """Files that kpt fails to read: it wants YAML in each that is not in a .krmignore."""
-    problems: list[PackageProblem] = []
-    for path, file in own_files.items():
-        if not holds_resources(path) or is_kptfile(path) or path in conflicts or file.mode == "link":
-            continue
-        try:
-            for _ in read_all(file.data.decode("utf-8")):
-                pass
-        except (UnicodeDecodeError, TextError) as error:
-            problem, line = (error.problem, error.line) if isinstance(error, TextError) else ("not UTF-8", 0)
-            remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
-            problems.append(PackageProblem(path, f"{problem}; kpt refuses the package: {remedy}", line))
-    # Hardly any package has one: the others need not know what kpt ignores.
-    if problems:
-        is_ignored = _ignored_by_kpt(tree)
-        yield from (problem for problem in problems if not is_ignored(problem.file))
-
-
-def _ignored_by_kpt(tree: Tree) -> Callable[[str], bool]:
-    """Whether a .krmignore in a folder around a file excludes it."""
-    from pathspec import GitIgnoreSpec
-
-    patterns = {
-        f"{dirname(path)}/".lstrip("/"): GitIgnoreSpec.from_lines(file.data.decode("utf-8", "replace").splitlines())
-        for path, file in tree.items()
-        if basename(path) == KRMIGNORE
-    }
-    return lambda path: any(
-        path.startswith(folder) and of_folder.match_file(path.removeprefix(folder))
-        for folder, of_folder in patterns.items()
-    )
+    """Files that kpt fails to read."""
+    remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
+    for path, flaw in broken_files(
+        tree, (path for path in own_files if not is_kptfile(path) and path not in conflicts)
+    ):
+        yield PackageProblem(path, f"{flaw.problem}; kpt refuses the package: {remedy}", flaw.line)
 
 
 def _missing_files(tree: Tree, own_files: Tree) -> Iterator[PackageProblem]:

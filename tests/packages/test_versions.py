@@ -16,6 +16,12 @@ TAGS = [
     "latest",
     "web/v0.8.0",
     "web/v0.9.0",
+    "landing-zone-v0.5.2",
+    "landing-zone-v0.10.0",
+    "landing-zone/v0.6.0",
+    "landing-zone/v0.10.0",
+    "landing-zone-v2-v1.0.0",
+    "zone-v9.0.0",
 ]
 
 
@@ -33,6 +39,11 @@ TAGS = [
         ("v0.8.0", "/web", ["v0.9.0"]),
         ("web/v0.8.0", "web", ["web/v0.9.0"]),
         ("v1.9.0", "web", ["v1.10.0", "v2.0.0"]),
+        # NAME-v1.2.3 and NAME/v1.2.3 are versions of NAME, and of nothing else.
+        ("landing-zone-v0.5.2", "catalog/landing-zone", ["landing-zone/v0.6.0", "landing-zone-v0.10.0"]),
+        ("landing-zone/v0.5.0", "", ["landing-zone-v0.5.2", "landing-zone/v0.6.0", "landing-zone/v0.10.0"]),
+        ("landing-zone-v2-v0.9.0", "", ["landing-zone-v2-v1.0.0"]),
+        ("web-v0.8.0", "", ["web/v0.9.0"]),
         ("main", "", []),
         ("latest", "", []),
         ("", "", []),
@@ -43,10 +54,14 @@ def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
 
 
 def test_the_newest_versions_are_those_of_the_package_and_of_the_repository() -> None:
-    assert newest_versions("/web", TAGS) == ["web/v0.9.0", "v2.0.0"]
-    assert newest_versions("/db", TAGS) == ["v2.0.0"]
-    assert newest_versions("/", TAGS) == ["v2.0.0"]
-    assert newest_versions("/", ["latest"]) == []
+    assert newest_versions("/web", "v9", TAGS) == ["web/v0.9.0", "v2.0.0"]
+    assert newest_versions("/db", "v9", TAGS) == ["v2.0.0"]
+    assert newest_versions("/", "v9", TAGS) == ["v2.0.0"]
+    assert newest_versions("/", "v9", ["latest"]) == []
+    assert newest_versions("/x/landing-zone", "v9", TAGS) == ["landing-zone/v0.10.0", "v2.0.0"]
+    # A ref says what it is a version of.
+    assert newest_versions("/", "landing-zone-v9", TAGS) == ["landing-zone-v0.10.0"]
+    assert newest_versions("/", "nothing-v9", TAGS) == ["v2.0.0"]
 
 
 def test_versions_with_the_same_first_number() -> None:
@@ -55,7 +70,17 @@ def test_versions_with_the_same_first_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ref", "expected"), [("v1.2", True), ("pkg/v1.2.3", True), ("v1", True), ("2024", False), ("1.x.0", False)]
+    ("ref", "expected"),
+    [
+        ("v1.2", True),
+        ("pkg/v1.2.3", True),
+        ("v1", True),
+        ("pkg-v1.2.3", True),
+        ("a-b-v1.2.3-rc.1", True),
+        ("a-2", False),
+        ("2024", False),
+        ("1.x.0", False),
+    ],
 )
 def test_what_is_a_version(ref: str, expected: bool) -> None:
     assert is_version(ref) is expected

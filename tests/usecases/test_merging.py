@@ -27,7 +27,7 @@ from packages.repositories import kptfile
 def test_between_markers_each_side_wins_once(side: Literal["upstream", "local"]) -> None:
     choices = MergeChoices.of(None, "smart", None, otherwise="markers")
     policy = choices.policy_won_by(side)
-    assert (policy.on_conflict, policy.marks, policy.rules[-1].on_delete) == (side, True, side)
+    assert (policy.on_conflict, policy.marks, policy.on_delete) == (side, True, side)
 
 
 def test_what_is_not_left_open_between_markers_is_won_by_upstream() -> None:

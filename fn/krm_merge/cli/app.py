@@ -15,13 +15,11 @@ from click.shell_completion import CompletionItem
 
 from krm_merge import interrupts, standard_output
 from krm_merge.cli.help_pages import COMMANDS
-from krm_merge.cli.output import JSON_ERRORS, TYPED, errors_printed, is_json_wanted, say
+from krm_merge.cli.output import FAILED, JSON_ERRORS, TYPED, errors_printed, is_json_wanted, say, show_error
 from krm_merge.errors import KrmMergeError
-from krm_merge.packages import RefusedError, collect_notes
-from krm_merge.safe_text import internal_error, let_go, line, lines
+from krm_merge.packages import collect_notes
+from krm_merge.safe_text import internal_error, let_go, lines
 
-REFUSED = 1
-FAILED = 3
 _SHARED_MODULES = {
     "cache": "settings",
     "completion": "reference",
@@ -121,9 +119,7 @@ def main(arguments: list[str]) -> int:
             say(f"interrupted; {_so_far(notes)}")
             return interrupts.EXIT_CODE
         except KrmMergeError as error:
-            label = click.style("error", fg="red", bold=True)
-            click.echo(f"{label} {line(str(error))}", err=True, color=color)
-            return REFUSED if isinstance(error, RefusedError) else FAILED
+            return show_error(error)
         except (OSError, _BrokenPipeSeenError) as error:
             # What is read and written by name is caught where that is done.
             standard_output.give_up()

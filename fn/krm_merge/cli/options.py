@@ -15,7 +15,8 @@ from krm_merge.report import FORMS
 from krm_merge.startup import frozen
 
 if TYPE_CHECKING:
-    from krm_merge.usecases import OnConflictOrMarkers
+    from krm_merge.merge import OnDelete
+    from krm_merge.usecases import MergeChoices, OnConflictOrMarkers
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -69,6 +70,11 @@ on_conflict_or_markers = click.option(
     help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. Choices and rules come "
     "first. Without it, what the package's MergePolicy says; where that says nothing, a conflict stops the command, "
     "and no file changes.",
+)
+on_delete = click.option(
+    "--on-delete",
+    type=click.Choice(["upstream", "local"]),
+    help="Who wins where one side deleted what the other changed, if another than --on-conflict says.",
 )
 rules = click.option(
     "--rules",
@@ -207,11 +213,24 @@ class MergeOptions:
 
     with_diff: bool
     on_conflict: OnConflictOrMarkers | None
+    on_delete: OnDelete | None
     rules_file: Path | None
     function_identity: str
     quiet: bool
     form: str
     reports: tuple[Path, ...]
+
+    def choices(self) -> MergeChoices:
+        """How conflicts are settled; what nothing settles stops the merge. Raises PackageError."""
+        from krm_merge.usecases import MergeChoices
+
+        return MergeChoices.of(
+            self.on_conflict,
+            self.function_identity,
+            self.rules_file,
+            on_delete=self.on_delete,
+            otherwise="fail",
+        )
 
     def of_resolve(self) -> list[str]:
         """Those of the options that `resolve` needs to see the same conflicts."""
@@ -220,7 +239,8 @@ class MergeOptions:
 
 
 merge_options = combined(
-    *(show_diff, on_conflict_or_markers, rules, function_identity, quiet, form, reports), options_as(MergeOptions)
+    *(show_diff, on_conflict_or_markers, on_delete, rules, function_identity, quiet, form, reports),
+    options_as(MergeOptions),
 )
 
 

@@ -25,6 +25,7 @@ from krm_merge.packages import (
     File,
     Journal,
     PackageError,
+    RefusedError,
     Tree,
     UnavailableError,
     git_difference,
@@ -36,10 +37,12 @@ from krm_merge.safe_text import json_text, line, quantity, terminal_line
 from krm_merge.startup import group_by_key, replace
 
 if TYPE_CHECKING:
-    from krm_merge.report import Style
+    from krm_merge.report import DecisionRecord, Style
     from krm_merge.resolve.api import Host
     from krm_merge.resolve.interface import SideLabels
 
+REFUSED: Final = 1
+FAILED: Final = 3
 _FORMS = ("json", "jsonl")
 JSON_ERRORS: Final = "krm_merge.json_errors"
 """Where click's context has whether `errors_printed` is to print errors of it and of the commands in it."""
@@ -63,10 +66,19 @@ def errors_printed(context: click.Context) -> Iterator[None]:
         raise
 
 
+def show_error(error: KrmMergeError) -> int:
+    """Prints an error on stderr, and returns the exit code."""
+    label = click.style("error", fg="red", bold=True)
+    click.echo(f"{label} {line(str(error))}", err=True, color=False if os.environ.get("NO_COLOR") else None)
+    return REFUSED if isinstance(error, RefusedError) else FAILED
+
+
 def print_json(value: object) -> None:
     """Prints a value for programs."""
     click.echo(json_text(value, indent=2))
 
+
+_MOST_RECALLED: Final = 10
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
 _LABEL: Final = len("warning ")
@@ -196,6 +208,17 @@ def _format_place(result: Result, names_resource: bool) -> str:
     if names_resource and resource and resource not in message:
         message = f"{resource}: {message}"
     return message if not file or message.startswith(file) else f"{file}: {message}"
+
+
+def show_recalled(records: Sequence[DecisionRecord], file: str = "") -> None:
+    """Says on stderr which conflicts of a `file` or package were settled by choices that the repository remembers."""
+    for record in records[:_MOST_RECALLED]:
+        place = ": ".join(part for part in (file or record.file, str(record.resource or ""), record.path) if part)
+        say(f"{place}: settled as chosen before in this repository: {record.chosen or 'recognise'}")
+    if left := records[_MOST_RECALLED:]:
+        say(f"and {len(left):,} more, settled as chosen before")
+    if records:
+        say("to be asked again, remove krm-merge/ in the repository's git directory")
 
 
 def show_conflicts_left(places: int, binary: Sequence[str]) -> None:

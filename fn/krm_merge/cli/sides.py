@@ -10,16 +10,24 @@ from typing import Final, TypeAlias
 
 import click
 
-from krm_merge.cli.output import STDIN, opened_journal, write_result
+from krm_merge.cli.options import named_package
+from krm_merge.cli.output import STDIN, opened_journal, package_to_look_at, write_result
+from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     Changed,
     Changes,
     Directory,
     File,
+    GitRepositories,
+    KptfileText,
+    Lock,
     PackageError,
     Tree,
+    Upstream,
+    as_fetched,
     path_of,
     read_file,
+    without_own_packages,
     write_tree,
 )
 from krm_merge.usecases import MergeSides
@@ -52,6 +60,36 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
         original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
         names = (original_name, *names)
     return MergeSides(manifests.original, manifests.upstream, manifests.local, names, manifests)
+
+
+def read_package_versions(package: str) -> tuple[Tree, Tree, tuple[str, str]]:
+    """Two versions of a package `PKG[@REF]`, and their names: as fetched and as it is here, or as fetched and at REF.
+
+    Raises PackageError.
+    """
+    place, ref = named_package(package)
+    local = package_to_look_at(place)
+    upstream, lock = upstream_and_lock(local, place)
+    if lock is None:
+        raise PackageError(f"{place / KPTFILE} has no upstreamLock, which names the version that was fetched")
+    repositories = GitRepositories()
+    original = repositories.tree(lock.repository, lock.directory, lock.commit)
+    name = f"{place}@{lock.ref}"
+    if not ref:
+        return as_fetched(original, local), without_own_packages(original, local), (name, str(place))
+    version = repositories.resolve(upstream.repository, upstream.directory, ref)
+    after = repositories.tree(upstream.repository, upstream.directory, version.commit)
+    return original, after, (name, package)
+
+
+def upstream_and_lock(package: Tree, place: Path) -> tuple[Upstream, Lock | None]:
+    """What a package follows, and which version its files come from. Raises PackageError."""
+    if KPTFILE not in package:
+        raise PackageError(f"{place} has no Kptfile; name the directory of a package")
+    kptfile = KptfileText(package[KPTFILE].data, str(place / KPTFILE))
+    if kptfile.upstream is None:
+        raise PackageError(f"{kptfile.file} names no upstream in git; packages that `kpt pkg get` fetched have one")
+    return kptfile.upstream, kptfile.lock
 
 
 def record_upstream(sides: MergeSides, source: ManifestSource, *, is_requested: bool) -> Changes:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.policy import content_of as content_of
     from krm_merge.merge.decisions.policy import file_content as file_content
     from krm_merge.merge.decisions.policy import fingerprint as fingerprint
-    from krm_merge.merge.decisions.policy import is_of_place as is_of_place
     from krm_merge.merge.decisions.policy import without_positions as without_positions
     from krm_merge.merge.decisions.report import in_document_order as in_document_order
     from krm_merge.merge.decisions.report import is_lost_comment as is_lost_comment
@@ -92,7 +91,7 @@ __getattr__, __dir__ = lazy_interface(
         "decisions.decision": "Decision FileDecision MERGE_POLICY Member NOTHING_DECIDED "
         "PackageDecisions ResourceOutcome Side UPSTREAM_IDENTIFIER same",
         "decisions.policy": "Choice Content Fit NO_RESOLUTIONS Nature OnConflict OnDelete Policy "
-        "Resolution Resolutions Rule content_of file_content fingerprint is_of_place without_positions",
+        "Resolution Resolutions Rule content_of file_content fingerprint without_positions",
         "decisions.report": "in_document_order is_lost_comment lost_comments_message report report_files shorten",
         "lines.sequence": "matching_blocks merge_order",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in merge_lines notes_in",

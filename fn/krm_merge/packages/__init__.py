@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import DeclaredMerge as DeclaredMerge
     from krm_merge.packages.kptfile import KptfileText as KptfileText
     from krm_merge.packages.kptfile import Lock as Lock
+    from krm_merge.packages.kptfile import Upstream as Upstream
     from krm_merge.packages.kptfile import add_function as add_function
     from krm_merge.packages.kptfile import config_digest as config_digest
     from krm_merge.packages.kptfile import config_path_in as config_path_in
@@ -67,8 +68,11 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
     from krm_merge.packages.merge.other_files import marked_changes as marked_changes
+    from krm_merge.packages.merge.side import KRMIGNORE as KRMIGNORE
     from krm_merge.packages.merge.side import CommonTree as CommonTree
     from krm_merge.packages.merge.side import PackageVersion as PackageVersion
+    from krm_merge.packages.merge.side import as_fetched as as_fetched
+    from krm_merge.packages.merge.side import broken_files as broken_files
     from krm_merge.packages.merge.side import config_paths as config_paths
     from krm_merge.packages.merge.side import path_of as path_of
     from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.update import Updated as Updated
     from krm_merge.packages.update import own_packages as own_packages
     from krm_merge.packages.update import update_package as update_package
+    from krm_merge.packages.update import without_own_packages as without_own_packages
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -99,16 +104,16 @@ __getattr__, __dir__ = lazy_interface(
         "git": "CommittedFiles GitRepositories MODES Version files_of git_difference uncommitted_files",
         "git_cache": "CachedRepository GitCache",
         "kpt": "has_image updated_by_kpt",
-        "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES add_function config_digest "
-        "config_path_in declared_merges follow_version is_version merge_function_config merge_records remove_function "
-        "same_major upstream_in",
+        "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
+        "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "
+        "remove_function same_major upstream_in",
         "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
-        "merge.side": "CommonTree PackageVersion config_paths path_of",
+        "merge.side": "CommonTree KRMIGNORE PackageVersion as_fetched broken_files config_paths path_of",
         "merge.trees": "ALL_TAKEN MergedTree differences keep_references merge_trees",
         "models": "Kptfile Vendorfile",
         "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
-        "update": "NewAddressError Repositories Updated own_packages update_package",
+        "update": "NewAddressError Repositories Updated own_packages update_package without_own_packages",
     },
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from posixpath import normpath
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
 from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, is_kptfile
@@ -160,42 +160,52 @@ def _text(root: MappingNode, *path: str) -> str:
     return key_text(node) if isinstance(node, Scalar) and not is_null(node) else ""
 
 
+_LONGEST_NAME: Final = 200
+"""Characters in front of a version; what a server lists may be of any length."""
+
 _Order: TypeAlias = tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]
 
 
 def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
-    """The tags with a higher semantic version than a ref, the highest last, written as the ref is.
+    """The tags with a higher semantic version of what a ref is a version of, the highest last.
 
-    Tags of the package itself come before those of the whole repository, where it has such a tag of the ref. Versions
-    before a release are left out unless the ref is one. A ref that is no version has none. Source: semver.org, 2.0.0.
+    `NAME/v1.2.3` and `NAME-v1.2.3` are versions of NAME. Where the repository has a tag `directory/ref`, its tags are
+    meant, written as the ref is. Versions before a release are left out unless the ref is one. A ref that is no version
+    has none. Source: semver.org, 2.0.0.
     """
     names = set(tags)
-    prefix, _, name = ref.rpartition("/")
-    here = _order(name)
+    folder = f"{directory.strip('/')}/"
+    prefix = folder if folder + ref in names else ""
+    here = _Release.of(prefix + ref)
     if here is None:
         return []
-    written = f"{prefix}/" if prefix else ""
-    folder = f"{directory.strip('/')}/{ref}"
-    place = folder.removesuffix(name) if folder in names else written
-    newer = []
-    for tag in names:
-        order = _order(tag.removeprefix(place)) if tag.startswith(place) else None
-        if order is not None and order > here and (order[1] or not here[1]):
-            newer.append((order, written + tag.removeprefix(place)))
-    return [tag for _, tag in sorted(newer)]
+    newer: dict[_Order, str] = {}
+    # Where a version has tags of both forms, the one that is written as the ref is.
+    for tag in sorted(names, key=lambda tag: (tag.startswith(prefix + ref[: here.start - len(prefix)]), tag)):
+        release = _Release.of(tag)
+        if release is None or release.name != here.name or not tag.startswith(prefix):
+            continue
+        if release.order > here.order and (release.order[1] or not here.order[1]):
+            newer[release.order] = tag.removeprefix(prefix)
+    return [newer[order] for order in sorted(newer)]
 
 
-def newest_versions(directory: str, tags: Iterable[str]) -> list[str]:
-    """The tags with the highest version that is no version before a release: of the package, and of the repository."""
-    names = set(tags)
-    # Every release is newer than these; a package in the root has the repository's tags.
-    lowest_versions = dict.fromkeys([f"{directory.strip('/')}/0.0".lstrip("/"), "0.0"])
-    return [versions[-1] for lowest in lowest_versions if (versions := newer_versions(lowest, "", names))]
+def newest_versions(directory: str, ref: str, tags: Iterable[str]) -> list[str]:
+    """The tags with the highest release of what a ref is a version of; else of the package, and of the repository."""
+    folder, release = directory.strip("/"), _Release.of(ref)
+    of_ref = [ref[: release.start]] if release is not None and release.start else []
+    of_package = [f"{folder}/".lstrip("/"), f"{folder.rpartition('/')[2]}/".lstrip("/"), ""]
+    for prefixes in (of_ref, of_package):
+        # Every release is newer than v0.0.
+        newest = [newer_versions(f"{prefix}v0.0", "", tags)[-1:] for prefix in dict.fromkeys(prefixes)]
+        if any(newest):
+            return [tag for versions in newest for tag in versions]
+    return []
 
 
 def is_version(ref: str) -> bool:
     """Whether a ref is a semantic version, of a package or of the whole repository."""
-    return _order(ref.rpartition("/")[2]) is not None
+    return _Release.of(ref) is not None
 
 
 def same_major(ref: str, versions: Iterable[str]) -> list[str]:
@@ -204,8 +214,26 @@ def same_major(ref: str, versions: Iterable[str]) -> list[str]:
 
 
 def _major(ref: str) -> int | None:
-    order = _order(ref.rpartition("/")[2])
-    return order[0][0] if order else None
+    release = _Release.of(ref)
+    return release.order[0][0] if release else None
+
+
+class _Release(NamedTuple):
+    """What a tag is a version of ('' for the repository), where in the tag the version starts, and its order."""
+
+    name: str
+    start: int
+    order: _Order
+
+    @classmethod
+    def of(cls, tag: str) -> _Release | None:
+        begin = tag.rfind("/") + 1
+        while True:
+            if (order := _order(tag[begin:])) is not None:
+                return cls(tag[: max(begin - 1, 0)], begin, order)
+            begin = tag.find("-", begin) + 1
+            if not begin or begin > _LONGEST_NAME:
+                return None
 
 
 def nearest(ref: str, names: Iterable[str]) -> str:

@@ -24,7 +24,8 @@ from krm_merge.packages.files.tree import (
 )
 from krm_merge.packages.git import Version, scheme_of
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText, Lock, Upstream, addresses_in, upstream_of
-from krm_merge.packages.merge.side import attribution_in, with_origin
+from krm_merge.packages.merge.other_files import lines_of_conflicts
+from krm_merge.packages.merge.side import KRMIGNORE, Flaw, attribution_in, newly_broken_files, with_origin
 from krm_merge.packages.merge.trees import MergedTree, local_changes, merge_trees, refuse_clash
 from krm_merge.safe_text import abridge, quoted
 from krm_merge.startup import frozen, replace
@@ -40,7 +41,7 @@ def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMe
 
 def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Takes upstream's files for a package without local changes; refuses any other package."""
-    changed = local_changes(original, _without_own_packages(original, local))
+    changed = local_changes(original, without_own_packages(original, local))
     if not changed:
         return resource_merge(original, upstream, local, merge)
     results = Results()
@@ -54,13 +55,13 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
 
 def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
-    rest = _without_own_packages(original, local)
+    rest = without_own_packages(original, local)
     return _replace(original, upstream, local, merge, [path for path in rest if path not in upstream])
 
 
 def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
-    rest = _without_own_packages(original, local)
+    rest = without_own_packages(original, local)
     gone = [path for path in original if path not in upstream and path in rest]
     return _replace(original, upstream, local, merge, gone)
 
@@ -102,7 +103,8 @@ def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, 
     return MergedTree({} if merged.results.errors else changes, merged.results, merged.reached, all_decided)
 
 
-def _without_own_packages(original: Tree, local: Tree) -> Tree:
+def without_own_packages(original: Tree, local: Tree) -> Tree:
+    """Local's files, without the packages inside that follow an upstream of their own."""
     nested = own_packages(original, local)
     return {path: local[path] for path in local if not path.startswith(nested)} if nested else local
 
@@ -244,6 +246,9 @@ class Update:
             raise PackageError(f"{file}: upstream.updateStrategy is {quoted(how)}; known are {', '.join(BY_NAME)}")
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
+        if version.ref == version.commit:
+            # For kpt a commit id is whole.
+            ref = version.ref
         self._refuse_cycle(folder, after, file)
         # Both versions in one request, where one repository has them.
         if lock is not None and lock.repository == upstream.repository:
@@ -253,6 +258,7 @@ class Update:
         if lock is None:
             problem = "has no upstreamLock; merged without an original, so nothing counts as deleted"
             self.results.warning(f"{file} {problem}")
+        _refuse_half_done(before, without_own_packages(before, local), join(self.name, folder))
         merged = BY_NAME[how](before, theirs, local, self.merge)
         for result in merged.results:
             self.results.add(_in_folder(result, folder))
@@ -302,6 +308,22 @@ class Update:
             # Only packages around this one: two beside each other may be equal.
             if around and same == (after.repository, normpath(f"/{after.directory}"), after.commit):
                 raise PackageError(f"{file}: follows what a package around it comes from; correct upstream.git")
+
+
+def _refuse_half_done(original: Tree, local: Tree, name: str) -> None:
+    """I13: refuses to update what somebody left half done. Raises RefusedError, which names every such file."""
+    lines = lines_of_conflicts(local)
+    # Documents about merges may show markers.
+    as_fetched = lines_of_conflicts({path: original[path] for path in lines if path in original})
+    marked = {path: Flaw(line, "a conflict between markers") for path, line in lines.items() if path not in as_fetched}
+    broken = dict(newly_broken_files(original, {path: file for path, file in local.items() if path not in lines}))
+    if not marked and not broken:
+        return
+    flaws = sorted((marked | broken).items())
+    remedies = ["settle it"] if marked else []
+    remedies += [f"mend the file, or list it in {KRMIGNORE} if it is no YAML on purpose"] if broken else []
+    places = abridge([flaw.at(join(name, path)) for path, flaw in flaws], _SHOWN, "; ")
+    raise RefusedError(f"{places}; {'; '.join(remedies)}; nothing was changed")
 
 
 def _original(repositories: Repositories, lock: Lock | None, file: str) -> Tree:

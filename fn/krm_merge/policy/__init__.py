@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import find_policy_around as find_policy_around
     from krm_merge.policy.package_policy import is_policy as is_policy
     from krm_merge.policy.package_policy import memory_path as memory_path
+    from krm_merge.policy.package_policy import name_in_repository as name_in_repository
     from krm_merge.policy.package_policy import parse_policy as parse_policy
     from krm_merge.policy.package_policy import policy_from_model as policy_from_model
     from krm_merge.policy.package_policy import prune_policy as prune_policy
@@ -50,8 +51,8 @@ __getattr__, __dir__ = lazy_interface(
     {
         "models": "ListKeysField MergePolicy MergeRules RedactField RulesField list_keys_of redactions_of rules_of",
         "package_policy": "KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile collect_redactions combine "
-        "edit_policy find_policy find_policy_around is_policy memory_path parse_policy policy_from_model prune_policy "
-        "read_policy read_rules recall recall_around remember resolution_value rule_value stale_messages "
-        "stale_resolutions",
+        "edit_policy find_policy find_policy_around is_policy memory_path name_in_repository parse_policy "
+        "policy_from_model prune_policy read_policy read_rules recall recall_around remember resolution_value "
+        "rule_value stale_messages stale_resolutions",
     },
 )

@@ -1,7 +1,7 @@
 """The policy of a package, `kind: MergePolicy`, and files of rules: found, read, combined, edited (rules M1-M3).
 
 Choices that were made in merges of git are in a file of that form in the repository's own folder, where the next merge
-finds them: as git's rerere, but by what the conflict is about, whatever file and lines it is in.
+finds them: as git's rerere, but for the same resource, whatever file and lines it is in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from krm_merge.merge import (
     Resolution,
     Resolutions,
     Rule,
-    is_of_place,
 )
 from krm_merge.packages import File, Tree, holds_resources, read_file, write_file
 from krm_merge.posix import is_own
@@ -356,37 +355,61 @@ def memory_path(place: Path) -> Path | None:
     if tree is None:
         return None
     file = tree.common / _MEMORY
+    return file if _is_trusted(file) else None
+
+
+def name_in_repository(file: Path) -> str:
+    """The path of a file from the top of the repository around it, as git names it in merges."""
+    folder = file.absolute().parent.resolve()
+    top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), folder)
+    return (folder / file.name).relative_to(top).as_posix()
+
+
+def _is_trusted(file: Path) -> bool:
     there = [place for place in (file.parent, file) if os.path.lexists(place)]
-    return file if all(is_own(place) and not place.is_symlink() for place in there) else None
+    return all(is_own(place) and not place.is_symlink() for place in there)
 
 
-def recall_around(place: Path) -> Resolutions:
-    """The choices that the repository around a folder remembers. Raises KrmMergeError where they cannot be read."""
+def recall_around(place: Path, name: str = "") -> Resolutions:
+    """The choices that the repository around a folder remembers, as `recall` does. Raises KrmMergeError."""
     folder = place.absolute()
     store = next((store for at in (folder, *folder.parents) if (store := at / ".git").exists()), None)
     # A process of git takes half as long as a merge; of a linked working tree it alone knows the repository.
-    if store is None or (store.is_dir() and not (store / _MEMORY).exists()):
+    if store is None or (store.is_dir() and not (store / _MEMORY).parent.exists()):
         return NO_RESOLUTIONS
-    return recall(memory_path(place))
+    return recall(memory_path(place), name)
 
 
-def recall(file: Path | None) -> Resolutions:
-    """The choices that a repository remembers. Raises KrmMergeError where it cannot be read."""
-    if file is None or not file.is_file():
+def recall(file: Path | None, name: str = "") -> Resolutions:
+    """The choices that a repository remembers: those for resources, and those for the rest of a file of this name.
+
+    Raises KrmMergeError where they cannot be read.
+    """
+    if file is None:
         return NO_RESOLUTIONS
-    return read_policy_files([(str(file), read_file(file).data)]).resolutions
+    stores = [store for store in (file, _memory_of_file(file, name)) if store.is_file() and _is_trusted(store)]
+    read = [read_policy_files([(str(store), read_file(store).data)]).resolutions.all for store in stores]
+    return Resolutions(resolution for resolutions in read for resolution in resolutions)
 
 
-def remember(file: Path, choices: Sequence[Resolution]) -> None:
-    """Adds choices, for any resource with the same conflict; those on hidden values hold for their place alone."""
-    if not choices:
-        return
-    anywhere = [choice if is_of_place(choice.fingerprint) else replace(choice, resource=None) for choice in choices]
-    latest = {choice.key: choice for choice in anywhere}.values()
-    before = read_file(file) if file.is_file() else None
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = edit_policy(before, str(file), [*map(resolution_value, latest)], ())
-    write_file(file, File(new.data), before)
+def remember(file: Path, choices: Sequence[Resolution], name: str) -> None:
+    """Adds choices, each for its resource; those on what is in no resource are for the file of this name alone."""
+    of_resources = [choice for choice in choices if choice.resource is not None]
+    of_file = [choice for choice in choices if choice.resource is None]
+    for store, new in ((file, of_resources), (_memory_of_file(file, name), of_file)):
+        if not new or not _is_trusted(store):
+            continue
+        before = read_file(store) if store.is_file() else None
+        store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        edited = edit_policy(before, str(store), [*map(resolution_value, new)], ())
+        write_file(store, File(edited.data), before)
+
+
+def _memory_of_file(file: Path, name: str) -> Path:
+    """Where choices for a file of the repository are remembered that are not about a resource in it."""
+    from hashlib import sha256
+
+    return file.parent / "files" / f"{sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.yaml"
 
 
 def _policy(text: str, name: str) -> MappingNode:

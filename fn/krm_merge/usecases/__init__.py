@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from krm_merge.usecases.merging import merge_for_git as merge_for_git
     from krm_merge.usecases.merging import merge_packages as merge_packages
     from krm_merge.usecases.merging import merge_sides as merge_sides
+    from krm_merge.usecases.merging import settled_by as settled_by
     from krm_merge.usecases.provenance import FieldOrigin as FieldOrigin
     from krm_merge.usecases.provenance import LineCommit as LineCommit
     from krm_merge.usecases.provenance import LineHistory as LineHistory
@@ -38,7 +39,7 @@ __getattr__, __dir__ = lazy_interface(
         "comparing": "compare_with_kpt",
         "declaring": "DeclaredEdits declare undeclare",
         "merging": "MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
-        "merge_for_git merge_packages merge_sides",
+        "merge_for_git merge_packages merge_sides settled_by",
         "provenance": "FieldOrigin LineCommit LineHistory ValueSource field_origins line_history local_commit",
     },
 )

@@ -7,7 +7,7 @@ The edges are the file of rules, which is read, and the repositories of an updat
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -15,13 +15,13 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.krm import Results
 from krm_merge.merge import (
+    NO_RESOLUTIONS,
     OnConflict,
     OnDelete,
     PackageDecisions,
     PackageMerger,
     Policy,
     Resolutions,
-    Rule,
     is_lost_comment,
 )
 from krm_merge.packages import (
@@ -78,6 +78,7 @@ class MergeChoices:
     of_branches: bool = False
     otherwise: OnConflictOrMarkers = "upstream"
     package: PackagePolicy = NO_POLICY
+    option_on_delete: OnDelete | None = None
 
     @classmethod
     def of(
@@ -86,12 +87,14 @@ class MergeChoices:
         function_identity: str,
         rules_file: Path | None,
         *,
+        on_delete: OnDelete | None = None,
         of_branches: bool = False,
         otherwise: OnConflictOrMarkers = "upstream",
     ) -> MergeChoices:
         """From the options of a command. Raises PackageError where the file of rules cannot be used."""
         rules = RulesFile() if rules_file is None else _read_rules(rules_file)
-        return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
+        is_smart = function_identity == "smart"
+        return cls(on_conflict, is_smart, rules, rules_file, of_branches, otherwise, option_on_delete=on_delete)
 
     def obeying(self, package: PackagePolicy) -> MergeChoices:
         """The choices with the MergePolicy of the package (M1)."""
@@ -112,17 +115,22 @@ class MergeChoices:
 
     @property
     def policy(self) -> Policy:
-        """The policy that conflicts are settled by; between markers it is the one of what is not left open."""
+        """The policy that conflicts are settled by; between markers it is the one of what is not left open.
+
+        The side that the run chose for conflicts decides existence, too, unless `option_on_delete` names another.
+        """
         if self.on_conflict == "markers":
             return self.policy_won_by(None)
         option = None if self.option == "markers" else self.option
-        return combine(option, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
+        stops = self.otherwise == "fail"
+        policy = combine(option, self.rules.rules, self.package, self.rules.redactions, stops=stops)
+        return replace(policy, on_delete=self.option_on_delete or (None if option == "fail" else option))
 
     def policy_won_by(self, side: OnDelete | None) -> Policy:
         """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
         policy = combine(None, self.rules.rules, self.package, self.rules.redactions)
-        rules = policy.rules if side is None else (*policy.rules, Rule(on_delete=side))
-        return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
+        on_delete = self.option_on_delete or side
+        return replace(policy, on_conflict=side or "upstream", marks=side is not None, on_delete=on_delete)
 
     def report_unused(self, outcome: Outcome) -> None:
         """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M2)."""
@@ -289,6 +297,12 @@ class GitMerge:
     path: str
     ours: File
     place: Path
+    remembered: Resolutions = NO_RESOLUTIONS
+
+    @property
+    def recalled(self) -> list[DecisionRecord]:
+        """The conflicts that choices settled which the repository remembers."""
+        return settled_by(self.remembered, self.outcome.records()) if self.remembered.all else []
 
     @property
     def reported(self) -> Results:
@@ -302,7 +316,7 @@ class GitMerge:
     @property
     def is_silent(self) -> bool:
         """Whether all is settled and there is nothing to report."""
-        return not self.outcome.leaves_conflicts and not list(self.reported)
+        return not (self.outcome.leaves_conflicts or list(self.reported) or self.recalled)
 
     def write(self) -> None:
         """Writes the result where git reads it."""
@@ -321,9 +335,15 @@ def merge_for_git(
     path = path_of(Path(name or versions[1]).name, ours)
     original, local, upstream = ({path: file} if file.data else {} for file in (base, ours, theirs))
     choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
-    choices = choices.remembering(recall_around(Path()))
-    outcome = merge_sides(MergeSides(original, upstream, local), choices, marker_size)
-    return GitMerge(outcome, path, ours, versions[1])
+    remembered = recall_around(Path(), name)
+    outcome = merge_sides(MergeSides(original, upstream, local), choices.remembering(remembered), marker_size)
+    return GitMerge(outcome, path, ours, versions[1], remembered)
+
+
+def settled_by(choices: Resolutions, records: Iterable[DecisionRecord]) -> list[DecisionRecord]:
+    """The records that these choices settled."""
+    places = {f"resolution {choice.place}" for choice in choices.all}
+    return [record for record in records if record.settled_by in places]
 
 
 def merge_sides(sides: Mergeable, choices: MergeChoices, marker_size: int = MARKER_SIZE) -> Outcome:

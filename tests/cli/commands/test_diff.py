@@ -82,7 +82,7 @@ def test_exit_codes(place: Path) -> None:
     run(place, "diff", "a", "b")
     run(place, "diff", "a", "b", "--exit-code", code=1)
     assert run(place, "diff", "a", "a", "--exit-code") == ""
-    assert "give two versions, each a directory or a file" in run(place, "diff", "a", code=2)
+    assert "give two versions, each a directory or a file" in run(place, "diff", "a", "b", "c", code=2)
 
 
 def test_reports(place: Path) -> None:

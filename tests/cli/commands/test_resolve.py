@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from cli.commands.merges import commit, deployment, git, repository
 from e2e.hosts import SECONDS, Run, wait_until
 from e2e.in_process import krm_merge
 from krm_merge.merge.decisions.policy import Nature
@@ -433,46 +434,6 @@ def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
 # ---- git -----------------------------------------------------------------------------------------------------------
 
 
-def git(place: Path, *arguments: str, code: int | None = 0, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=place, input=stdin, capture_output=True, text=True, check=False, env=environment()
-    )
-    if code is not None:
-        assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def environment() -> dict[str, str]:
-    who = {f"GIT_{what}_{field}": "a@b.c" for what in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
-    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true"}
-    return {**os.environ, **who, **alone}
-
-
-def deployment(name: str, replicas: int) -> str:
-    return f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  replicas: {replicas}\n"
-
-
-def repository(place: Path, name: str) -> Path:
-    """A repository with our merge driver and mergetool."""
-    work = place / name
-    work.mkdir(parents=True)
-    git(work, "init", "--quiet", "--initial-branch", "main")
-    program = f"{sys.executable} -m krm_merge"
-    git(work, "config", "merge.krm.driver", f"{program} merge-driver --marker-size %L -- %O %A %B %P")
-    git(work, "config", "mergetool.krm.cmd", f'{program} mergetool --terminal -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"')
-    git(work, "config", "mergetool.krm.trustExitCode", "true")
-    git(work, "config", "mergetool.keepBackup", "false")
-    (work / ".gitattributes").write_text("*.yaml merge=krm\n")
-    return work
-
-
-def commit(place: Path, message: str, **files: str) -> None:
-    for name, text in files.items():
-        (place / f"{name}.yaml").write_text(text)
-    git(place, "add", ".")
-    git(place, "commit", "--quiet", "--message", message)
-
-
 def fetch(place: Path) -> tuple[Path, Path]:
     """A repository with two versions of a package, and the first one of it in another repository, changed."""
     kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
@@ -494,51 +455,6 @@ def fetch(place: Path) -> tuple[Path, Path]:
     (package / "deployment.yaml").write_text(deployment("web", 5))
     commit(work, "ours")
     return upstream, package
-
-
-def test_a_rebase_of_three_commits_with_one_conflict_is_settled_once(tmp_path: Path) -> None:
-    work = repository(tmp_path, "work")
-    names = ("web", "api", "db")
-    commit(work, "base", **{name: deployment(name, 1) for name in names})
-    git(work, "checkout", "--quiet", "-b", "topic")
-    for name in names:
-        commit(work, f"more {name}", **{name: deployment(name, 5)})
-    git(work, "checkout", "--quiet", "main")
-    commit(work, "two of each", **{name: deployment(name, 2) for name in names})
-    git(work, "checkout", "--quiet", "topic")
-    output = git(work, "rebase", "main", code=1)
-    assert "web.yaml" in output
-    assert "<<<<<<<" in (work / "web.yaml").read_text()
-    # One answer: the commit that is rebased is theirs.
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="u\n")
-    assert (work / "web.yaml").read_text() == deployment("web", 5)
-    assert git(work, "diff", "--name-only", "--diff-filter", "U") == ""
-    output = git(work, "rebase", "--continue")
-    assert "CONFLICT" not in output
-    assert [(work / f"{name}.yaml").read_text() for name in names] == [deployment(name, 5) for name in names]
-    assert len(git(work, "log", "--format=%s", "main..topic").splitlines()) == 3
-    assert git(work, "status", "--porcelain") == ""
-
-
-def test_a_mergetool_that_is_left_leaves_the_conflict(tmp_path: Path) -> None:
-    work = repository(tmp_path, "work")
-    commit(work, "base", web=deployment("web", 1))
-    git(work, "checkout", "--quiet", "-b", "topic")
-    commit(work, "five", web=deployment("web", 5))
-    git(work, "checkout", "--quiet", "main")
-    commit(work, "two", web=deployment("web", 2))
-    git(work, "merge", "topic", code=1)
-    before = (work / "web.yaml").read_text()
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="q\n", code=1)
-    assert (work / "web.yaml").read_text() == before
-    assert git(work, "diff", "--name-only", "--diff-filter", "U") == "web.yaml\n"
-    assert not (work / ".git" / "krm-merge").exists()
-    git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="l\n")
-    assert (work / "web.yaml").read_text() == deployment("web", 2)
-    # The same merge, begun again, is settled by what was chosen.
-    git(work, "merge", "--abort")
-    git(work, "merge", "topic")
-    assert (work / "web.yaml").read_text() == deployment("web", 2)
 
 
 def test_a_file_that_both_added_has_no_base(tmp_path: Path) -> None:

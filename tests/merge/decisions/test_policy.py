@@ -13,7 +13,6 @@ from krm_merge.merge.decisions.policy import (
     Rule,
     content_of,
     fingerprint,
-    is_of_place,
     nature_of,
     without_positions,
 )
@@ -131,5 +130,3 @@ def test_a_fingerprint_is_of_all_but_names_and_its_first_half_of_all_but_local()
     ]
     assert digits[:32] not in {other[:32] for other in others}
     # Hidden values are for their place alone.
-    assert is_of_place(fingerprint("value", "A", ("a", 0), None))
-    assert not is_of_place(digits)

@@ -98,8 +98,9 @@ class _Package:
 @click.command("status")
 @click.argument("directories", metavar="[DIR...]", nargs=-1, type=options.PATH)
 @click.option("--offline", is_flag=True, help="Do not ask repositories for newer versions.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a package is outdated or not committed, too.")
 @options.form
-def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
+def status_command(directories: tuple[Path, ...], offline: bool, exit_code: bool, form: str) -> None:
     """Show the version of each package in DIR and below, and what needs attention.
 
     That is a newer version of its upstream, another commit of its ref, uncommitted files, conflict markers, and a merge
@@ -119,7 +120,8 @@ def status_command(directories: tuple[Path, ...], offline: bool, form: str) -> N
                 say(package.summary(), on_stdout=True)
         if not packages:
             say("no packages: no directory has a Kptfile", on_stdout=True)
-    if any(package.conflicts for package in packages):
+    is_outdated = exit_code and any(package.is_behind or package.newer or package.dirty for package in packages)
+    if is_outdated or any(package.conflicts for package in packages):
         sys.exit(1)
     if any(package.problem for package in packages):
         sys.exit(3)

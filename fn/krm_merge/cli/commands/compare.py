@@ -19,7 +19,7 @@ from krm_merge.cli.output import (
     show_patch,
     write_reports,
 )
-from krm_merge.cli.sides import is_directory, read_input, refuse_missing_inputs
+from krm_merge.cli.sides import is_directory, read_input, read_package_versions, refuse_missing_inputs
 from krm_merge.cli.terminal import fit, stages, width_of
 from krm_merge.packages import (
     ALL_TAKEN,
@@ -31,6 +31,7 @@ from krm_merge.packages import (
 )
 from krm_merge.policy import collect_redactions
 from krm_merge.report import (
+    Files,
     Line,
     MergeReport,
     RecordedSide,
@@ -47,12 +48,14 @@ _OF_GIT = (7, 9)
 
 
 @click.command("diff")
-@click.argument("places", metavar="A B", nargs=-1, required=True, type=options.PATH_OR_STDIN)
+@click.argument("places", metavar="PKG[@REF] | A B", nargs=-1, required=True, type=options.PATH_OR_STDIN)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
 @options.form
 @options.reports
 def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
     """Show what differs between A and B, directories or files: fields, elements and resources instead of lines.
+
+    Of one package PKG it is what was changed here since its upstream, or what the version REF of its upstream changes.
 
     Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file
     are compared with the resources in the files of a directory, wherever these are.
@@ -67,11 +70,18 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
     name = ""
     if len(places) in _OF_GIT:
         name, places = str(places[0]), (places[1], places[4])
-    if len(places) != 2:
-        raise click.UsageError("give two versions, each a directory or a file")
-    with errors_as_json(form, str(places[1])):
-        before, after = _read(places[0], places[1], name)
-        report = _report(before, after, places, name)
+    if len(places) > 2:
+        raise click.UsageError("give two versions, each a directory or a file, or one package")
+    with errors_as_json(form, str(places[-1])):
+        if len(places) == 1:
+            before, after, names = read_package_versions(str(places[0]))
+        else:
+            (before, after), names = _read(places[0], places[1], name), (str(places[0]), str(places[1]))
+        report = _report(before, after, names, name)
+        if len(places) == 1:
+            # kpt wrote the layout.
+            records = [record for record in report.records if record.rule != "W1"]
+            report = replace(report, records=records, files=report.files if records else Files())
         write_reports(lambda: report, reports)
     if form == "json":
         click.echo(as_json(report), nl=False)
@@ -81,12 +91,12 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
         sys.exit(1)
 
 
-def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
+def _report(before: Tree, after: Tree, names: tuple[str, str], name: str) -> MergeReport:
     merged = differences(before, after)
     policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
-    sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
+    sides = {"original": RecordedSide(names[0]), "upstream": RecordedSide(names[1])}
     outcome = Outcome(before, policy, merged.changes, merged.results, [merged.decided], sides=sides)
-    report = outcome.report(name or str(places[1]))
+    report = outcome.report(name or names[1])
     return replace(report, records=sorted(report.records, key=lambda record: record.file))
 
 

@@ -11,15 +11,15 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.output import in_terminal as terminal_option
 from krm_merge.cli.output import no_browser as no_browser_option
-from krm_merge.cli.output import say, settle, show_results
+from krm_merge.cli.output import say, settle, show_recalled, show_results
 from krm_merge.krm import Results
 from krm_merge.packages import MARKER_SIZE, Changed, File, PackageError, Tree, path_of, read_file, write_file
-from krm_merge.policy import find_policy_around, memory_path, recall, remember
+from krm_merge.policy import find_policy_around, memory_path, name_in_repository, recall, remember
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.interface import OF_GIT, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.startup import replace
-from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git
+from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, settled_by
 
 
 @click.command("merge-driver", cls=options.NamesLast)
@@ -62,6 +62,7 @@ def merge_driver_command(
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
     merge = merge_for_git((base, ours, theirs), name, choices, marker_size)
     outcome = merge.outcome
+    show_recalled(merge.recalled, name)
     if not outcome.leaves_conflicts:
         # A conflict whose result is the same whoever wins has no markers, so it is reported here.
         results = Results()
@@ -110,10 +111,11 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
     files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
     path = path_of(merged.name, files[1])
     original, ours, theirs = ({path: file} if file.data else {} for file in files)
-    memory = memory_path(merged.absolute().parent)
+    memory, name = memory_path(merged.absolute().parent), name_in_repository(merged)
     choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(find_policy_around(merged))
     sides = MergeSides(original, theirs, ours, ("base", "theirs", "ours"))
-    task = Task(str(merged), sides, choices.remembering(recall(memory)), writes_policy=False)
+    remembered = recall(memory, name)
+    task = Task(str(merged), sides, choices.remembering(remembered), writes_policy=False)
 
     def write(saved: Saved) -> None:
         now: Tree = Changed(ours, saved.changes)
@@ -121,11 +123,11 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
             raise PackageError(f"{merged}: nothing is left of it; remove it with git rm")
         write_file(merged, now[path])
         if memory is not None:
-            remember(memory, saved.choices)
+            remember(memory, saved.choices, name)
 
     host = Host(Session(task), None, write)
+    show_recalled(settled_by(remembered, host.session.records), str(merged))
     if not host.session.open:
         host.save()
-        say(f"{merged}: settled by what was chosen before")
     elif not settle(host, OF_GIT, in_terminal=in_terminal, no_browser=no_browser):
         sys.exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -11,11 +12,11 @@ import click
 
 from krm_merge.cli.options import (
     PATH_OR_STDIN,
-    AtVersion,
     MergeOptions,
     Permissions,
     merge_options,
     named_package,
+    options_as,
     output,
     permissions,
     record,
@@ -33,6 +34,7 @@ from krm_merge.cli.output import (
     say,
     show_conflicts_left,
     show_diff,
+    show_error,
     show_results,
     show_stop,
     shows_contexts,
@@ -40,6 +42,7 @@ from krm_merge.cli.output import (
     write_reports,
 )
 from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
+from krm_merge.errors import KrmMergeError
 from krm_merge.git.program import time_limited
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
@@ -51,66 +54,120 @@ from krm_merge.packages import (
     PackageError,
     RefusedError,
     is_version,
+    packages_below,
+    read_file,
     same_major,
     uncommitted_files,
 )
 from krm_merge.policy import find_policy
 from krm_merge.report import as_json
-from krm_merge.safe_text import abridge, quantity
-from krm_merge.startup import replace
+from krm_merge.safe_text import abridge, line, quantity
+from krm_merge.startup import frozen, replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 
 _SHOWN = 5
 
 
-@click.command("update", cls=AtVersion)
-@click.argument("package", metavar="PKG[@REF]", default=".")
+@frozen
+class UpdateOptions:
+    """Options of `update` alone: to which version, by which strategy, and whether anything changes."""
+
+    latest: bool
+    to_latest_minor: bool
+    strategy: str | None
+    dry_run: bool
+
+
+@click.command("update")
+@click.argument("packages", metavar="[PKG[@REF]...]", nargs=-1)
+@click.option(
+    "--all", "below", is_flag=True, help="Update all packages in the directories PKG that follow an upstream."
+)
 @click.option("--latest", is_flag=True, help="Update to the newest version that upstream has tagged.")
 @click.option("--to-latest-minor", is_flag=True, help="The same, but keep the major version.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @permissions
 @merge_options
-@time_limited()
+@options_as(UpdateOptions, "how")
 def update_command(
-    package: str,
-    latest: bool,
-    to_latest_minor: bool,
-    strategy: str | None,
-    dry_run: bool,
-    permissions: Permissions,
-    options: MergeOptions,
+    packages: tuple[str, ...], below: bool, how: UpdateOptions, permissions: Permissions, options: MergeOptions
 ) -> None:
-    """Update the package in the directory PKG to the version REF of its upstream.
+    """Update the packages in the directories PKG to the version REF of their upstream; by default the one in `.`.
 
-    Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
+    Without REF, to what the ref in the Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
     upstream of their own are updated too. Where upstream brings an address that no Kptfile had, a terminal asks
     whether to fetch from there; elsewhere the update stops.
 
-    The package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
-    settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
-    it is 3 where something cannot be read, reached or written.
+    A package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
+    settles stops its update, and so does what is left half done in it: conflict markers, a broken file. The exit code
+    is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read, reached or written.
 
     Example:  krm-merge update web --latest --dry-run
     """
-    place, ref = named_package(package)
-    if latest + to_latest_minor + bool(ref) > 1:
+    targets = [named_package(package) for package in packages or (".",)]
+    if len(packages) > 1 and not targets[-1][0].is_dir() and "@" not in packages[-1]:
+        hint = f": {packages[0]}@{packages[1]}" if len(packages) == 2 and "@" not in packages[0] else ""
+        raise click.UsageError(f"there is no directory {packages[-1]}; a version is given as PKG@REF{hint}")
+    if how.latest + how.to_latest_minor + any(ref for _, ref in targets) > 1:
         raise click.UsageError("give one of PKG@REF, --latest and --to-latest-minor")
+    if (below or len(targets) > 1) and (options.form == "json" or options.reports):
+        raise click.UsageError("--format json and --report are for one package")
+    if below:
+        if any(ref for _, ref in targets):
+            raise click.UsageError("--all takes directories, without a version")
+        targets = [(place, "") for place in _packages_that_follow([place for place, _ in targets])]
+    if len(targets) == 1:
+        _exit(_update(*targets[0], how, permissions, options))
+        return
+    codes = {str(place): _update_of_several(place, ref, how, permissions, options) for place, ref in targets}
+    if failed := [name for name, code in codes.items() if code]:
+        say(f"{len(codes) - len(failed)} of {quantity(len(codes), 'package')} done; not {abridge(failed, _SHOWN)}")
+    _exit(max(codes.values(), default=0))
+
+
+def _packages_that_follow(directories: Sequence[Path]) -> list[Path]:
+    """The packages in directories that follow an upstream; those inside one of them are updated with it."""
+    packages: list[Path] = []
+    for place in dict.fromkeys(place for directory in directories for place in packages_below(directory)):
+        is_inside = any(folder in packages for folder in place.parents)
+        if not is_inside and KptfileText(read_file(place / KPTFILE).data, str(place / KPTFILE)).upstream is not None:
+            packages.append(place)
+    if not packages:
+        raise PackageError(f"{abridge([*map(str, directories)], _SHOWN)}: no package follows an upstream in git")
+    return packages
+
+
+def _update_of_several(
+    place: Path, ref: str, how: UpdateOptions, permissions: Permissions, options: MergeOptions
+) -> int:
+    """Updates one package of several, and returns its exit code: the others are updated whatever becomes of it."""
+    if not options.quiet:
+        click.echo(click.style(line(str(place)), bold=True), err=True)
+    try:
+        return _update(place, ref, how, permissions, options)
+    except KrmMergeError as error:
+        return show_error(error)
+
+
+@time_limited()
+def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions, options: MergeOptions) -> int:
+    """Updates one package, and returns the exit code. Raises KrmMergeError."""
     with errors_as_json(options.form, str(place)):
         refuse_missing(place)
-        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
-    with errors_as_json(options.form, str(place)), opened_journal(place, only_looks=dry_run) as journal:
+        choices = options.choices()
+    with errors_as_json(options.form, str(place)), opened_journal(place, only_looks=how.dry_run) as journal:
         # What was just completed is not committed yet.
-        if not permissions.allow_dirty and not dry_run and journal.recovered != "completed":
+        if not permissions.allow_dirty and not how.dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
         choices = choices.obeying(find_policy(local))
         with stages(f"reading {quantity(len(local), 'file')} of {place}", options.form) as stage:
             repositories = GitRepositories(report=stage)
-            if latest or to_latest_minor:
-                ref = _newest(place, local, repositories, same=to_latest_minor)
-        update = PackageUpdate(local, repositories, str(place), ref or None, strategy, permissions.allowed)
+            if how.latest or how.to_latest_minor:
+                ref = _newest(place, local, repositories, same=how.to_latest_minor)
+        update = PackageUpdate(local, repositories, str(place), ref or None, how.strategy, permissions.allowed)
         outcome = _merge(update, choices, options.form)
         choices.report_unused(outcome)
 
@@ -118,23 +175,23 @@ def update_command(
         write_reports(report, options.reports)
         if options.with_diff and options.form == "text":
             show_diff(local, outcome.changes)
-        if outcome.changes and not dry_run:
+        if outcome.changes and not how.dry_run:
             with stages(f"writing {quantity(len(outcome.changes), 'file')} of {place}", options.form):
                 journal.commit(outcome.changes, local)
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        _show(place, outcome, quiet=options.quiet, dry_run=dry_run)
+        _show(place, outcome, quiet=options.quiet, dry_run=how.dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)
     if options.form == "text" and not options.quiet:
-        is_written = bool(outcome.changes) and not dry_run
+        is_written = bool(outcome.changes) and not how.dry_run
         if is_written and (following := what_next(place, outcome.tree, outcome.decided)):
             say(following)
         if not (outcome.changes or outcome.is_refused or ref) and (newer := _newer(place, local, repositories)):
             say(f"newer: {newer}; take it with: {command_of('update', str(place), '--latest')}")
     resolve = [*options.of_resolve(), *permissions.words(), f"{place}@{ref}" if ref else str(place)]
     # resolve takes the strategy of the Kptfile.
-    _end(outcome, resolve if strategy is None else None, options, "nothing was changed")
+    return _end(outcome, resolve if how.strategy is None else None, options, "nothing was changed")
 
 
 def _merge(update: PackageUpdate, choices: MergeChoices, form: str) -> Outcome:
@@ -238,7 +295,7 @@ def merge_command(
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
     with errors_as_json(options.form, str(local)):
-        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
+        choices = options.choices()
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
         sides = read_sides(places)
         upstream_record = record_upstream(sides, ManifestSource(source, version), is_requested=record)
@@ -268,15 +325,19 @@ def merge_command(
     recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
     # resolve reads answers on stdin.
     resolve = None if STDIN in places else [*options.of_resolve(), *recording, *map(str, places)]
-    _end(outcome, resolve, options, "nothing was written")
+    _exit(_end(outcome, resolve, options, "nothing was written"))
 
 
-def _end(outcome: Outcome, resolve: list[str] | None, options: MergeOptions, nothing: str) -> None:
-    """Says how to go on after a refusal, or which conflicts were settled; exits with 1 where work is left to people."""
+def _end(outcome: Outcome, resolve: list[str] | None, options: MergeOptions, nothing: str) -> int:
+    """Says how to go on after a refusal, or which conflicts were settled; 1 where work is left to people, else 0."""
     if options.form == "text" and not options.quiet:
         if errors := outcome.results.errors:
             show_stop(outcome.decided, len(errors), resolve, options.on_conflict, nothing)
         elif not outcome.leaves_conflicts and (conflicts := conflicts_in(outcome.decided)):
             say(where(conflicts))
-    if outcome.is_refused or outcome.leaves_conflicts:
-        sys.exit(1)
+    return 1 if outcome.is_refused or outcome.leaves_conflicts else 0
+
+
+def _exit(code: int) -> None:
+    if code:
+        sys.exit(code)

@@ -21,6 +21,7 @@ from krm_merge.cli.output import (
     print_json,
     say,
     settle,
+    show_recalled,
     show_results,
     summary,
 )
@@ -36,6 +37,7 @@ from krm_merge.policy import (
     PackagePolicy,
     PolicyError,
     find_policy,
+    name_in_repository,
     prune_policy,
     recall_around,
     stale_resolutions,
@@ -55,6 +57,7 @@ from krm_merge.usecases import (
     PackageUpdate,
     line_history,
     merge_sides,
+    settled_by,
 )
 from krm_merge.vendored.vendorfile import ManifestSource
 
@@ -288,9 +291,12 @@ def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], wri
 
     def begin(sides: Mergeable, steps: Sequence[ChoiceStep]) -> Session:
         obeying = choices.obeying(find_policy(sides.local))
-        remembering = obeying.remembering(recall_around(place if is_package else place.parent))
+        name = "" if is_package else name_in_repository(place)
+        remembered = recall_around(place if is_package else place.parent, name)
         history = _history_of(place) if is_package else None
-        return Session(Task(str(place), sides, remembering, is_package, history), steps)
+        session = Session(Task(str(place), sides, obeying.remembering(remembered), is_package, history), steps)
+        show_recalled(settled_by(remembered, session.records))
+        return session
 
     def save(saved: Saved) -> None:
         assert isinstance(host.session, Session)

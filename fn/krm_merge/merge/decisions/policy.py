@@ -166,11 +166,6 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     return "".join(digests)
 
 
-def is_of_place(digits: str) -> bool:
-    """Whether a fingerprint is for a place alone: with values, its halves differ."""
-    return digits[:_HALF] == digits[_HALF:]
-
-
 def file_content(data: bytes | None) -> Content:
     """The content of a file that is merged as such: its digest."""
     from hashlib import sha256
@@ -243,7 +238,8 @@ class Policy:
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
     `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6). `keeps_nulls`
-    says that a field which is null in local stays null (K1).
+    says that a field which is null in local stays null (K1). `on_delete` is who wins where one side deleted what the
+    other changed and no rule says so; None keeps local's decision, as a conflict that `on_conflict` may refuse (F5).
     """
 
     on_conflict: OnConflict = "upstream"
@@ -254,6 +250,7 @@ class Policy:
     stops: bool = False
     redactions: tuple[Redaction, ...] = ()
     keeps_nulls: bool = False
+    on_delete: OnDelete | None = None
 
     def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
@@ -261,7 +258,7 @@ class Policy:
         # Once for a resource, since each conflict in it asks the rules.
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         named = identities if self.resolutions.all else ()
-        fixed = (self.stops, self.redactions, self.keeps_nulls)
+        fixed = (self.stops, self.redactions, self.keeps_nulls, self.on_delete)
         return Policy(self.on_conflict, rules, self.marks, self.resolutions, named, *fixed)
 
     @property
@@ -302,7 +299,7 @@ class Policy:
                 return False
             if rule.on_conflict is not None:
                 return rule.on_conflict == "fail"
-        return self.on_conflict == "fail"
+        return self.on_conflict == "fail" and not (of_existence and self.on_delete is not None)
 
     def explanation(
         self, path: FieldPath, what: str, outcome: str, *, has_place: bool = True, of_existence: bool = False
@@ -322,7 +319,7 @@ class Policy:
     def delete(self, path: FieldPath) -> OnDelete:
         """Which side wins where one side deleted what the other changed (F5)."""
         rule = self.rule_on_delete(path)
-        return (rule.on_delete if rule is not None else None) or "local"
+        return (rule.on_delete if rule is not None else None) or self.on_delete or "local"
 
     def rule_on_delete(self, path: FieldPath) -> Rule | None:
         """The rule that says whose decision is kept where one side deleted what the other changed."""

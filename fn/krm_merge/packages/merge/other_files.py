@@ -340,8 +340,12 @@ def merge_other_file(
     severity = policy.severity(())
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
-        outcome = "local's is kept" if upstream is None else "it remains removed"
-        return _decide(path, sides, local, "F5", policy.explanation((), who, outcome), "both", severity)
+        if policy.delete(()) == "upstream":
+            file, outcome = upstream, "the removal is kept" if upstream is None else "upstream's is added again"
+        else:
+            file, outcome = local, "local's is kept" if upstream is None else "it remains removed"
+        explanation = policy.explanation((), who, outcome, of_existence=True)
+        return _decide(path, sides, file, "F5", explanation, "both", policy.severity((), of_existence=True))
     text = _text(original, upstream, local, policy)
     # R4: where a list took the place of a map, lines of both are no file that anybody can read.
     if text is None or (text.merged.conflicts and _loses_yaml(path, sides, text.data)):

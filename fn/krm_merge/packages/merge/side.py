@@ -7,7 +7,10 @@ writes each file anew for it, so that the layout of a fetched file is kpt's, too
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, partial
+from posixpath import basename, dirname
+from typing import NamedTuple
 
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, Resource, flaw_of, identity_of
 from krm_merge.merge import (
@@ -34,11 +37,14 @@ from krm_merge.text import (
     Comments,
     MappingNode,
     TextError,
+    Value,
     documents_in,
     is_empty,
     joined,
     mapping_in,
     read,
+    read_all,
+    same,
     split_documents,
     to_value,
 )
@@ -161,6 +167,83 @@ def _parse(path: str, index: int, data: bytes) -> Member | Unreadable | None:
     return Member(path, identity_of(root), root, path, index)
 
 
+KRMIGNORE = ".krmignore"
+_TEMPLATES = "/templates/"
+"""Where Helm has the templates of the chart in the folder around it."""
+
+
+class Flaw(NamedTuple):
+    """What is wrong with a file; `line` counts from 1 and is 0 where no line shows it."""
+
+    line: int
+    problem: str
+
+    def at(self, file: str) -> str:
+        """For people, with the place."""
+        return f"{file}:{self.line}: {self.problem}" if self.line else f"{file}: {self.problem}"
+
+
+def yaml_flaw(data: bytes) -> Flaw | None:
+    """Why the content of a file is not YAML."""
+    try:
+        for _ in read_all(data.decode("utf-8")):
+            pass
+    except UnicodeDecodeError:
+        return Flaw(0, "not UTF-8")
+    except TextError as error:
+        return Flaw(error.line, error.problem)
+    return None
+
+
+def ignored_by_kpt(tree: Tree) -> Callable[[str], bool]:
+    """Whether a .krmignore in a folder around a file excludes it."""
+    files = {path: file for path, file in tree.items() if basename(path) == KRMIGNORE}
+    if not files:
+        return lambda path: False
+    from pathspec import GitIgnoreSpec
+
+    patterns = {
+        f"{dirname(path)}/".lstrip("/"): GitIgnoreSpec.from_lines(file.data.decode("utf-8", "replace").splitlines())
+        for path, file in files.items()
+    }
+    return lambda path: any(
+        path.startswith(folder) and of_folder.match_file(path.removeprefix(folder))
+        for folder, of_folder in patterns.items()
+    )
+
+
+def broken_files(tree: Tree, paths: Iterable[str]) -> Iterator[tuple[str, Flaw]]:
+    """Those of some files that kpt fails to read: it wants YAML in each that is not in a .krmignore."""
+    flaws = [
+        (path, flaw)
+        for path in paths
+        if holds_resources(path) and tree[path].mode != "link" and (flaw := yaml_flaw(tree[path].data)) is not None
+    ]
+    # Hardly any package has one: the others need not know what kpt ignores.
+    if flaws:
+        is_ignored = ignored_by_kpt(tree)
+        yield from ((path, flaw) for path, flaw in flaws if not is_ignored(path))
+
+
+def newly_broken_files(original: Tree, local: Tree) -> Iterator[tuple[str, Flaw]]:
+    """The YAML files of local that do not parse, and that did when they were fetched. Templates of Helm need not."""
+    edited = [path for path, file in local.items() if not _is_as_fetched(path, original.get(path), file)]
+    as_fetched = {file.data for file in original.values()}
+    for path, flaw in broken_files(local, edited):
+        was_broken = path in original and yaml_flaw(original[path].data) is not None
+        chart, folder, _ = f"/{path}".partition(_TEMPLATES)
+        is_template = bool(folder) and f"{chart}/Chart.yaml"[1:] in local
+        if not (was_broken or is_template or local[path].data in as_fetched):
+            yield path, flaw
+
+
+def _is_as_fetched(path: str, original: File | None, local: File) -> bool:
+    if original is None or original.data == local.data:
+        return original is not None
+    before, now = (_LINES_OF_NOTES.sub(b"", file.data) for file in (original, local))
+    return before == now
+
+
 def path_of(name: str, file: File) -> str:
     """The path in a package of a single file: one that holds resources gets a name that says so."""
     roots = documents_in(file.data) or ()
@@ -278,6 +361,32 @@ def with_origin(path: str, file: File, note: str) -> File:
         note_origin(resource, note)
         documents.append(resource.text().encode())
     return File(joined(documents, file.data), file.mode)
+
+
+def as_fetched(original: Tree, local: Tree) -> Tree:
+    """The original as kpt wrote it when it fetched local's files: with kpt's notes, and local's name and upstream."""
+    tree = dict(original)
+    if any(note in file.data for file in local.values() for note in _NOTES):
+        note = attribution_in(local)
+        tree = {
+            path: local[path] if is_only_fetched(path, file, local.get(path)) else with_origin(path, file, note)
+            for path, file in original.items()
+        }
+    roots = [mapping_in(side[KPTFILE].data) if KPTFILE in side else None for side in (original, local)]
+    if roots[0] is None or roots[1] is None:
+        return tree
+    before, now = (to_value(root) for root in roots if root is not None)
+    assert isinstance(before, dict)
+    assert isinstance(now, dict)
+    fetched: dict[str, Value] = {**before, **{name: now[name] for name in ("upstream", "upstreamLock") if name in now}}
+    metadata, own = before.get("metadata"), now.get("metadata")
+    if isinstance(metadata, dict) and isinstance(own, dict) and "name" in own:
+        fetched["metadata"] = dict(metadata, name=own["name"])
+    if same(fetched, now):
+        return {**tree, KPTFILE: local[KPTFILE]}
+    resource = Resource.from_tree(roots[0])
+    resource.change(before, fetched)
+    return {**tree, KPTFILE: File(resource.text().encode(), original[KPTFILE].mode)}
 
 
 def is_only_fetched(path: str, original: File | None, local: File | None) -> bool:

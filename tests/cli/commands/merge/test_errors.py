@@ -289,7 +289,7 @@ class TestResourcesTwice:
         (["merge", "a", "b", "c", "--on-conflict=x"], ["'x' is not one of 'upstream', 'local', 'fail'"]),
         (["update", "--nonsense"], ["--nonsense"]),
         (["update", "--strategy=nonsense"], ["'nonsense' is not one of 'resource-merge'"]),
-        (["update", "a", "b"], ["unexpected extra argument (b)", "a version is given as PKG@REF: a@b"]),
+        (["update", "a", "b"], ["there is no directory b", "a version is given as PKG@REF: a@b"]),
         (["policy", "prune", "a", "b"], ["unexpected extra argument (b)", "a version is given as PKG@REF: a@b"]),
         (["nonsense"], ["No such command 'nonsense'"]),
     ],
