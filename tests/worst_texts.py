@@ -460,6 +460,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.merge.other_files._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.other_files._ANY": (Worst("\r"), Worst("\n")),
     "merge.writing.comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),
+    "merge.values.identity._OPTION": (Worst("a"), Worst("-"), Worst("a=")),
     "merge.values.images._VERSION": (
         Worst("1."),
         Worst("1"),

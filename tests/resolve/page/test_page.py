@@ -397,9 +397,9 @@ def test_three_thousand_conflicts(context: BrowserContext, messages: list[str]) 
         expect(count(page)).to_have_text("All 3,000 settled", timeout=5 * MILLISECONDS)
 
 
-def test_the_pictures_of_the_readme_can_be_made(browser: Browser, tmp_path: Path) -> None:
+def test_the_pictures_of_the_guide_can_be_made(browser: Browser, tmp_path: Path) -> None:
     make_pictures(browser, tmp_path)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guides/conflicts.md").read_text(encoding="utf-8")
     pictures = sorted(file.name for file in tmp_path.iterdir())
     assert pictures == ["resolve-dark.png", "resolve-light.png"]
-    assert all(f"docs/pictures/{name}" in readme for name in pictures)
+    assert all(f"../pictures/{name}" in guide for name in pictures)

@@ -10,7 +10,7 @@ from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
 from krm_merge.merge.lines.sequence import matching_blocks
 from krm_merge.merge.values.images import blind_to_versions
 from krm_merge.schema import OBJECTS, ORDERED, SET, KeyedList, ListKind, element_key
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     Canonical,
     MappingNode,
@@ -40,8 +40,10 @@ NAME_FIELDS: Final = (
 )
 """The fields that identify the elements of lists that no schema knows: the first that all of them have, each once."""
 
-SEQUENCES: Final = ("command", "args", "cmd", "entrypoint")
+SEQUENCES: Final = ("command", "commands", "args", "cmd", "entrypoint", "script", "scripts")
 """How names of lists end whose scalars mean something by their place; so do those of which one begins with a dash."""
+
+_OPTION = pattern(r"[\w./-]+=")
 
 Items: TypeAlias = Sequence[Sequence[Node]]
 """The elements of a list on each side."""
@@ -287,5 +289,5 @@ def are_one_option(first: Node, second: Node) -> bool:
     """Whether two texts set one name, as `--log=` does."""
     if not isinstance(first, Scalar) or not isinstance(second, Scalar):
         return False
-    options = [node.text.partition("=") for node in (first, second)]
-    return all(option[1] for option in options) and options[0][0] == options[1][0]
+    options = [_OPTION.match(node.text) for node in (first, second)]
+    return None not in options and len({option.group() for option in options if option}) == 1
