@@ -6,23 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmarks.merges import entrants, judges, ledger, page
-from benchmarks.merges.cloning import clone
+from benchmarks.merges import entrants, judges, ledger
 from benchmarks.merges.figures import class_of, figures_of, is_worse
-from benchmarks.merges.mining import Miner
 from benchmarks.merges.triples import (
     RECIPES,
-    MissingError,
     Recipe,
     Triple,
     recipes_of,
-    triples_of,
-    write_recipes,
 )
 from benchmarks.merges.verdicts import Judged, judge
-
-from checkout import ROOT
-from e2e.hosts import git, run
 
 RECIPE = Recipe("acme/shop", "merge", "a" * 40, "b" * 40, False, "deploy/app.yaml")
 
@@ -184,12 +176,6 @@ def test_every_program_is_judged_in_the_same_way(tmp_path: Path) -> None:
     assert str(figures.right_of_kept) == "1 of 1 (100.0 %)"
 
 
-def test_a_program_that_fails_has_no_answer(tmp_path: Path) -> None:
-    case = judge(CONFLICT, {"mine": entrants.Command("false"), "other": entrants.Command("sh -c 'exit 3'")})
-    assert [verdict.status for verdict in case.verdicts.values()] == ["failed", "failed"]
-    assert figures_of([case], "mine").failed == 1
-
-
 def test_a_merge_that_git_makes_right_is_worse_with_a_conflict() -> None:
     far = "".join(f"k{number}: 1\n" for number in range(9))
     upstream, local = far.replace("k0: 1", "k0: 2"), far.replace("k8: 1", "k8: 2")
@@ -204,99 +190,7 @@ def test_a_merge_that_git_makes_right_is_worse_with_a_conflict() -> None:
     assert worse == {**dict.fromkeys(entrants.ENTRANTS, False), "upstream": True, "conflict": True}
 
 
-@pytest.mark.kpt
-def test_kpt_merges_files_of_resources() -> None:
-    from benchmarks.merges.kpt import update_package
-
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: '1'\n  y: '1'\n"
-    both = triple(text, text.replace("x: '1'", "x: '2'"), text.replace("y: '1'", "y: '2'"), "")
-    outcome = update_package(both)
-    assert outcome is not None
-    assert outcome.text is not None, outcome.error
-    assert judges.is_same(outcome.text, text.replace("'1'", "'2'").encode())
-    assert update_package(CONFLICT) is None
-
-
-# ---- repositories ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A server with the repository acme/shop: a merge that git makes, one that it does not, and a cherry-pick."""
-    shop = tmp_path / "server" / "acme" / "shop"
-    shop.mkdir(parents=True)
-    git(shop, "init", "--quiet", "--initial-branch=main")
-    for key in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
-        git(shop, "config", key, "true")
-
-    def commit(name: str, text: str, subject: str) -> None:
-        (shop / name).write_text(text, encoding="utf-8")
-        git(shop, "add", "--all")
-        git(shop, "commit", "--quiet", "--message", subject)
-
-    def merge(branch: str, **answers: str) -> None:
-        run("git", "merge", "--quiet", "--no-commit", branch, cwd=shop)
-        for name, text in answers.items():
-            (shop / f"{name}.yaml").write_text(text, encoding="utf-8")
-        git(shop, "add", "--all")
-        git(shop, "commit", "--quiet", "--message=merge")
-
-    far = "".join(f"k{number}: 1\n" for number in range(9))
-    commit("near.yaml", "a: 1\nb: 1\n", "Add near")
-    commit("far.yaml", far, "Add far")
-    git(shop, "checkout", "--quiet", "-b", "theirs")
-    commit("near.yaml", "a: 2\nb: 1\n", "Raise a")
-    commit("far.yaml", far.replace("k0: 1", "k0: 2"), "Raise k0")
-    git(shop, "checkout", "--quiet", "main")
-    commit("near.yaml", "a: 1\nb: 2\n", "Raise b")
-    commit("far.yaml", far.replace("k8: 1", "k8: 2"), "Raise k8")
-    merge("theirs", near="a: 2\nb: 2\n", far=far.replace("k0: 1", "k0: 2").replace("k8: 1", "k8: 2"))
-    git(shop, "checkout", "--quiet", "-b", "release")
-    commit("near.yaml", "a: 2\nb: 2\nversion: 1\n", "Release")
-    git(shop, "checkout", "--quiet", "main")
-    commit("near.yaml", "a: 2\nb: 3\n", "Raise b again")
-    raised = git(shop, "rev-parse", "HEAD").strip()
-    git(shop, "checkout", "--quiet", "release")
-    run("git", "cherry-pick", raised, cwd=shop)
-    (shop / "near.yaml").write_text("a: 2\nb: 3\nversion: 1\n", encoding="utf-8")
-    git(shop, "add", "--all")
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2098-01-01T00:00:00Z")  # after the commit that is picked
-    git(shop, "-c", "core.editor=true", "cherry-pick", "--continue")
-    return tmp_path / "server"
-
-
-def test_merges_are_found_written_down_and_fetched_again(server: Path, tmp_path: Path) -> None:
-    whole, lean = tmp_path / "whole", tmp_path / "lean"
-    git(tmp_path, "clone", "--quiet", "--mirror", str(server / "acme" / "shop"), str(whole / "acme+shop"))
-    recipes = Miner(whole, "acme/shop", seconds=600).recipes()
-    assert sorted((recipe.kind, recipe.path, recipe.is_clean) for recipe in recipes) == [
-        ("merge", "far.yaml", True),
-        ("merge", "near.yaml", False),
-        ("pick", "near.yaml", False),
-    ]
-    write_recipes("acme/shop", recipes, tmp_path / "recipes")
-    read = recipes_of(tmp_path / "recipes")
-    assert sorted(map(Recipe.row, read)) == sorted(map(Recipe.row, recipes))
-    clone(lean, "acme/shop", read[:1], f"file://{server}")
-    clone(lean, "acme/shop", read, f"file://{server}")
-    server.rename(tmp_path / "away")
-    clone(lean, "acme/shop", read, f"file://{server}")  # fetches nothing
-    fetched = list(triples_of(read, lean))
-    assert fetched == list(triples_of(read, whole))
-    picked = next(case for case in fetched if case.recipe.kind == "pick")
-    assert (picked.original, picked.upstream) == (b"a: 2\nb: 2\n", b"a: 2\nb: 3\n")
-    assert (picked.local, picked.people) == (b"a: 2\nb: 2\nversion: 1\n", b"a: 2\nb: 3\nversion: 1\n")
-
-
-def test_a_mirror_that_lacks_something_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match="has no clone of acme/shop"):
-        list(triples_of([RECIPE], tmp_path))
-    git(tmp_path, "init", "--quiet", "--bare", "acme+shop")
-    with pytest.raises(MissingError, match=r"the clone of acme/shop lacks deploy/app\.yaml of aaaa"):
-        list(triples_of([RECIPE], tmp_path))
-
-
-# ---- the ledger and the page -----------------------------------------------------------------------------------------
+# ---- the ledger -----------------------------------------------------------------------------------------------------
 
 
 def with_status(people: str) -> Judged:
@@ -333,36 +227,3 @@ def test_the_ledger_names_200_merges_with_their_licenses() -> None:
     assert {line.recipe.repository for line in lines if line.recipe.repository not in licenses} == set()
     seen = recipes_of(RECIPES / "seen")
     assert {line.recipe for line in lines} <= {*seen}
-
-
-def test_the_page_names_all_repositories() -> None:
-    text = page.PAGE.read_text(encoding="utf-8")
-    assert {recipe.repository for recipe in recipes_of(RECIPES) if f"[{recipe.repository}]" not in text} == set()
-    unseen = {recipe.repository for recipe in recipes_of(RECIPES / "unseen")}
-    assert not unseen & {recipe.repository for recipe in recipes_of(RECIPES / "seen")}
-    _, _, failures = text.partition("<!-- failures -->")
-    assert {repository for repository in unseen if f"[{repository} " in failures} == set()
-
-
-def test_tables_have_their_places_on_the_page(tmp_path: Path) -> None:
-    place = tmp_path / "page.md"
-    place.write_text("before\n<!-- clean -->\nold\n<!-- end of clean -->\nafter\n", encoding="utf-8")
-    page.write({"clean": "| a |"}, place)
-    assert place.read_text(encoding="utf-8") == "before\n<!-- clean -->\n\n| a |\n<!-- end of clean -->\nafter\n"
-    with pytest.raises(ValueError, match="no comment <!-- else -->"):
-        page.write({"else": ""}, place)
-
-
-def test_failures_are_listed_by_class() -> None:
-    listed = page.failures([with_status("a: 5\nb: 5\n"), with_status("a: 2\nb: 2\n")])
-    assert (
-        f"- {RECIPE.id} [acme/shop aaaaaaa](https://github.com/acme/shop/commit/{'a' * 40}) `deploy/app.yaml`" in listed
-    )
-    assert "#### people dropped a change: 1" in listed
-    assert "#### two versions: 0" in listed
-
-
-def test_the_commands_are_in_the_makefile() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    target = ledger.UPDATE.removeprefix("make ").partition(" ")[0]
-    assert f"\n{target}:" in makefile
