@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 
 from checkout import ROOT
+from krm_merge.cli.app import app
 
 MERGING = (ROOT / "docs" / "functions" / "merge-package.md").read_text(encoding="utf-8")
 FUNCTIONS = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "functions").glob("*.md")))
@@ -27,3 +29,18 @@ def examples() -> Iterator[Any]:
     for section in RULES.split("\n### ")[1:]:
         number = section.partition(".")[0]
         yield from (pytest.param(number, row, id=f"{number}-{row[2]}") for row in EXAMPLE.findall(section))
+
+
+def refuse_unknown_options(words: list[str]) -> None:
+    """Raises UsageError where a command of krm-merge, or an option of it, does not exist."""
+    command: click.Command = app
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        subcommand = command.get_command(context, words[0])
+        words = words[1:] if subcommand is not None else words
+        if subcommand is None and command.name == "transform":
+            subcommand = command.get_command(context, "run")
+        assert subcommand is not None, words[0]
+        command, context = subcommand, click.Context(subcommand, parent=context)
+    if not context.ignore_unknown_options:
+        command.make_parser(context).parse_args(list(words))

@@ -43,15 +43,15 @@ def test_work_grows_with_the_number_of_resources(name: str) -> None:
 
 @pytest.mark.parametrize("kind", GROWING)
 def test_work_grows_with_the_size_of_one_resource(kind: str) -> None:
-    assert exponent(["".join(package(growing(kind, size), 1)) for size in (200, 400, 800)]) < MOST
+    assert exponent(["".join(package(growing(kind, size), 1)) for size in (100, 200, 400)]) < MOST
 
 
 @pytest.mark.parametrize("kind", GROWING)
 def test_work_grows_with_the_number_of_conflicts(kind: str) -> None:
-    assert exponent(["".join(package(growing(kind, size, conflict=True), 1)) for size in (200, 400, 800)]) < MOST
+    assert exponent(["".join(package(growing(kind, size, conflict=True), 1)) for size in (100, 200, 400)]) < MOST
 
 
 @pytest.mark.parametrize("identity", ["document", "smart"])
 def test_work_grows_with_the_number_of_functions(identity: str) -> None:
-    inputs = ["".join(functions(size)) for size in (200, 400, 800)]
+    inputs = ["".join(functions(size)) for size in (100, 200, 400)]
     assert exponent([f"{text}  functionIdentity: {identity}\n" for text in inputs]) < MOST

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-import click
 import pytest
 import yaml
 from mkdocs.config import load_config
@@ -20,11 +19,10 @@ from tools import site_hooks
 
 from checkout import ROOT
 from e2e.hosts import git
-from krm_merge.cli.app import app
 from krm_merge.cli.commands.settings import IMAGE
 from krm_merge.cli.help_pages import COMMANDS
 from krm_merge.functions.models import MergePackage, PatchResources, PlanComponentUpdates, TransformResources
-from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK
+from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, refuse_unknown_options
 
 DOCS = ROOT / "docs"
 PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"]
@@ -228,18 +226,6 @@ def shell_commands() -> Iterator[Any]:
         for block in SHELL_BLOCK.findall(text_of(page)):
             for words in () if block.startswith("#!") else commands_in(block):
                 yield page, words
-
-
-def refuse_unknown_options(words: list[str]) -> None:
-    """Raises UsageError where a command of krm-merge, or an option of it, does not exist."""
-    command: click.Command = app
-    context = click.Context(command)
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        subcommand = command.get_command(context, words[0])
-        assert subcommand is not None, words[0]
-        command, context, words = subcommand, click.Context(subcommand, parent=context), words[1:]
-    if not context.ignore_unknown_options:
-        command.make_parser(context).parse_args(list(words))
 
 
 def test_commands_of_the_pages_find_what_they_need_in_a_checkout() -> None:

@@ -13,7 +13,7 @@ from tools.make_pictures import make_pictures
 
 from checkout import ROOT
 from report.conflicts import SECRETS
-from resolve.browsing import MILLISECONDS, card, count, faults, open_page, window
+from resolve.browsing import card, count, faults, open_page, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, fork, task_of
 from resolve.serving import Client, journal_of, serve
 
@@ -381,20 +381,6 @@ def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, 
         faults(page, f"change-{width}-{scheme}")
         assert page.locator("html").evaluate("html => html.scrollWidth") <= width
     context.close()
-
-
-def test_three_thousand_conflicts(context: BrowserContext, messages: list[str]) -> None:
-    with serve(task_of(*config_maps(3000))) as client:
-        page = open_page(context, client)
-        expect(count(page)).to_have_text("3,000 open · 0 settled")
-        page.keyboard.press("p")
-        expect(page.locator("article").last).to_be_focused()
-        page.keyboard.press("l")
-        expect(count(page)).to_have_text("2,999 open · 1 settled")
-        expect(card(page, 0)).to_be_focused()
-        page.keyboard.press("a")
-        page.keyboard.press("l")
-        expect(count(page)).to_have_text("All 3,000 settled", timeout=5 * MILLISECONDS)
 
 
 def test_the_pictures_of_the_guide_can_be_made(browser: Browser, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from effort import SEED
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Directory, PackageError
@@ -212,9 +213,11 @@ def remove(place: Path) -> None:
     place.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("edit", [in_place, replace_file, remove])
-@pytest.mark.parametrize("path", ["changed.yaml", "Kptfile", "gone.yaml", "new/folder/added.yaml", "tool"])
-@pytest.mark.parametrize("can_exchange", [True, False], ids=["one-step", "several-steps"])
+PATHS = ("changed.yaml", "Kptfile", "gone.yaml", "new/folder/added.yaml", "tool")
+EACH = [(edit, path, in_one) for edit in (in_place, replace_file, remove) for path in PATHS for in_one in (True, False)]
+
+
+@pytest.mark.parametrize(("edit", "path", "can_exchange"), EACH if SEED else EACH[::3])
 def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: Callable[[Path], None], path: str, can_exchange: bool
 ) -> None:
