@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, count
 from posixpath import basename, dirname, normpath
 
-from krm_merge.krm import KPTFILE, FieldPath, Resource, check, flaw_of, format_path, parse_path
+from krm_merge.functions import API_VERSION, KINDS
+from krm_merge.functions.patch_resources import read_jobs
+from krm_merge.krm import KPTFILE, FieldPath, Identity, Resource, ResourceList, check, flaw_of, format_path, parse_path
 from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
     KRMIGNORE,
@@ -23,6 +25,7 @@ from krm_merge.packages import (
     lines_of_conflicts,
 )
 from krm_merge.policy import PackagePolicy, PolicyError, find_policy
+from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.text import (
     Comments,
@@ -211,6 +214,8 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
     if not any(holds_resources(path) for path in conflicts):
         problems += _policy_problems(own_files)
     problems += _unreadable_files(tree, own_files, conflicts)
+    problems += _config_problems(own_files)
+    problems += _double_resources(own_files)
     problems += _missing_files(tree, own_files)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
 
@@ -222,6 +227,46 @@ def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -
         tree, (path for path in own_files if not is_kptfile(path) and path not in conflicts)
     ):
         yield PackageProblem(path, f"{flaw.problem}; kpt refuses the package: {remedy}", flaw.line)
+
+
+def _config_problems(own_files: Tree) -> Iterator[PackageProblem]:
+    """The mistakes in functionConfigs of our own kinds."""
+    if not any(kind.encode() in file.data for file in own_files.values() for kind in KINDS):
+        return
+    from krm_merge.functions import models
+
+    version = PackageVersion("local", own_files)
+    members = version.members()
+    items = [Resource.from_tree(member.root, member.place, member.index) for member in members]
+    for member, item in zip(members, items, strict=True):
+        if item.api_version != API_VERSION or item.kind not in KINDS:
+            continue
+        problems = [(path, f"{path}{message}") for path, message in check(getattr(models, item.kind), member.value)[1]]
+        if item.kind == "PatchResources" and not problems:
+            resource_list = ResourceList.with_config(member.text)
+            resource_list.items = items
+            read_jobs(resource_list)
+            errors = resource_list.results.errors
+            problems = [(error.path or "", error.message.removeprefix("functionConfig: ")) for error in errors]
+        # Each document was read alone.
+        line = sum(data.count(b"\n") for data in version.documents[member.place][: member.index])
+        for path, message in problems:
+            yield PackageProblem(member.place, message, line + max(line_of(member.root, path), 1))
+
+
+def _double_resources(own_files: Tree) -> Iterator[PackageProblem]:
+    """Resources that are there twice. What a Kustomization is for may be patches, or alternatives."""
+    kustomized = tuple(f"{dirname(path)}/".lstrip("/") for path in own_files if basename(path) in KUSTOMIZATION_FILES)
+    first: dict[Identity, str] = {}
+    for member in PackageVersion("local", own_files).members():
+        identity, place = member.identity, member.place
+        if not identity.name or place.startswith(kustomized):
+            continue
+        if identity in first:
+            ref = Resource.from_tree(member.root).ref
+            message = f"{ref} is there twice: in {first[identity]}, too; keep one"
+            yield PackageProblem(place, message)
+        first.setdefault(identity, place)
 
 
 def _missing_files(tree: Tree, own_files: Tree) -> Iterator[PackageProblem]:

@@ -13,6 +13,7 @@ import click
 from krm_merge.cli.options import named_package
 from krm_merge.cli.output import STDIN, opened_journal, package_to_look_at, write_result
 from krm_merge.krm import KPTFILE
+from krm_merge.merge import shorten
 from krm_merge.packages import (
     Changed,
     Changes,
@@ -22,6 +23,7 @@ from krm_merge.packages import (
     KptfileText,
     Lock,
     PackageError,
+    RefusedError,
     Tree,
     Upstream,
     as_fetched,
@@ -31,18 +33,21 @@ from krm_merge.packages import (
     write_tree,
 )
 from krm_merge.usecases import MergeSides
+from krm_merge.vendored.documents import resources_of_tree
 from krm_merge.vendored.merging import FOR_ONE_FILE, Given, align_manifests
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 _ALL: Final = 3
+_EMPTY: Final = "stdin is empty; look whether the command before it failed"
 
 Writer: TypeAlias = Callable[[Tree, Changes], None]
 
 
-def read_sides(places: Sequence[Path]) -> MergeSides:
+def read_sides(places: Sequence[Path], *, allow_partial: bool = False) -> MergeSides:
     """The versions at three places; at two, local is a directory and its Vendorfile names the original.
 
-    Each place is a directory or a file, one of them stdin. Raises PackageError.
+    Each place is a directory or a file, one of them stdin. Raises PackageError, and RefusedError where upstream is a
+    stream that looks cut off, unless that is allowed (I17).
     """
     refuse_missing_inputs(places)
     directories = [place for place in places if is_directory(place)]
@@ -53,13 +58,38 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
     if len(places) == _ALL and not directories:
         files = [read_input(place) for place in places]
         path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
+        if places[1] == STDIN and not allow_partial:
+            _refuse_partial({path: files[0]}, {path: files[1]}, files[1].data, files[0].data)
         return MergeSides({path: files[0]}, {path: files[1]}, {path: files[2]}, names)
     *before, upstream_given, local_given = map(_read_side, places)
     manifests = align_manifests(before[0] if before else None, upstream_given, local_given)
+    if places[-2] == STDIN and not allow_partial:
+        given = before[0].content if before else None
+        text = given.data if isinstance(given, File) else None
+        _refuse_partial(manifests.original, manifests.upstream, manifests.content or b"", text)
     if not before:
         original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
         names = (original_name, *names)
     return MergeSides(manifests.original, manifests.upstream, manifests.local, names, manifests)
+
+
+def _refuse_partial(original: Tree, upstream: Tree, stream: bytes, before: bytes | None) -> None:
+    """Refuses a stream that ends inside a line, or has less than half of what its original has.
+
+    `before` is the text of the original, None where that is no file.
+    """
+    if not stream.strip():
+        raise PackageError(_EMPTY)
+    counts = [len(resources_of_tree(side).resources) for side in (original, upstream)]
+    if not stream.endswith(b"\n") and (before is None or before.endswith(b"\n")):
+        problem = f"stdin ends inside a line: {shorten(stream.splitlines()[-1].decode(errors='replace'))!r}"
+    elif counts[1] * 2 < counts[0]:
+        problem = f"stdin has {counts[1]:,} resources, and {counts[0]:,} were there before"
+    elif before is not None and len(stream) * 2 < len(before):
+        problem = f"stdin has {len(stream):,} bytes, and {len(before):,} were there before"
+    else:
+        return
+    raise RefusedError(f"{problem}; look whether all of it came, or give --allow-partial; nothing was written")
 
 
 def read_package_versions(package: str) -> tuple[Tree, Tree, tuple[str, str]]:
@@ -114,7 +144,7 @@ def _read_side(place: Path) -> Given:
         return Given(str(place), Directory(place), may_be_empty=True)
     file = read_input(place)
     if place == STDIN and not file.data.strip():
-        raise PackageError("stdin is empty; look whether the command before it failed")
+        raise PackageError(_EMPTY)
     # A device that is empty, such as /dev/null, is meant to be.
     return Given(name_of_input(place), file, may_be_empty=place != STDIN and not place.is_file())
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.git import Version as Version
     from krm_merge.packages.git import files_of as files_of
     from krm_merge.packages.git import git_difference as git_difference
+    from krm_merge.packages.git import ignored_files as ignored_files
     from krm_merge.packages.git import uncommitted_files as uncommitted_files
     from krm_merge.packages.git_cache import CachedRepository as CachedRepository
     from krm_merge.packages.git_cache import GitCache as GitCache
@@ -101,7 +102,7 @@ __getattr__, __dir__ = lazy_interface(
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
-        "git": "CommittedFiles GitRepositories MODES Version files_of git_difference uncommitted_files",
+        "git": "CommittedFiles GitRepositories MODES Version files_of git_difference ignored_files uncommitted_files",
         "git_cache": "CachedRepository GitCache",
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "

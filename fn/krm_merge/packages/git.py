@@ -348,6 +348,20 @@ def uncommitted_files(package: Path) -> list[str]:
     return [os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry[2:3] == b" "]
 
 
+def ignored_files(package: Path, paths: Iterable[str]) -> list[str]:
+    """Those of a package's files that git ignores, by their paths in it; none where it is in no repository."""
+    real = package.resolve()
+    with _package_errors(f"{package}: git check-ignore"):
+        tree = WorkingTree.around(real)
+        if tree is None:
+            return []
+        names = {os.fsencode(os.path.relpath(real / path, tree.top)): path for path in paths}
+        listed = b"".join(name + b"\0" for name in names)
+        # It fails where none is ignored.
+        found = program.run(["check-ignore", "-z", "--stdin"], tree.repository, listed, work_tree=tree.top)
+    return [names[name] for name in found.stdout.split(b"\0") if name in names]
+
+
 def _forms(name: str) -> tuple[str, str, str]:
     """How a server lists a name: as the object of an annotated tag, a tag, a branch."""
     return f"refs/tags/{name}^{{}}", f"refs/tags/{name}", f"refs/heads/{name}"

@@ -133,7 +133,7 @@ class MergeChoices:
         return replace(policy, on_conflict=side or "upstream", marks=side is not None, on_delete=on_delete)
 
     def report_unused(self, outcome: Outcome) -> None:
-        """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M2)."""
+        """Adds a warning for each rule that matches nothing, and info results for stale resolutions (M2, I18)."""
         for number in range(len(self.rules.rules)):
             if number not in outcome.reached:
                 message = (
@@ -141,6 +141,10 @@ class MergeChoices:
                 )
                 outcome.results.warning(message, path=f"rules[{number}]")
         if any(part.outcomes or part.files for part in outcome.decided):
+            for number, rule in enumerate(self.package.rules, len(self.rules.rules)):
+                if number not in outcome.reached:
+                    message = f"{rule.place}: matches nothing in the package; check its kind, name and path"
+                    outcome.results.warning(message, file=self.package.file)
             for message in stale_messages(self.package, outcome.decided):
                 outcome.results.info(message, file=self.package.file)
 

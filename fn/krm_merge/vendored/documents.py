@@ -149,8 +149,10 @@ def _resource(path: str, index: int, line: int, root: Node | None, item: int | N
 
 
 def is_list(root: MappingNode) -> bool:
-    """Whether an object is a List of resources."""
-    return (to_value(root.get("apiVersion")), to_value(root.get("kind"))) == _LIST
+    """Whether an object is a list of resources: a List, or one of a kind, such as a ConfigMapList."""
+    api_version, kind = to_value(root.get("apiVersion")), to_value(root.get("kind"))
+    is_of_kind = isinstance(kind, str) and kind.endswith("List") and isinstance(root.get("items"), SequenceNode)
+    return (api_version, kind) == _LIST or (is_of_kind and not identity_of(root).name)
 
 
 def list_items(root: MappingNode) -> list[Node]:

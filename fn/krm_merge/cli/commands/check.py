@@ -157,8 +157,9 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
     """Find mistakes in the packages at PATH: directories with all packages below, or files of packages.
 
     It finds files that kpt cannot read, fields that kpt refuses in a Kptfile, functions that share a name, missing
-    functionConfigs, conflict markers, and rules and choices of a MergePolicy that match nothing. It fetches nothing.
-    The exit code is 1 if it finds something.
+    functionConfigs, mistakes in those of krm-merge and in their patches, resources that are there twice, conflict
+    markers, and rules and choices of a MergePolicy that match nothing. It fetches nothing. The exit code is 1 if it
+    finds something.
 
     Example:  krm-merge check environments
     """

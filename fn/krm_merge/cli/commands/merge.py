@@ -44,15 +44,18 @@ from krm_merge.cli.output import (
 from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
 from krm_merge.errors import KrmMergeError
 from krm_merge.git.program import time_limited
-from krm_merge.krm import KPTFILE
+from krm_merge.krm import KPTFILE, Results
 from krm_merge.packages import (
     STRATEGIES,
+    Changes,
     Directory,
     GitRepositories,
     KptfileText,
     NewAddressError,
     PackageError,
     RefusedError,
+    Tree,
+    ignored_files,
     is_version,
     packages_below,
     read_file,
@@ -170,6 +173,7 @@ def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions,
         update = PackageUpdate(local, repositories, str(place), ref or None, how.strategy, permissions.allowed)
         outcome = _merge(update, choices, options.form)
         choices.report_unused(outcome)
+        report_ignored(place, outcome.local, outcome.changes, outcome.results)
 
         report = cache(partial(outcome.report, str(place), with_contexts=shows_contexts(options.reports)))
         write_reports(report, options.reports)
@@ -231,6 +235,14 @@ def _newer(place: Path, local: Directory, repositories: GitRepositories) -> str:
     return ""
 
 
+def report_ignored(place: Path, local: Tree, changes: Changes, results: Results) -> None:
+    """Warns of new files that git would leave out of a commit."""
+    added = [path for path, file in changes.items() if file is not None and path not in local]
+    for path in ignored_files(place, added) if added else ():
+        message = f"{path}: added, and git ignores it: a .gitignore hides it; commit it with git add --force"
+        results.warning(message, file=path)
+
+
 def refuse_uncommitted(place: Path) -> None:
     """Raises PackageError where a package has changes that git could not give back."""
     if dirty := uncommitted_files(place):
@@ -255,6 +267,7 @@ def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
 @click.argument("places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=PATH_OR_STDIN)
 @output("Write the result there: a new directory, or a file.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
+@click.option("--allow-partial", is_flag=True, help="Merge UPSTREAM from stdin even if it looks cut off.")
 @record
 @version
 @source
@@ -263,6 +276,7 @@ def merge_command(
     places: tuple[Path, ...],
     target: Path | None,
     in_place: bool,
+    allow_partial: bool,
     record: bool,
     version: str,
     source: str,
@@ -297,7 +311,7 @@ def merge_command(
     with errors_as_json(options.form, str(local)):
         choices = options.choices()
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
-        sides = read_sides(places)
+        sides = read_sides(places, allow_partial=allow_partial)
         upstream_record = record_upstream(sides, ManifestSource(source, version), is_requested=record)
         choices = choices.obeying(find_policy(sides.local))
         with stages(f"merging {quantity(len(sides.local), 'file')} of {local}", options.form):

@@ -12,7 +12,7 @@ import click
 
 from krm_merge.checks import place_of, policy_problems
 from krm_merge.cli import options
-from krm_merge.cli.commands.merge import refuse_uncommitted
+from krm_merge.cli.commands.merge import refuse_uncommitted, report_ignored
 from krm_merge.cli.options import named_package
 from krm_merge.cli.output import (
     errors_as_json,
@@ -302,6 +302,8 @@ def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], wri
         assert isinstance(host.session, Session)
         task = host.session.task
         write(task.sides.local, saved.changes)
+        if is_package:
+            report_ignored(place, task.sides.local, saved.changes, saved.results)
         show_results(saved.results, quiet=True)
         name = f"saved {task.name}" if saved.changes else task.name
         recorded = f"; {len(saved.choices)} choices are in its MergePolicy" if len(saved.choices) > 1 else ""
