@@ -96,10 +96,9 @@ if has_kpt; then
   changes
   git restore blog
   echo
-  say "Declared in the package's pipeline, it runs when the package is rendered:"
-  cp merge.yaml blog
-  printf 'pipeline:\n  mutators:\n  - exec: krm-merge\n    configPath: merge.yaml\n' >>blog/Kptfile
-  say '$ kpt fn render blog --allow-exec'
+  say "Declared in the package's pipeline, it runs when the package is rendered next:"
+  say '$ krm-merge config blog --to v2 --declare --exec krm-merge && kpt fn render blog --allow-exec'
+  krm-merge config blog --to v2 --declare --exec krm-merge --quiet
   kpt fn render blog --allow-exec 2>&1
   changes
 fi
