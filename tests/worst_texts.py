@@ -40,6 +40,12 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "cli.help_pages._RULE": (Worst("R1"),),
     "cli.terminal._SEPARATOR": LETTERS,
     "components.repository._COPIED": (Worst("Synthetic-From: "), Worst(" at 0", "Synthetic-From: a")),
+    "components.repository._DIGEST": (
+        Worst("Component: "),
+        Worst("Component: a\nImage: a\n"),
+        Worst("a", "Component: "),
+    ),
+    "components.repository.planned_digests": (Worst("a"), Worst("/")),
     "components.expressions._TOKEN": (
         *(Worst(quote, prefix) for quote in ('"', '"""', "'", "'''", '\\"', '""" \\', "r''' ") for prefix in ("", "r")),
         Worst("r\"\"\"''' "),
@@ -86,8 +92,9 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "tag: "),
         Worst("sha:a"),
     ),
-    "components.digests._VARIABLE_DIGEST": (Worst("a"), Worst("sha256:")),
-    "components.digests._words": (
+    "components.digests._USE": (Worst("@"), Worst("@$"), Worst("a", "@${")),
+    "components.digests._DIGEST_ALONE": (Worst("a"), Worst("sha256:")),
+    "components.digests._named": (
         Worst("a"),
         Worst("a:"),
         Worst("a:a@"),
@@ -126,7 +133,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "- `a` is `"),
     ),
     "components.plan.model._HAD": (Worst("Closed: nothing is left to update"),),
-    "components.plan.model._NAME": (Worst("`"), Worst("a", "`"), Worst("`a")),
+    "components.plan.model._BUILT": (Worst("`"), Worst("a", "`"), Worst("`a"), Worst("`a` at 1")),
     "components.plan.model._SYNTHETIC": (
         Worst("- files of "),
         Worst("a", "- files of "),

@@ -1,14 +1,15 @@
 """References to images with a digest, in any file: found, attributed to components, and replaced (rule C5).
 
 In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
-own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
-may have a variable of its own.
+own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values; or an element
+of a list of names and values, such as `env` and `params`. Elsewhere it may have a variable of its own.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -81,8 +82,8 @@ _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 """Characters before a name that make it a part of another: a longer name, or a registry in a variable."""
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
-_BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
-"""`oci::name@digest`, `rule:name@digest`: text with a slash is not a tag, and text with a letter is not a port."""
+_BEHIND_COLON = rb"(?<=:)(?=(?:[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?|(?:docker|oci):/)/)"
+"""`oci::name@digest`, `rule:docker://name@digest`: text with a slash is not a tag, text with a letter is not a port."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(
@@ -90,14 +91,16 @@ _ASSIGNMENT = re.compile(
     rb"(?P<quote>[\"']?)(?P<value>[^\s\"'#]+)(?P=quote)[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
-_VARIABLE_DIGEST = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
-_IMAGE_WORDS = frozenset((b"IMAGE", b"IMG", b"REPOSITORY", b"REPO", b"NAME", b"DIGEST", b"SHA", b"SHA256"))
-"""Words in names of variables for the part of an image that they hold."""
+_DIGEST_ALONE = re.compile(rf"(?:{_ALGORITHM})?{_HEX}")
+_IMAGE_WORDS = frozenset(("IMAGE", "IMG", "REPOSITORY", "REPO", "NAME", "DIGEST", "SHA", "SHA256"))
+"""Words in names of variables and parameters for the part of an image that they hold."""
 
 _DETACHED = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?{_ALGORITHM}(?P<hex>{_HEX})")
 _DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
 _DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
-_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode())
+_HAS_DETACHED = re.compile(
+    rf"(?:digest|tag|sha|value)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode()
+)
 """Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
 
 
@@ -113,18 +116,13 @@ def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]
     if not names or not _ANY_HEX.search(data):
         return []
     breaks = [newline.start() for newline in re.finditer(b"\n", data)]
-    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
+    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_assigned(data, names, breaks)]
     return sorted({ref.hex_start: ref for ref in candidates}.values(), key=lambda ref: ref.hex_start)
 
 
 def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The references that are one word of the text."""
-    any_name = b"|".join(re.escape(name.encode()) for name in names)
-    pattern = re.compile(
-        rb"(?:(?<![%b])|%b|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
-        % (_WORD, _BEHIND_DEFAULT, _BEHIND_COLON, any_name, TAG_PATTERN.encode(), DIGEST_PATTERN.encode())
-    )
-    for match in pattern.finditer(data):
+    for match in _named(names, DIGEST_PATTERN.encode()).finditer(data):
         yield ImageReference(
             match.start(),
             match.end(),
@@ -137,6 +135,15 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
         )
 
 
+def _named(names: Iterable[str], digest: bytes) -> re.Pattern[bytes]:
+    """References with one of these names, and a digest of this pattern, as one word."""
+    any_name = b"|".join(re.escape(name.encode()) for name in names)
+    return re.compile(
+        rb"(?:(?<![%b])|%b|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
+        % (_WORD, _BEHIND_DEFAULT, _BEHIND_COLON, any_name, TAG_PATTERN.encode(), digest)
+    )
+
+
 def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that have a field of their own; empty if the file is not YAML."""
     if not _HAS_DETACHED.search(data):
@@ -146,12 +153,19 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
         documents = list(read_all(text))
     except (UnicodeDecodeError, TextError):
         return
-    digests = (
+    digests = [
         (at, repository, tag, digest, tag_at)
         for document in documents
         for mapping, place in _mappings(document, "")
         if (repository := names.get(_image_of(mapping, place))) is not None
         for at, tag, digest, tag_at in _digests_of(mapping)
+    ]
+    digests += (
+        (pair.hex_start, repository, tag_of(pair.image), f"{_ALGORITHM}{pair.digits}", -1)
+        for document in documents
+        for settings in _lists_of_settings(document)
+        for pair in _pairs(settings)
+        if (repository := names.get(image_repository(pair.image))) is not None
     )
     # Nodes do not count the byte order mark.
     content = text.removeprefix(BOM)
@@ -224,38 +238,103 @@ def _field_with(mapping: MappingNode, key: str) -> tuple[str, int] | None:
     return text, value.source.text.find(text, value.start, value.end) if is_own and value.source else -1
 
 
-def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
-    """The digests that have a variable of their own beside that of the image: `APP_IMAGE=name`, `APP_DIGEST=sha256:…`.
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A variable or parameter with its value, and where that ends, in bytes or characters."""
 
-    Two variables belong together if their names differ only in such words, and no third name does.
+    name: str
+    value: str
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The name of an image, and the digits of its digest in a setting of its own."""
+
+    image: str
+    digits: str
+    hex_start: int
+
+
+def _pairs(settings: Sequence[_Setting]) -> Iterator[_Pair]:
+    """The settings of digests that belong to the setting of an image: `APP_IMAGE` and `APP_DIGEST`.
+
+    Two belong together if their names differ only in such words, and no third name does.
     """
-    assigned = list(_ASSIGNMENT.finditer(data))
-    digests = [assignment for assignment in assigned if _VARIABLE_DIGEST.fullmatch(assignment["value"])]
-    images: dict[tuple[bytes, ...], set[bytes]] = {}
-    for assignment in assigned if digests else ():
-        if not _VARIABLE_DIGEST.fullmatch(assignment["value"]) and _is_of_image(assignment["name"]):
-            images.setdefault(_stem(assignment["name"]), set()).add(assignment["value"])
-    for assignment in digests:
-        beside = images.get(_stem(assignment["name"]), set())
-        if not _is_of_image(assignment["name"]) or len(beside) != 1:
-            continue
-        (image,) = (value.decode(errors="replace") for value in beside)
-        repository = names.get(image_repository(image))
-        if repository is not None and "@" not in image:
-            start = assignment.end("value") - HEX_LENGTH
-            digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"
-            line = bisect_left(breaks, start) + 1
-            yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)
+    digests = [setting for setting in settings if _DIGEST_ALONE.fullmatch(setting.value)]
+    images: dict[tuple[str, ...], set[str]] = {}
+    for setting in settings if digests else ():
+        if not _DIGEST_ALONE.fullmatch(setting.value) and _is_of_image(setting.name):
+            images.setdefault(_stem(setting.name), set()).add(setting.value)
+    for setting in digests:
+        beside = images.get(_stem(setting.name), set())
+        if _is_of_image(setting.name) and len(beside) == 1:
+            (image,) = beside
+            if "@" not in image:
+                yield _Pair(image, setting.value[-HEX_LENGTH:], setting.end - HEX_LENGTH)
 
 
-def _stem(name: bytes) -> tuple[bytes, ...]:
-    """The words of a variable's name without those for the part of an image."""
-    words = name.upper().split(b"_")
-    return tuple(word for word in words if word not in _IMAGE_WORDS)
+def _words_of(name: str) -> list[str]:
+    return name.upper().replace("-", "_").split("_")
 
 
-def _is_of_image(name: bytes) -> bool:
-    return not _IMAGE_WORDS.isdisjoint(name.upper().split(b"_"))
+def _stem(name: str) -> tuple[str, ...]:
+    """The words of a name without those for the part of an image."""
+    return tuple(word for word in _words_of(name) if word not in _IMAGE_WORDS)
+
+
+def _is_of_image(name: str) -> bool:
+    return not _IMAGE_WORDS.isdisjoint(_words_of(name))
+
+
+def _lists_of_settings(node: Node) -> Iterator[list[_Setting]]:
+    """The elements of each list that have a name and a value, such as `env` and `params`.
+
+    Aliases and anchored values are left out: the same text may belong to another image.
+    """
+    if isinstance(node, SequenceNode):
+        settings: list[_Setting] = []
+        for item in node.items:
+            value = item.get("value") if isinstance(item, MappingNode) else None
+            if isinstance(item, MappingNode) and isinstance(value, Scalar) and value.source and not value.anchor:
+                at = value.source.text.find(value.text, value.start, value.end)
+                if at >= 0 and (name := _text(item, "name")):
+                    settings.append(_Setting(name, value.text, at + len(value.text)))
+            yield from _lists_of_settings(item)
+        yield settings
+    elif isinstance(node, MappingNode):
+        for entry in node.entries:
+            yield from _lists_of_settings(entry.value)
+
+
+_VARIABLE = rb"\$\{?(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
+_USE = re.compile(b"@" + _VARIABLE)
+
+
+def _assigned(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
+    """The digests that have a variable of their own: beside that of the image, or in `FROM name@${DIGEST}`."""
+    settings = [
+        _Setting(match["name"].decode(), match["value"].decode(errors="replace"), match.end("value"))
+        for match in _ASSIGNMENT.finditer(data)
+    ]
+    if not any(_DIGEST_ALONE.fullmatch(setting.value) for setting in settings):
+        return
+    pairs, all_uses = list(_pairs(settings)), Counter(match["variable"].decode() for match in _USE.finditer(data))
+    for variable, uses in group_by_key(
+        (match["variable"].decode(), match) for match in _named(names, _VARIABLE).finditer(data)
+    ).items():
+        images = {image_repository(use["name"].decode()) for use in uses}
+        values = [setting for setting in settings if setting.name == variable]
+        # With several names or values, which of them belong together is unknown.
+        is_alone = len(images) == 1 and len(uses) == all_uses[variable] and len(values) == 1
+        if is_alone and _DIGEST_ALONE.fullmatch(values[0].value):
+            image = f"{uses[0]['name'].decode()}:{(uses[0]['tag'] or b'').decode()}".rstrip(":")
+            pairs.append(_Pair(image, values[0].value[-HEX_LENGTH:], values[0].end - HEX_LENGTH))
+    for pair in pairs:
+        if (repository := names.get(image_repository(pair.image))) is not None:
+            start, line = pair.hex_start, bisect_left(breaks, pair.hex_start) + 1
+            digest = f"{_ALGORITHM}{pair.digits}"
+            yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(pair.image), digest, line)
 
 
 RULE = "C5"
@@ -276,6 +355,7 @@ DEFAULT_FILES = (
     "*.json",
     "*.sh",
     "*.env",
+    "*.conf",
     "*.txt",
     "*.mk",
     "*.tf",
@@ -478,7 +558,8 @@ def _elsewhere(data: bytes, occurrences: Sequence[ImageReference], stale: Collec
     """Warnings for replaced digests that the file also holds outside of references to the image."""
     starts = {ref.hex_start for ref in occurrences}
     first: dict[str, int] = {}
-    for match in re.finditer(rb"(?<=sha256:)[0-9a-f]{64}", data):
+    # Names hold digests without `sha256:`, too, such as those of relatedImages.
+    for match in re.finditer(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", data):
         digest = f"sha256:{match[0].decode()}"
         if digest in stale and match.start() not in starts and digest not in first:
             first[digest] = data.count(b"\n", 0, match.start()) + 1

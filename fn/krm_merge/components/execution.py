@@ -27,6 +27,7 @@ from krm_merge.components.repository import (
     Repository,
     RepositoryPullRequests,
     copied_before,
+    planned_digests,
     with_copy,
     without_copy,
 )
@@ -156,7 +157,7 @@ class _Run:
             is_there
             and pull.state == "open"
             and pull.target_branch == plan.base
-            and parse_description(pull.body) is not None
+            and (parse_description(pull.body) is not None or bool(planned_digests(pull, self.git)))
         )
 
     def _spellings(self) -> list[str]:

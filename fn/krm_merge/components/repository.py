@@ -256,15 +256,34 @@ def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Ite
             repository=url,
             changed=tuple(sorted(forge.changed_files(url, pull.number))) if pull.state == "open" else None,
             user_commits=_has_user_commits(pull, repository),
+            planned_digests=tuple(planned_digests(pull, repository).items()),
             branches=branches if pull.state == "open" else None,
             default_branch=repository.default_branch,
         )
 
 
+_DIGEST = re.compile(r"^Component: (.+)\nImage: .+\nDigest: (sha256:[0-9a-f]{64})$", re.MULTILINE)
+
+
+def planned_digests(pull: ForgePullRequest, repository: Repository) -> dict[str, str]:
+    """The digests that our commits on the branch of an open pull request set, by Component, if it has no block.
+
+    Forks have no branches of ours. Raises GitError.
+    """
+    is_possible = pull.source_branch in repository.branches and re.search("[/@]", pull.source_branch)
+    target = repository.branches.get(pull.target_branch, "")
+    if pull.state != "open" or not is_possible or not target or parse_description(pull.body) is not None:
+        return {}
+    repository.fetch(pull.head, target)
+    messages = repository.store.messages(repository.store.merge_base(target, pull.head) or target, pull.head)
+    return {name: digest for message in messages if TRAILER in message for name, digest in _DIGEST.findall(message)}
+
+
 def _has_user_commits(pull: ForgePullRequest, repository: Repository) -> bool:
     """Whether people added commits to a branch of ours. Branches of forks are never ours, whatever they are named."""
     target = repository.branches.get(pull.target_branch, "")
-    is_ours = pull.source_branch in repository.branches and parse_description(pull.body) is not None
+    is_planned = parse_description(pull.body) is not None or planned_digests(pull, repository)
+    is_ours = pull.source_branch in repository.branches and is_planned
     if pull.state != "open" or not is_ours or not target or not pull.head:
         return False
     repository.fetch(pull.head, target)

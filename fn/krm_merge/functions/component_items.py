@@ -34,7 +34,7 @@ from krm_merge.components.konflux.related_resources import (
     released_as,
     with_promotions,
 )
-from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.model import planned_state
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
 from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, new_resource, root_package
@@ -120,7 +120,7 @@ class ComponentItems:
         for item in self.others.get("NudgeConfig", ()):
             for nudge in items(item.value, "spec", "nudges"):
                 all_names |= {text(nudge, "from"), text(nudge, "to")}
-        for described in filter(None, (parse_description(pull_request.body) for pull_request in self.pull_requests)):
+        for described in filter(None, map(planned_state, self.pull_requests)):
             all_names |= described.digests.keys()
         return all_names
 

@@ -88,7 +88,7 @@ def test_s1_common_parent_image(parent: HostedWorld) -> None:
     world.go_on("parent", "child")
     (pull,) = world.pulls("child")
     assert pull.draft
-    assert "- acme/parent#1 (waiting): merged, its build is not finished" in pull.body
+    assert "- acme/parent#1 (waiting): merged, and the merge is not built" in pull.body
     assert not world.server.requests("POST", "/graphql")
 
     world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")

@@ -370,6 +370,12 @@ class TestVariables:
             f"ARG APP_REPOSITORY={APP}\r\nARG APP_IMAGE_DIGEST={OLD}\r\n",
             f"APP_IMAGE_NAME := {APP}\nAPP_SHA256 := {OLD[7:]}\n",
             f"OTHER_IMAGE=quay.io/org/other\nOTHER_DIGEST={OTHER}\nIMG={APP}\nDIGEST={OLD}\n",
+            f"ARG BASE_DIGEST={OLD}\nFROM {APP}:v1@${{BASE_DIGEST}} AS base\nFROM {APP}@$BASE_DIGEST\n",
+            f"D={OLD}\nskopeo copy docker://{APP}@$D dir:x\n",
+            f"env:\n- {{name: APP_IMAGE, value: {APP}}}\n- name: APP_DIGEST\n  value: {OLD}\n- name: OTHER\n",
+            f"params: # é\r\n- name: app-image\r\n  value: {APP}:v1\r\n- name: app-digest\r\n  value: '{OLD}'\r\n",
+            f'{{"env": [{{"name": "IMAGE", "value": "{APP}"}}, {{"value": "{OLD}", "name": "DIGEST"}}]}}',
+            f"ostree container image: ostree-image-signed:docker://{APP}@{OLD}\n",
         ],
     )
     def test_an_image_in_two_variables(self, text: str) -> None:
@@ -387,6 +393,11 @@ class TestVariables:
             f"IMAGE={APP}\nIMG=quay.io/org/other\nDIGEST={OLD}\n",
             f"IMAGE={APP}\nCHECKSUM={OLD}\n",
             f"IMAGE={APP}\nDIGEST={OLD}-x\n",
+            f"ARG D={OLD}\nFROM {APP}@$D\nFROM quay.io/org/other@${{D}}\nFROM {RELEASED}@$D",
+            f"D={OLD}\nD={OTHER}\nuse {APP}@$D\n",
+            f"D={OLD}\nuse {APP}@$DIGEST m.io/{APP}@$D\n",
+            f"env: [{{name: IMAGE, value: {APP}}}]\nparams: [{{name: DIGEST, value: '{OLD}'}}]\n",
+            f"env:\n- {{name: IMAGE, value: {APP}}}\n- {{name: DIGEST, value: &a {OLD}}}\n- {{name: SHA, value: *a}}\n",
             f"IMAGE={APP}@{OTHER}\nDIGEST={OLD}\n",
             f"IMAGE=$REGISTRY/{APP}\nDIGEST={OLD}\n",
         ],
@@ -551,3 +562,12 @@ def test_bytes_of_any_kind_are_no_fault(data: bytes) -> None:
     for given_bytes in (data, text):
         edited = replace_digests(given_bytes, [APP], {OLD}, NEW)
         assert re.sub(rb"sha256:[0-9a-f]{64}", b"", edited.data) == re.sub(rb"sha256:[0-9a-f]{64}", b"", given_bytes)
+
+
+def test_a_name_that_holds_a_stale_digest_is_named() -> None:
+    """Of relatedImages, for example."""
+    text = f"relatedImages:\n- name: app-{OLD[7:]}-annotation\n  image: {APP}@{OLD}\n".encode()
+    edited = replace_digests(text, [APP], {OLD}, NEW, path="csv.yaml")
+    assert edited.data == text.replace(f"@{OLD}".encode(), f"@{NEW}".encode())
+    (problem,) = edited.problems
+    assert problem.message.startswith(f"csv.yaml:2 has {OLD} outside of references to the image")

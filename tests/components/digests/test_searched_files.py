@@ -6,7 +6,16 @@ import pytest
 
 from krm_merge.components.digests import is_candidate, is_searched
 
-USUAL = ("x.Dockerfile", "app.dockerfile", "Containerfile", "a.containerfile", "c.json", "build.env", ".env")
+USUAL = (
+    "x.Dockerfile",
+    "app.dockerfile",
+    "Containerfile",
+    "a.containerfile",
+    "c.json",
+    "build.env",
+    ".env",
+    "job.conf",
+)
 
 
 @pytest.mark.parametrize(

@@ -152,17 +152,6 @@ def test_both_are_of_people(world: World, capsys: pytest.CaptureFixture[str]) ->
     assert world.heads() == before
 
 
-def test_a_description_without_our_words(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR33: who takes the block out takes the pull request over."""
-    world.go_on("parent", "child")
-    world.forge.edit(world.url("child"), 1, "Mine", "all mine")
-    world.build("parent", "parent", "2", 1)
-    world.go_on("parent", "child")
-    first, second = world.pulls("child")
-    assert (first.title, first.body) == ("Mine", "all mine")
-    assert second.source_branch == "update@child"
-
-
 @pytest.mark.parametrize("how", ["amended", "without a message", "with our message"])
 def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFixture[str]) -> None:
     """CR23, C4: whatever is said in them."""
@@ -212,14 +201,14 @@ def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.Capture
 
 
 def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR33: also where a person took it over after the plan was made."""
+    """C4: where a person closed it after the plan was made."""
     world.go_on("parent", "child")
     world.build("parent", "parent", "2", 1)
     world.plan("parent", "child")
-    world.forge.edit(world.url("child"), 1, "Mine", "all mine")
+    world.forge.close(world.url("child"), 1)
     before = world.heads()
     assert world.apply() == 0
-    assert "#1 was changed after the plan was made; observe and plan again" in capsys.readouterr().err
+    assert "#1 was closed after the plan was made; observe and plan again" in capsys.readouterr().err
     assert world.heads() == before
 
 

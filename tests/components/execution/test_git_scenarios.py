@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.world import World, branches_of, digest
 from krm_merge.components.repository import Repository
 from krm_merge.forges.local import LocalForge
 from krm_merge.git.store import Remote
@@ -126,14 +126,14 @@ def test_s1_common_parent_image(parent: World) -> None:
     (pull,) = world.pulls("child")
     assert pull.draft
 
-    # A second build: one more commit in the same pull request. A failed one: nothing.
+    # A second build: one more commit in the same pull request. A failed one: no commit.
     world.build("parent", "parent", "2", 1)
     world.go_on("parent", "child")
     assert [subject[:23] for subject in world.subjects("child", "update/child")] == ["Update parent to sha256"] * 2
     world.build("parent", "parent", "3", 1, outcome="False")
-    before = world.heads()
+    before = branches_of(Path(world.url("child")))
     world.go_on("parent", "child")
-    assert world.heads() == before
+    assert branches_of(Path(world.url("child"))) == before
 
     world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")

@@ -41,10 +41,10 @@ def test_s1_common_parent_image() -> None:
     assert state.step()[0] == [f"{branch} draft parent=2 [addCommit describe] until parent#1 merged"]  # 5
     assert only(state).digests[0].replaceable == (digest("0"), digest("1"))
     state.build("parent", "", 1, outcome="failed")
-    assert state.step()[0] == [f"{branch} draft parent=2 [] until parent#1 merged"]  # 6
+    assert state.step()[0] == [f"{branch} draft parent=2 [describe] until parent#1 merged"]  # 6
     state.merge("parent", 1)
     assert state.step()[0] == [f"{branch} draft parent=2 [rebase describe] until parent#1 mergeBuild"]  # 7'
-    assert "acme/parent#1 (waiting): merged, its build is not finished" in only(state).description
+    assert "acme/parent#1 (waiting): merged, and the merge is not built" in only(state).description
     state.push("parent", "8", 1)
     assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "CR22 CR30")  # 7
     assert len(state.pulls) == 2
@@ -213,13 +213,13 @@ def test_s5_a_merge_starts_no_second_round() -> None:
 
 
 def test_s6_updated() -> None:
-    """CR22, CR23: a commit is described when it is there, its digest added when it is built; the same one is not."""
+    """CR22, CR23: a commit is described, and its digest added, when it is built; the same digest is not."""
     state = updating()
     state.commit("parent", 1)
+    assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
+    state.build("parent", "1", 1)
     assert state.step()[0] == ["up/child draft parent=1 [describe] until parent#1 merged"]
     assert f"at {state.pulls['parent', 1].head}" in state.pulls["child", 1].body
-    state.build("parent", "1", 1)
-    assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
     state.build("parent", "2", 1)
     assert state.step()[0] == ["up/child draft parent=2 [addCommit describe] until parent#1 merged"]
 

@@ -30,7 +30,7 @@ def test_r19_without_a_digest() -> None:
     state.build("parent", "", 1)
     assert state.step() == ([], "CR19")
     (finding,) = state.plan()[1]
-    assert finding.message.endswith("the build parent-2 of team/parent has no digest as its result IMAGE_DIGEST")
+    assert finding.message.endswith("its newest build parent-2 has no digest as its result IMAGE_DIGEST")
 
 
 def test_r19_a_merge_queue_promotes_nothing() -> None:

@@ -190,7 +190,8 @@ class PullRequest(ForgePullRequest):
 
     `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
     its repository, None where not observed, and `default_branch` is its default branch. `merged_at` is a time as builds
-    have it. Both are '' where not observed.
+    have it. Both are '' where not observed. `planned_digests` are names of Components and the digests that our commits
+    on its branch set: it was planned, even if people removed our block from its description.
     """
 
     name: str
@@ -199,6 +200,7 @@ class PullRequest(ForgePullRequest):
     user_commits: bool = False
     branches: tuple[str, ...] | None = None
     default_branch: str = ""
+    planned_digests: tuple[tuple[str, str], ...] = ()
 
     @property
     def id(self) -> tuple[str, int]:

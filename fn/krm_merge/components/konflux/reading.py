@@ -483,6 +483,10 @@ def read_pull_request(value: Value) -> PullRequest:
         branches=fields.texts("status", "branches"),
         merged_at=fields.time("status", "mergedAt"),
         default_branch=fields.branch("status", "defaultBranch"),
+        planned_digests=tuple(
+            (fields.require(*place, "component"), fields.digest(*place, "digest"))
+            for place in fields.maps("status", "plannedDigests")
+        ),
     )
     fields.check()
     return pull_request

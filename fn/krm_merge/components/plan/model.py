@@ -74,12 +74,17 @@ class PlanTarget:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A build with a new digest: of a Component, from a pull request or from a push (None)."""
+    """A build with a new digest: of a Component, from a pull request or from a push (None).
+
+    `commit` was built with the digest, '' where that is unknown; `failure` is about a later build without an image.
+    """
 
     component: ComponentKey
     pull_request: PullRequest | None
     state: TriggerState
     digest: str
+    commit: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ END = "<!-- krm-merge components: end -->"
 _BLOCK = re.compile(rf"{BEGIN}((?:(?!{BEGIN}).)*?){END}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
-_NAME = re.compile(r"`([^`]+)`")
+_BUILT = re.compile(r"`([^`]+)`(?: at ([0-9a-f]+))?")
 _PUSH = "- a push to "
 NOTHING_LEFT = "nothing is left to update"
 """The reason for closing a pull request whose target has its digests; the name of the branch follows."""
@@ -180,7 +185,7 @@ _HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
 _WORDS = {
     "open": "not merged yet",
-    "waiting": "merged, its build is not finished",
+    "waiting": "merged, and the merge is not built",
     "done": "merged and built",
     "closed": "closed without a merge",
 }
@@ -190,14 +195,15 @@ _WORDS = {
 class DescribedState:
     """The state in a description: digests by name of the dependency, states by trigger, heads by copied pull request.
 
-    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it,
-    `unneeded` that it did because the target had the digests, `by_push` that a push triggered it, too.
+    `built_as` are the dependencies that each trigger was built as, with the commit of the digest, '' where it has none;
+    `closed` says that a plan closed it, `unneeded` that it did because the target had the digests, `by_push` that a
+    push triggered it, too.
     """
 
     digests: Mapping[str, str]
     triggers: Mapping[str, str]
     synthetic: Mapping[str, str]
-    built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    built_as: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     closed: bool = False
     unneeded: bool = False
     by_push: bool = False
@@ -214,11 +220,19 @@ def parse_description(description: str) -> DescribedState | None:
         dict(_DIGEST.findall(text)),
         {name: state for name, state, _ in triggers},
         dict(_SYNTHETIC.findall(text)),
-        {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
+        {name: dict(_BUILT.findall(built_as)) for name, _, built_as in triggers},
         _CLOSED.search(text) is not None,
         _HAD.search(text) is not None,
         f"\n{_PUSH}" in text,
     )
+
+
+def planned_state(pull: PullRequest) -> DescribedState | None:
+    """The state in the description of a pull request, else the digests of our commits; None if it is not ours."""
+    described = parse_description(pull.body)
+    if described is None and pull.planned_digests:
+        return DescribedState(dict(pull.planned_digests), {}, {})
+    return described
 
 
 def with_block(existing: str, description: str) -> str:
@@ -268,9 +282,10 @@ def description_of(
     for name, causes in by_pull_request.items():
         # If it is built as several components, the last of them counts.
         state = next((trigger.state for trigger in causes if trigger.state == "waiting"), causes[0].state)
-        head = causes[0].pull_request.head if causes[0].pull_request is not None else ""
-        built_as = ", ".join(f"`{trigger.component.name}`" for trigger in causes)
-        lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
+        commits = {trigger.component.name: f" at {trigger.commit}" if trigger.commit else "" for trigger in causes}
+        built_as = ", ".join(f"`{component}`{commit}" for component, commit in commits.items())
+        lines.append(f"- {name} ({state}): {_WORDS[state]}; built as {built_as}")
+        lines += [f"  - {trigger.failure}" for trigger in causes if trigger.failure]
     lines += [f"{_PUSH}`{trigger.component.name}`" for trigger in triggers if trigger.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
@@ -353,7 +368,7 @@ class Planning:
         """The target whose digests a pull request updates, None if no plan opened it."""
         suffix = pull.source_branch[len(self.group(pull.source_branch)) + 1 :]
         target = self._by_place.get((same_repository(pull.repository), suffix)) if suffix else None
-        return target if target is not None and parse_description(pull.body) is not None else None
+        return target if target is not None and planned_state(pull) is not None else None
 
     def sharing(self, key: ComponentKey) -> list[ComponentKey]:
         """Other Components of the namespace whose images have a name of this one's."""
@@ -374,7 +389,7 @@ class Planning:
     def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
         return any(self.graph.dependencies(dependant.key) for dependant in target.dependants) or any(
-            pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and parse_description(pull.body)
+            pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and planned_state(pull)
             for pull in self.history.of_repository(target.repository)
         )
 

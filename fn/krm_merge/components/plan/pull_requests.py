@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from krm_merge.components.graph import branch_names
-from krm_merge.components.konflux.history import PullRequestId, latest
+from krm_merge.components.konflux.history import History, PullRequestId, is_usable, latest
 from krm_merge.components.konflux.model import Build, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.model import (
     DescribedState,
@@ -16,7 +16,7 @@ from krm_merge.components.plan.model import (
     PlanTarget,
     Trigger,
     TriggerState,
-    parse_description,
+    planned_state,
     pull_name,
     reference,
 )
@@ -103,7 +103,7 @@ class OurPullRequests:
             if not pull.source_branch.endswith(target.suffix):
                 continue
             group = planning.group(pull.source_branch)
-            if pull.source_branch in branch_names(group, target.suffix) and (state := parse_description(pull.body)):
+            if pull.source_branch in branch_names(group, target.suffix) and (state := planned_state(pull)):
                 groups.setdefault(group, []).append(TrackedPullRequest(pull, state))
         self.by_group: Mapping[str, GroupHistory] = {
             group: GroupHistory(tuple(pulls)) for group, pulls in groups.items()
@@ -276,15 +276,20 @@ def _of_pull_requests(pulls: OurPullRequests, dependency: Component) -> Iterator
             described.digests.get(key.name, "") if key.name in described.built_as.get(reference(pull), ()) else ""
         )
         digest = built.digest if built is not None else recorded
+        recorded_commit = described.built_as.get(reference(pull), {}).get(key.name, "")
         is_known = bool(digest) or bool(history.after_merge(key, pull))
         merged = _merge_digest(planning, dependency, pull, described) if pull.state == "merged" and is_known else ""
         if merged:
-            yield group, Trigger(key, pull, "done", merged)
+            yield group, Trigger(key, pull, "done", merged, _promoted_commit(planning, dependency, merged))
         elif digest:
             state: TriggerState = "waiting" if pull.state == "merged" else pull.state
-            yield group, Trigger(key, pull, state, digest)
-        else:
-            _report_unbuilt(pulls, dependency, pull)
+            commit = built.revision if built is not None else recorded_commit
+            failure = _newest_without_image(history, key, pull, ("failed", "succeeded"))
+            if failure:
+                pulls.report("warning" if state == "waiting" else "info", "CR19", f"{pull_name(pull)}: {failure}")
+            yield group, Trigger(key, pull, state, digest, commit, failure)
+        elif problem := _newest_without_image(history, key, pull, ("failed", "succeeded", "running")):
+            pulls.report("info", "CR19", f"nothing of {pull_name(pull)} yet: {problem}")
 
 
 def _may_trigger(planning: Planning, pull: PullRequest, dependency: Component) -> bool:
@@ -402,8 +407,22 @@ def _is_built_again(pulls: OurPullRequests, build: Build, merge: PullRequest) ->
     )
 
 
-def _report_unbuilt(pulls: OurPullRequests, dependency: Component, pull: PullRequest) -> None:
-    builds = pulls.planning.history.before_merge(dependency.key, pull)
-    if pull.state == "open" and builds:
-        what = f"the build {builds[-1].name} of {dependency.key} {_WHY_UNBUILT[builds[-1].outcome]}"
-        pulls.report("info", "CR19", f"nothing of {pull_name(pull)} yet: {what}")
+def _promoted_commit(planning: Planning, dependency: Component, digest: str) -> str:
+    """The commit of the build in the candidate list, if it has this digest."""
+    promoted = planning.history.promoted_builds.get(dependency.key)
+    if promoted is not None:
+        return promoted.revision if promoted.digest == digest else ""
+    return dependency.commit if dependency.digest == digest else ""
+
+
+def _newest_without_image(
+    history: History, key: ComponentKey, pull: PullRequest, outcomes: Collection[BuildOutcome]
+) -> str:
+    """What became of the newest build of a pull request, or of its merge, if it has no image; otherwise ''."""
+    builds = history.after_merge(key, pull) if pull.state == "merged" else history.before_merge(key, pull)
+    if pull.state == "closed" or not builds or is_usable(builds[-1]) or builds[-1].outcome not in outcomes:
+        return ""
+    what = (
+        f"the build {builds[-1].name} of its merge" if pull.state == "merged" else f"its newest build {builds[-1].name}"
+    )
+    return f"{what} {_WHY_UNBUILT[builds[-1].outcome]}"

@@ -65,6 +65,12 @@ PULL_REQUEST_FIELDS: FieldSchema = {
         author=_text("Who opened it."),
         changedFiles=_texts("The paths that it changes, both of a renamed file."),
         userCommits=_flag("Whether people added commits to a branch that was planned."),
+        plannedDigests=_list_schema(
+            "The digests that planned commits on its branch set, if its description has no block.",
+            ("component", "digest"),
+            component=_text("The dependency."),
+            digest=_text("The digest."),
+        ),
         branches=_texts("All branches of the repository."),
         defaultBranch=_text("The default branch of the repository."),
     ),
@@ -106,8 +112,9 @@ PLAN_FIELDS: FieldSchema = {
                 "Open, merged and waiting for the build of the merge, merged and built, or closed unmerged.",
                 enum=list(get_args(TriggerState)),
             ),
-            headSHA=_text("The commit of its branch."),
             digest=_text("The digest that it brings."),
+            builtSHA=_text("The commit that was built with this digest."),
+            failure=_text("Its newest build, if that gave no image."),
         ),
         waitingFor=_list_schema(
             "The events that it waits for as a draft.",
@@ -210,8 +217,9 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
                 component=trigger.component.name,
                 pullRequest=_reference(trigger.pull_request),
                 state=trigger.state,
-                headSHA=trigger.pull_request.head if trigger.pull_request is not None else "",
                 digest=trigger.digest,
+                builtSHA=trigger.commit,
+                failure=trigger.failure,
             )
             for trigger in plan.triggers
         ],
@@ -286,6 +294,7 @@ def pull_request_resource(pull: PullRequest, name: str, namespace: str) -> Objec
             **_compact(headSHA=pull.head, mergeSHA=pull.merge_commit, mergedAt=pull.merged_at, author=pull.author),
             **_sorted_lists(changedFiles=pull.changed),
             "userCommits": pull.user_commits,
+            **_compact(plannedDigests=[{"component": name, "digest": to} for name, to in pull.planned_digests]),
             **_sorted_lists(branches=pull.branches),
             **_compact(defaultBranch=pull.default_branch),
         },
