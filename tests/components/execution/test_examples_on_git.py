@@ -58,7 +58,10 @@ class Example:
     def with_heads(self, text: str) -> str:
         """A text of the example, with the commits that there are."""
         for (name, number), pull in self.pulls.items():
-            text = text.replace(pull["status"]["headSHA"], self.world.pull(name, number).head)
+            for observed in (observed for observed in self.world.pulls(name) if observed.number == number):
+                text = text.replace(pull["status"]["headSHA"], observed.head)
+                if observed.merge_commit:
+                    text = text.replace(pull["status"]["mergeSHA"], observed.merge_commit)
         return text
 
     def repositories(self, contents: Mapping[str, Mapping[str, str]]) -> None:
@@ -86,8 +89,7 @@ class Example:
         """A build of the example ends; that of a push is of the commit. Gives the image."""
         run = self.builds[name]
         labels = run["metadata"]["labels"]
-        if commit:
-            labels["pipelinesascode.tekton.dev/sha"] = commit
+        labels["pipelinesascode.tekton.dev/sha"] = commit or self.with_heads(labels["pipelinesascode.tekton.dev/sha"])
         self.world.write(f"builds/{name}.yaml", run)
         results = {result["name"]: result["value"] for result in run["status"].get("results", [])}
         image = self.images[labels["appstudio.openshift.io/component"]].partition("@")[0]
