@@ -24,7 +24,7 @@ import pytest
 
 import krm_merge
 from krm_merge import merge_packages
-from krm_merge.components.digests import _words
+from krm_merge.components.digests import _VARIABLE, _named
 from krm_merge.components.expressions import regular_expression
 from krm_merge.components.konflux.model import is_digest, is_tag
 from krm_merge.fleet.job import grouped_by
@@ -48,7 +48,7 @@ ATTEMPTS: Final = 5
 
 MADE: Final[dict[str, Callable[[str], object]]] = {
     "components.expressions.regular_expression": regular_expression,
-    "components.digests._words": lambda text: list(_words(text.encode(), {"a": "a"}, [])),
+    "components.digests._named": lambda text: list(_named(["a"], _VARIABLE).finditer(text.encode())),
     "components.konflux.model.is_digest": is_digest,
     "components.konflux.model.is_tag": is_tag,
     "fleet.job.grouped_by": lambda text: grouped_by(text, "/a/target"),

@@ -73,7 +73,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("( "),
         Worst(" ", "(files.all.size()"),
     ),
-    "components.digests.WILDCARDS": LETTERS,
+    "components.searched_files.WILDCARDS": LETTERS,
     "components.digests._ANY_HEX": (Worst("a"), Worst(HEX), Worst(f"{HEX}g")),
     "components.digests._ASSIGNMENT": (
         Worst("export "),

@@ -14,11 +14,12 @@ BELOW = {
     "konflux": set[str](),
     "graph": {"konflux"},
     "digests": {"konflux"},
+    "searched_files": set(),
     "plan": {"konflux", "graph", "digests"},
     "repository": {"konflux", "graph", "digests", "plan"},
-    "execution": {"konflux", "graph", "digests", "plan", "repository"},
-    "expressions": {"konflux", "graph", "digests"},
-    "settings": {"konflux", "graph", "digests", "expressions"},
+    "execution": {"konflux", "graph", "digests", "searched_files", "plan", "repository"},
+    "expressions": {"searched_files"},
+    "settings": {"konflux", "graph", "expressions"},
     "drawing": {"konflux", "graph"},
 }
 """The parts that each folder or module may import."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from krm_merge.components.digests import ImageIdentity, is_candidate, is_searched, references, replace_digests
+from krm_merge.components.digests import ImageIdentity, references, replace_digests
 from krm_merge.components.graph import branch_names, is_possible
 from krm_merge.components.plan.model import (
     NOTHING_LEFT,
@@ -31,6 +31,7 @@ from krm_merge.components.repository import (
     with_copy,
     without_copy,
 )
+from krm_merge.components.searched_files import is_candidate, is_searched
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, TreeEntry

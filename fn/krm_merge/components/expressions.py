@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.components.digests import CONTENT, DEFAULT_FILES, WILDCARDS, rests_of
+from krm_merge.components.searched_files import CONTENT, DEFAULT_FILES, WILDCARDS, rests_of
 from krm_merge.errors import KrmMergeError
 
 

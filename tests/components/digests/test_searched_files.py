@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.components.digests import is_candidate, is_searched
+from krm_merge.components.searched_files import is_candidate, is_searched
 
 USUAL = (
     "x.Dockerfile",
