@@ -134,7 +134,7 @@ def check(package: Path, form: str) -> None:
         for problem in problems:
             say(problem, on_stdout=True)
         if not problems:
-            message = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
+            message = f"{policy.file}: no mistakes found" if policy.root is not None else f"{package} has no {KIND}"
             say(message, on_stdout=True)
     if problems:
         sys.exit(1)
