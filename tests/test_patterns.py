@@ -33,7 +33,7 @@ from krm_merge.merge.package.narrow import _metadata, _name_at
 from worst_texts import LINE_ENDS, WORST
 
 SOURCES: Final = Path(krm_merge.__file__).parent
-SIZE: Final = 1 << 16
+SIZE: Final = 1 << 15
 TIMES: Final = 16
 MOST: Final = 4
 """How much longer one large text may take than TIMES small ones: in proportion as long, with the square 16 times."""
