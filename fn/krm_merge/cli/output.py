@@ -15,10 +15,10 @@ import click
 
 from krm_merge.cli.help_pages import text_of_rule
 from krm_merge.cli.options import refuse_missing
-from krm_merge.cli.terminal import conflicts_in, count_of, fit, where, width_of
+from krm_merge.cli.terminal import conflicts_in, count_of, fit, holds_several, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE, Result, Results, Severity
-from krm_merge.merge import PackageDecisions, shorten
+from krm_merge.merge import shorten
 from krm_merge.packages import (
     Changes,
     Directory,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from krm_merge.report import DecisionRecord, Style
     from krm_merge.resolve.api import Host
     from krm_merge.resolve.interface import SideLabels
+    from krm_merge.usecases import Outcome
 
 REFUSED: Final = 1
 FAILED: Final = 3
@@ -146,11 +147,14 @@ def opened_package(package: Path, *, only_looks: bool = False) -> Iterator[tuple
         yield journal, local
 
 
-def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: str = "") -> None:
+def show_results(
+    results: Results, *, quiet: bool, done: bool = False, all_in: str = "", files: Tree | None = None
+) -> None:
     """The results on stderr, each on a line: errors, warnings, then the rest, each by file.
 
     `quiet` leaves out what has no conflict. An error, which refuses the whole merge, leaves it out too, unless the
     changes are `done` in spite of it. Where `all_in` says what has all results, long lists are cut with a count.
+    A resource is named where the results, or the `files`, have several in its file.
     """
     resources: dict[str | None, set[str]] = {}
     for result in results:
@@ -163,7 +167,8 @@ def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: s
         by_file = [result for group in groups.values() for result in group]
         visible = by_file[:most] if all_in else by_file
         for result in visible:
-            _show_result(result, len(resources.get(result.file, ())) > 1)
+            several = len(resources.get(result.file, ())) > 1 or holds_several(files or {}, result.file or "")
+            _show_result(result, several)
         if left := by_file[len(visible) :]:
             where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
@@ -230,15 +235,13 @@ def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
         say(f"{noun} left in the files between markers; edit them, then remove the markers")
 
 
-def show_stop(
-    decided: Iterable[PackageDecisions], errors: int, resolve: Sequence[str] | None, option: str | None, nothing: str
-) -> None:
+def show_stop(outcome: Outcome, resolve: Sequence[str] | None, option: str | None, nothing: str) -> None:
     """Says on stderr that a merge was refused, and how to go on; `nothing` says that no file was changed.
 
-    `errors` is the number of errors, conflicts included, `option` what was said of conflicts on the command line.
+    `option` is what was said of conflicts on the command line.
     `resolve` are the arguments of that command, None where it could not ask about the same merge.
     """
-    places = conflicts_in(decided, only_open=True)
+    places = conflicts_in(outcome.decided, outcome.local, only_open=True)
     count = count_of(places)
     if option is not None or not places:
         say(f"refused; {nothing}")
@@ -249,7 +252,7 @@ def show_stop(
         return
     if count > _MOST_SHOWN["error"]:
         say(where(places))
-    rest = ", the rest merges" if errors == count else ""
+    rest = ", the rest merges" if len(outcome.results.errors) == count else ""
     say(f"stopped at {quantity(count, 'conflict')}{rest}; {nothing}. Run one of:")
     typed = click.get_current_context().meta[TYPED]
     ways = [

@@ -11,11 +11,12 @@ from posixpath import join
 from shlex import quote
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from krm_merge.krm import KPTFILE, Severity, format_path
+from krm_merge.krm import KPTFILE, ResourceRef, Severity, format_path
 from krm_merge.merge import PackageDecisions
 from krm_merge.packages import Tree
 from krm_merge.safe_text import line, quantity
 from krm_merge.startup import group_by_key, pattern
+from krm_merge.text import TextError, read_all
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -107,9 +108,9 @@ ConflictPlaces: TypeAlias = Mapping[str, Sequence[str]]
 """The paths of conflicts by file."""
 
 
-def conflicts_in(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> ConflictPlaces:
-    """The conflicts of a merge; with `only_open` those that nothing settled, so that the merge was refused."""
-    conflicts = _conflicts(decided)
+def conflicts_in(decided: Iterable[PackageDecisions], files: Tree, *, only_open: bool = False) -> ConflictPlaces:
+    """The conflicts of a merge into files; with `only_open` those that nothing settled, so that it was refused."""
+    conflicts = _conflicts(decided, files)
     return group_by_key((file, path) for file, path, severity in conflicts if severity == "error" or not only_open)
 
 
@@ -136,15 +137,28 @@ def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) ->
     return f"{what}; run the package's functions on {'it' if new == 1 else 'them'}: kpt fn render {quote(str(place))}"
 
 
-def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str, Severity]]:
+def _conflicts(decided: Iterable[PackageDecisions], files: Tree) -> Iterator[tuple[str, str, Severity]]:
     for part in decided:
         for outcome in part.outcomes:
+            file, about = join(part.folder, outcome.member.place), outcome.member.identity
             for decision in outcome.decisions:
                 if decision.is_conflict:
-                    yield join(part.folder, outcome.member.place), format_path(decision.path), decision.severity
-        for file in part.files:
-            if file.is_conflict:
-                yield join(part.folder, file.path), "", file.severity
+                    resource = str(ResourceRef("", about.kind, about.name, about.namespace))
+                    path = format_path(decision.path)
+                    place = f"{resource} {path}".strip() if holds_several(files, file) else path
+                    yield file, place, decision.severity
+        for of_file in part.files:
+            if of_file.is_conflict:
+                yield join(part.folder, of_file.path), "", of_file.severity
+
+
+def holds_several(files: Tree, path: str) -> bool:
+    """Whether a file has more than one document, so that a line about one of its resources has to name it (I12)."""
+    file = files.get(path)
+    try:
+        return file is not None and sum(1 for _ in read_all(file.data.decode())) > 1
+    except (UnicodeDecodeError, TextError):
+        return True
 
 
 def _where(paths: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from posixpath import join
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krm_merge.functions import read_pipeline
 from krm_merge.functions.merge_sides import (
@@ -33,17 +33,22 @@ from krm_merge.krm import (
     in_parallel,
 )
 from krm_merge.merge import (
+    NOTHING_DECIDED,
     Document,
     Member,
     PackageDecisions,
     PackageMerger,
     Policy,
     ResourceOutcome,
+    WinningSide,
     carry_out,
+    in_document_order,
     merge_order,
     reaches,
     report,
+    winner_of,
 )
+from krm_merge.safe_text import quantity
 from krm_merge.schema import Redaction
 from krm_merge.startup import group_by_key, pattern, replace
 
@@ -187,15 +192,12 @@ def merge_package(resource_list: ResourceList) -> None:
 
     A merge that the package declares is made once (K7).
     """
-    _merge(resource_list)
-    results = list(map(_without_resource, resource_list.results))
-    conflicts = [result for result in results if result.severity != "info" and "side" in result.tags]
-    if len(conflicts) > 1:
-        results.insert(0, Result("warning", _summary(conflicts)))
+    decided = _merge(resource_list)
     # kpt shows four of them.
-    summary, rest = results[: len(conflicts) > 1], results[len(conflicts) > 1 :]
+    results = sorted(resource_list.results, key=lambda result: _SEVERITIES.index(result.severity))
+    summary = _summary(decided)
     resource_list.results = Results()
-    for result in [*summary, *sorted(rest, key=lambda result: _SEVERITIES.index(result.severity))]:
+    for result in [*([] if summary is None else [summary]), *map(_without_resource, results)]:
         resource_list.results.add(result)
 
 
@@ -210,51 +212,50 @@ def _without_resource(result: Result) -> Result:
     return replace(result, message=result.message.removeprefix(prefix))
 
 
-def _summary(conflicts: Sequence[Result]) -> str:
-    """How many conflicts there are, and in how many files each side's values are kept."""
-    files: dict[str, set[str | None]] = {}
-    for result in conflicts:
-        files.setdefault(_outcome(result), set()).add(result.file)
-    counts = (f"{outcome}: {len(names)} {'file' if len(names) == 1 else 'files'}" for outcome, names in files.items())
-    return f"{len(conflicts)} conflicts, {', '.join(counts)}"
+def _summary(decided: PackageDecisions) -> Result | None:
+    """How many conflicts there are, and in how many files each side's values are kept; None for less than two."""
+    conflicts = [
+        (winner_of(decision, outcome), outcome.member.file)
+        for outcome in decided.outcomes
+        for decision in in_document_order(outcome.decisions, outcome.member.root)
+        if decision.is_conflict
+    ]
+    conflicts += [(winner_of(decision), decision.path) for decision in decided.files if decision.is_conflict]
+    if len(conflicts) < 2:
+        return None
+    files = group_by_key(dict.fromkeys(conflicts))
+    counts = (f"{_KEPT[winner]}: {quantity(len(names), 'file')}" for winner, names in files.items())
+    return Result("warning", f"{len(conflicts)} conflicts, {', '.join(counts)}")
 
 
-def _outcome(result: Result) -> str:
-    if result.severity == "error":
-        return "left open"
-    has_values = any(side in result.tags for side in _WORDS)
-    for side, words in _WORDS.items():
-        if result.proposed == result.tags.get(side) if has_values else any(word in result.message for word in words):
-            return f"{side}'s kept"
-    return "parts of both kept"
-
-
-# The result of a whole file, resource or package has no values.
-_WORDS = {
-    "upstream": ("upstream's", "the removal is kept"),
-    "local": ("local's", "it remains removed", "it is left alone"),
+_KEPT: Final[dict[WinningSide | None, str]] = {
+    "upstream": "upstream's kept",
+    "local": "local's kept",
+    "parts of both": "parts of both kept",
+    None: "left open",
 }
 
 
-def _merge(resource_list: ResourceList) -> None:
+def _merge(resource_list: ResourceList) -> PackageDecisions:
+    """What was decided; nothing where that is not possible, for which there is an error."""
     if _has_nothing_to_do(resource_list):
-        return
+        return NOTHING_DECIDED
     declaration = _declaration(resource_list)
     if declaration is not None:
         # Most runs do not pay for this import.
         from krm_merge.functions import declared_merge
 
         if declared_merge.is_made(declaration, resource_list):
-            return
+            return NOTHING_DECIDED
     settings = read_settings(resource_list)
     sides = read_sides(resource_list, settings)
     if sides is None:
-        return
+        return NOTHING_DECIDED
     if declaration is not None:
         declared_merge.keep_declaration(declaration, sides)
     package, policy = _read_policies(resource_list, settings)
     if policy is None:
-        return
+        return NOTHING_DECIDED
     merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys, read_pipeline=read_pipeline)
     if sides.has_whole_packages and not sides.local.others:
         # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
@@ -270,20 +271,21 @@ def _merge(resource_list: ResourceList) -> None:
     before = _data_by_place(resource_list, sides) if declaration is not None else {}
     merged = merger.run(*sides)
     if resource_list.results.errors:
-        return
+        return NOTHING_DECIDED
     outcomes = merged.outcomes(sides.remaining_places(merged.resources))
     write_outcomes(resource_list, sides, outcomes, policy.redactions)
     of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
     decided = PackageDecisions(outcomes, of_files)
     _report_notices(resource_list, sides, settings.policy, package, decided)
     if resource_list.results.errors:
-        return
+        return decided
     if settings.lock is not None:
         _follow_upstream(resource_list, sides, settings.lock)
     if declaration is not None:
         after = _data_by_place(resource_list, sides)
         changed = sum(before.get(place) != after.get(place) for place in before | after)
         declared_merge.record_merge(declaration, resource_list, changed, _count_unchosen(decided, policy))
+    return decided
 
 
 def _declaration(resource_list: ResourceList) -> PipelineMerge | None:

@@ -35,12 +35,16 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.policy import file_content as file_content
     from krm_merge.merge.decisions.policy import fingerprint as fingerprint
     from krm_merge.merge.decisions.policy import without_positions as without_positions
+    from krm_merge.merge.decisions.report import WinningSide as WinningSide
     from krm_merge.merge.decisions.report import in_document_order as in_document_order
     from krm_merge.merge.decisions.report import is_lost_comment as is_lost_comment
     from krm_merge.merge.decisions.report import lost_comments_message as lost_comments_message
+    from krm_merge.merge.decisions.report import renamed_from as renamed_from
     from krm_merge.merge.decisions.report import report as report
     from krm_merge.merge.decisions.report import report_files as report_files
+    from krm_merge.merge.decisions.report import sentence_of as sentence_of
     from krm_merge.merge.decisions.report import shorten as shorten
+    from krm_merge.merge.decisions.report import winner_of as winner_of
     from krm_merge.merge.lines.sequence import matching_blocks as matching_blocks
     from krm_merge.merge.lines.sequence import merge_order as merge_order
     from krm_merge.merge.lines.three_way import MERGE_COMMENT as MERGE_COMMENT
@@ -92,7 +96,8 @@ __getattr__, __dir__ = lazy_interface(
         "PackageDecisions ResourceOutcome Side UPSTREAM_IDENTIFIER same",
         "decisions.policy": "Choice Content Fit NO_RESOLUTIONS Nature OnConflict OnDelete Policy "
         "Resolution Resolutions Rule content_of file_content fingerprint without_positions",
-        "decisions.report": "in_document_order is_lost_comment lost_comments_message report report_files shorten",
+        "decisions.report": "WinningSide in_document_order is_lost_comment lost_comments_message renamed_from report "
+        "report_files sentence_of shorten winner_of",
         "lines.sequence": "matching_blocks merge_order",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in merge_lines notes_in",
         "package.document": "FieldMerge merge_document merge_embedded",

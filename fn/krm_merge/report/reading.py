@@ -10,7 +10,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from posixpath import join
-from typing import Any
+from typing import Any, NamedTuple
 
 from krm_merge.krm import (
     NO_RESOURCE,
@@ -38,7 +38,9 @@ from krm_merge.merge import (
     fingerprint,
     in_document_order,
     node_at,
+    renamed_from,
     resource_content,
+    sentence_of,
 )
 from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
@@ -89,6 +91,16 @@ def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[Side
     return {}
 
 
+class _Place(NamedTuple):
+    """Where a decision is, and the sentence about it."""
+
+    file: str
+    resource: ResourceRef | None
+    path: str
+    sentence: str
+    renamed_from: str = ""
+
+
 class _Reader:
     def __init__(self, policy: Policy, left_open: bool) -> None:
         self._policy = policy
@@ -127,7 +139,9 @@ class _Reader:
         rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
         choices = partial(_choices, decision, sides, secret)
         resource = resource_ref(subject.identity, subject.root)
-        return self._record(decision, file, resource, rule, contents, choices, key, secret)
+        sentence = sentence_of(decision, outcome, resource, secret=secret)
+        place = _Place(file, resource, format_path(decision.path), sentence, renamed_from(outcome, resource))
+        return self._record(decision, place, rule, contents, choices, key, secret)
 
     def _of_file(self, decision: FileDecision, file: str) -> DecisionRecord:
         data: dict[SideName, bytes | None] = _values(decision)
@@ -140,13 +154,12 @@ class _Reader:
         key = fingerprint(decision.nature, decision.path if secret else "", (), None if secret else compared)
         rule = self._policy.of(NO_RESOURCE).rule_on_conflict(())
         choices = partial(_choices_of_file, decision, data, secret)
-        return self._record(decision, file, None, rule, contents, choices, key, secret)
+        return self._record(decision, _Place(file, None, "", decision.message), rule, contents, choices, key, secret)
 
     def _record(
         self,
         decision: Decision | FileDecision,
-        file: str,
-        resource: ResourceRef | None,
+        place: _Place,
         rule: Rule | None,
         contents: dict[SideName, Content],
         choices_for: Callable[[], tuple[Choice, ...]],
@@ -157,28 +170,24 @@ class _Reader:
         if status == "open" and self._left_open and decision.severity != "error":
             # Both ways are in the file, between markers.
             del contents["result"]
-        message, path = decision.message, ""
-        if isinstance(decision, Decision):
-            path = format_path(decision.path)
-            if decision.discarded_comments is not None and not secret:
-                message += f"; its comment went with it: {' '.join(decision.discarded_comments.lines)}"
         choices = choices_for() if status != "automatic" else ()
         return DecisionRecord(
-            id=self._id(file, str(resource or ""), path, decision.nature),
-            file=file,
-            resource=resource,
-            path=path,
+            id=self._id(place.file, str(place.resource or ""), place.path, decision.nature),
+            file=place.file,
+            resource=place.resource,
+            path=place.path,
             rule=decision.rule,
             nature=decision.nature,
             status=status,
             settled_by=settled_by,
-            message=without_credentials(message),
+            message=without_credentials(place.sentence),
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_choice_of(decision.resolution, status, contents, choices),
             fingerprint=key,
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
+            renamed_from=place.renamed_from,
         )
 
     def _status(self, decision: Decision | FileDecision, rule: Rule | None) -> tuple[Status, str]:

@@ -43,6 +43,7 @@ class DecisionRecord:
     fingerprint: str
     docs: str
     alike: Mapping[SideName, str] | None = None
+    renamed_from: str = ""
 
     @property
     def is_redacted(self) -> bool:
@@ -54,6 +55,8 @@ class DecisionRecord:
         value: dict[str, Value] = {"id": self.id, "file": self.file}
         if self.resource is not None:
             value["resource"] = resource_value(self.resource)
+        if self.renamed_from:
+            value["renamedFrom"] = self.renamed_from
         value |= {"path": self.path, "rule": self.rule, "nature": self.nature, "status": self.status}
         if self.settled_by:
             value["settledBy"] = self.settled_by
@@ -164,7 +167,7 @@ class MergeReport:
         messages = group_by_key(
             (record.file, record.message)
             for record in self.records
-            if record.status != "automatic" or record.rule in ("R1", "R3", "K4")
+            if record.status != "automatic" or record.rule in ("R3", "K4")
         )
         return [
             result
@@ -250,6 +253,7 @@ def _record() -> Schema:
             "id": {**_TEXT, "description": "Stable in a run, and between runs on the same input."},
             "file": _TEXT,
             "resource": resource_schema(),
+            "renamedFrom": {**_TEXT, "description": "Original kind and name of a resource that has another name now."},
             "path": {**_TEXT, "description": "The field; empty for the resource or file as a whole."},
             "rule": {**_TEXT, "description": "The number of the rule."},
             "nature": {"enum": list(get_args(Nature))},

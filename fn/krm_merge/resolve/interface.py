@@ -83,6 +83,8 @@ def what_happened(record: DecisionRecord, labels: SideLabels) -> str:
         text = f"{who} deleted this {thing}, and {other} changed it"
     else:
         text = _BOTH[record.nature].format(u=upstream, l=local)
+    if record.renamed_from and record.status != "automatic":
+        text += f"; renamed from {record.renamed_from}"
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -13,7 +13,7 @@ from krm_merge.functions.places import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.decision import Decision, Member
+from krm_merge.merge.decisions.decision import Decision, Member, ResourceOutcome
 from krm_merge.merge.decisions.report import as_text, results_of
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode
@@ -423,12 +423,18 @@ def conflict(path: str) -> Decision:
     )
 
 
+def decided(local: Member, decision: Decision) -> ResourceOutcome:
+    return ResourceOutcome("merged", None, None, local, [decision])
+
+
 REF = ResourceRef("v1", "Secret", "x")
 
 
 @pytest.mark.parametrize("path", ["data.password", "stringData.a", "immutable"])
 def test_the_values_of_a_secret_are_not_told(path: str) -> None:
-    (result,) = results_of([conflict(path)], secret := member("Secret"), REF, Secrecy([secret.root]), refused=False)
+    (result,) = results_of(
+        decided(secret := member("Secret"), conflict(path)), REF, Secrecy([secret.root]), refused=False
+    )
     assert "hidden" not in str(result.to_value())
     assert "o-old" not in str(result.to_value())
     assert (result.current, result.proposed) == ("(redacted)", "(redacted)")
@@ -437,7 +443,7 @@ def test_the_values_of_a_secret_are_not_told(path: str) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), [("Secret", "metadata.labels.a"), ("ConfigMap", "data.passwordPolicy")])
 def test_what_is_no_secret_is_told(kind: str, path: str) -> None:
-    (result,) = results_of([conflict(path)], about := member(kind), REF, Secrecy([about.root]), refused=False)
+    (result,) = results_of(decided(about := member(kind), conflict(path)), REF, Secrecy([about.root]), refused=False)
     assert (result.current, result.proposed) == ("l-hidden", "u-hidden")
     assert result.rule == "V4"
     assert result.tags == {
@@ -470,7 +476,7 @@ def test_values_as_text(value: str, expected: str) -> None:
 def test_long_values_are_cut_in_the_message_and_stand_whole_in_the_tags() -> None:
     long = read("x" * 61)
     decision = Decision("V4", ("a",), "m", "both", "warning", True, None, long, None, long)
-    (result,) = results_of([decision], member("ConfigMap"), REF, Secrecy(), refused=False)
+    (result,) = results_of(decided(member("ConfigMap"), decision), REF, Secrecy(), refused=False)
     assert result.message == f"a: m (upstream {'x' * 59}…)"
     assert result.tags["upstream"] == "x" * 61
     assert result.current is None

@@ -86,6 +86,23 @@ def test_the_summary_counts_a_whole_resource_for_the_side_that_is_kept() -> None
     assert results[0]["message"] == "3 conflicts, upstream's kept: 1 file, local's kept: 2 files"
 
 
+def test_the_summary_takes_the_winner_from_decisions_and_not_from_what_results_show() -> None:
+    original, upstream, local = (
+        [kptfile(), *(config_map(name, value, f"{name}.yaml").replace("ConfigMap", "Secret") for name in "xy")]
+        for value in ("hunter1", "hunter2", "hunter3")
+    )
+    _, results = merge(local, original, upstream, onConflict="local")
+    assert results[0]["message"] == "2 conflicts, local's kept: 2 files"
+    assert [result["field"]["proposedValue"] for result in results[1:3]] == ["(redacted)", "(redacted)"]
+
+
+def test_a_possible_rename_is_no_conflict() -> None:
+    original, upstream = ([kptfile(), config_map("x", value, "x.yaml")] for value in "ab")
+    _, results = merge([kptfile(), config_map("renamed", "c", "x.yaml")], original, upstream)
+    assert warnings(results) == ["F5", "R1"]
+    assert "conflicts" not in results[0]["message"]
+
+
 @pytest.mark.parametrize("empty", ["annotations:\n", "annotations: null\n"])
 def test_annotations_without_a_value_are_none(empty: str) -> None:
     bare = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  {empty}data:\n  a: b\n"

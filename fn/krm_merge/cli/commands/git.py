@@ -68,7 +68,7 @@ def merge_driver_command(
         results = Results()
         for result in merge.reported:
             results.add(replace(result, file=name or result.file))
-        show_results(results, quiet=False)
+        show_results(results, quiet=False, files={name or merge.path: merge.ours})
     else:
         places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
         what = (

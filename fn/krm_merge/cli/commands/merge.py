@@ -251,7 +251,7 @@ def refuse_uncommitted(place: Path) -> None:
 
 
 def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
-    show_results(outcome.results, quiet=quiet, all_in=ALL_IN)
+    show_results(outcome.results, quiet=quiet, all_in=ALL_IN, files=outcome.local)
     if quiet or outcome.is_refused:
         return
     for updated in outcome.updated:
@@ -328,7 +328,7 @@ def merge_command(
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        show_results(outcome.results, quiet=options.quiet, all_in=ALL_IN)
+        show_results(outcome.results, quiet=options.quiet, all_in=ALL_IN, files=outcome.local)
         if not options.quiet and not outcome.is_refused:
             say(summary(sides.local, outcome.changes, outcome.results))
             if sides.vendored is not None and sides.vendored.is_known:
@@ -345,9 +345,9 @@ def merge_command(
 def _end(outcome: Outcome, resolve: list[str] | None, options: MergeOptions, nothing: str) -> int:
     """Says how to go on after a refusal, or which conflicts were settled; 1 where work is left to people, else 0."""
     if options.form == "text" and not options.quiet:
-        if errors := outcome.results.errors:
-            show_stop(outcome.decided, len(errors), resolve, options.on_conflict, nothing)
-        elif not outcome.leaves_conflicts and (conflicts := conflicts_in(outcome.decided)):
+        if outcome.is_refused:
+            show_stop(outcome, resolve, options.on_conflict, nothing)
+        elif not outcome.leaves_conflicts and (conflicts := conflicts_in(outcome.decided, outcome.local)):
             say(where(conflicts))
     return 1 if outcome.is_refused or outcome.leaves_conflicts else 0
 

@@ -195,8 +195,8 @@ class Decision:
 
     @property
     def is_conflict(self) -> bool:
-        """Whether both sides wanted something here; a comment never makes a conflict (V8)."""
-        return self.severity != "info" and self.rule != "V8"
+        """Whether both sides wanted something here; neither a comment (V8) nor a possible rename (R1) is a conflict."""
+        return self.severity != "info" and self.rule not in ("V8", "R1")
 
 
 @frozen

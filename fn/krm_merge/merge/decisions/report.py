@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from typing import Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, format_path
-from krm_merge.merge.decisions.decision import Decision, FileDecision, Member, ResourceOutcome, Side
+from krm_merge.merge.decisions.decision import Decision, FileDecision, ResourceOutcome, Side, same
 from krm_merge.safe_text import REDACTED, abridge
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, is_null, key_text, resolved, to_value
@@ -82,7 +83,7 @@ def report(
     if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
         outcome.decisions.append(of_text)
     secrecy = Secrecy(outcome.roots, redactions)
-    for result in results_of(outcome.decisions, outcome.member, ref, secrecy, refused=refused):
+    for result in results_of(outcome, ref, secrecy, refused=refused):
         results.add(result)
     fate = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if fate and not refused and not outcome.decisions:
@@ -172,13 +173,51 @@ class _Places:
         return self._elements[path[:-1], names].get(tuple(text for _, text in step))
 
 
-def results_of(
-    decisions: Sequence[Decision], member: Member, ref: ResourceRef | None, secrecy: Secrecy, *, refused: bool
-) -> list[Result]:
+def sentence_of(
+    decision: Decision, outcome: ResourceOutcome, ref: ResourceRef | None, *, secret: bool, values: str = ""
+) -> str:
+    """The sentence about a decision in every report, with these values.
+
+    That of a conflict in a renamed resource has the original name. A comment that a value took along is quoted (V8).
+    """
+    sentence, lost = decision.message, decision.discarded_comments
+    if decision.is_conflict and (before := renamed_from(outcome, ref)):
+        sentence += f"; renamed from {before}"
+    comment = "" if lost is None or secret else f"; its comment went with it: {' '.join(lost.lines)}"
+    return f"{sentence}{values}{comment}"
+
+
+def renamed_from(outcome: ResourceOutcome, ref: ResourceRef | None) -> str:
+    """The original kind and name of a resource that has another name now, or ''; a package is called as its folder."""
+    original = outcome.original
+    if ref is None or original is None or original.is_kptfile or original.identity.name in ("", ref.name):
+        return ""
+    before = original.identity
+    return str(ResourceRef("", before.kind, before.name, before.namespace))
+
+
+WinningSide: TypeAlias = Literal["upstream", "local", "parts of both"]
+
+
+def winner_of(decision: Decision | FileDecision, outcome: ResourceOutcome | None = None) -> WinningSide | None:
+    """Whose value a conflict left, of a resource or of a file; None for one that is open."""
+    if decision.severity == "error":
+        return None
+    if isinstance(decision, FileDecision):
+        is_left = [decision.merged == side for side in (decision.upstream, decision.local)]
+    elif outcome is not None and not decision.path and decision.nature == "resource":
+        is_left = [outcome.fate in ("added", "deleted"), outcome.fate not in ("added", "deleted")]
+    else:
+        is_left = [same(decision.merged, side) for side in (decision.upstream, decision.local)]
+    # A decision that leaves local alone may have no values.
+    return "local" if is_left[1] else "upstream" if is_left[0] else "parts of both"
+
+
+def results_of(outcome: ResourceOutcome, ref: ResourceRef | None, secrecy: Secrecy, *, refused: bool) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
-    file, index = member.file, member.index
-    decisions = in_document_order(decisions, member.root)
-    results = [_result(decision, member, ref, secrecy) for decision in decisions if decision.is_reported]
+    file, index = outcome.member.file, outcome.member.index
+    decisions = in_document_order(outcome.decisions, outcome.member.root)
+    results = [_result(decision, outcome, ref, secrecy) for decision in decisions if decision.is_reported]
     changes = [decision for decision in decisions if decision.changes_local]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
@@ -189,7 +228,8 @@ def results_of(
     return results
 
 
-def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy: Secrecy) -> Result:
+def _result(decision: Decision, outcome: ResourceOutcome, ref: ResourceRef | None, secrecy: Secrecy) -> Result:
+    member = outcome.member
     lost = "\n".join(decision.discarded_comments.lines) if decision.discarded_comments is not None else None
     secret = secrecy.hides(decision.path, (decision.original, decision.upstream, decision.local, lost))
     path = format_path(decision.path)
@@ -199,13 +239,12 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy
         sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
         tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
         values = _values(decision, secret)
-    if lost is not None and not secret:
-        values += f"; its comment went with it: {' '.join(lost.splitlines())}"
+    sentence = sentence_of(decision, outcome, ref, secret=secret, values=values)
     # A refused conflict leaves everything as local has it.
     merged_node = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
-        f"{_thing(decision.path, path) or ref or member.file}: {decision.message}{values}",
+        f"{_thing(decision.path, path) or ref or member.file}: {sentence}",
         ref,
         member.file,
         member.index,
