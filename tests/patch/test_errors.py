@@ -225,20 +225,17 @@ def test_a_set_of_maps_or_lists_is_one_value(live: Data, items: list[Any]) -> No
     assert apply(live, create(live, target, SHAPE), SHAPE) == target
 
 
-def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
-    """As they may be in ports and hostAliases; a second run changes nothing."""
-    patch: Data = {"items": [{"name": "a", "value": "x"}, {"name": "a", "value": "y"}]}
-    lives: list[Data] = [{}, {"items": []}, {"items": [{"name": "b"}]}]
-    for live in lives:
-        once: Any = apply(live, patch, SHAPE)
-        assert [item for item in once["items"] if item["name"] == "a"] == patch["items"]
-        assert apply(once, patch, SHAPE) == once
-        assert apply(live, create(live, once, SHAPE), SHAPE) == once
-
-
-def test_elements_of_one_key_are_changed_in_their_order() -> None:
-    live, patch = ([{"name": "a", "value": value} for value in values] for values in ("123", "xyz"))
-    assert apply({"items": list[Any](live)}, {"items": list[Any](patch)}, SHAPE) == {"items": patch}
+@pytest.mark.parametrize("live", [None, [], [{"name": "b"}], [{"name": "a"}], [{"name": "a"}, {"name": "a"}]])
+def test_elements_with_equal_keys_in_a_patch(live: list[Any] | None) -> None:
+    """P3: keys must be unique, whatever the list has; `mergeKeys: single` is kubectl's."""
+    patch: Data = {"items": [{"name": "a", "value": "x"}, {"name": "b"}, {"name": "a", "value": "y"}]}
+    document: Data = {} if live is None else {"items": live}
+    says = (
+        r'^items: elements have the same merge key a: \{"name": "a", "value": "x"\} and \{"name": "a", "value": "y"\}'
+    )
+    with pytest.raises(PatchError, match=says):
+        apply(document, patch, SHAPE)
+    assert apply(document, patch, SHAPE, list_order="kubernetes", merge_keys="single")
 
 
 def test_of_more_elements_of_one_key_than_a_patch_has_two_are_named() -> None:

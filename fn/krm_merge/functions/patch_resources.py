@@ -314,7 +314,16 @@ class Patcher:
                 now, identity = after, TargetNames.of(after)
         if now is not before:
             self._report_overwritten(item, applied, before, now)
+            self._report_flaws(item, applied, before, now)
         return now
+
+    def _report_flaws(self, item: Resource, jobs: Sequence[PatchJob], before: Object, after: Object) -> None:
+        """Reports what the type of the resource does not allow, and what it did not have before the patches."""
+        shape = self._shapes.of(item)
+        for flaw in shape.flaws(before, after):
+            path = format_path(path_by_keys(flaw.path, after, shape.keys_at))
+            message = f"{item.ref}: {path} {flaw.problem}, after {abridge([job.label for job in jobs], _SHOWN)}"
+            self.results.warning(message, resource=item.ref, file=item.file, path=path, rule=flaw.rule)
 
     def _report_overwritten(self, item: Resource, jobs: Sequence[PatchJob], before: Object, after: Object) -> None:
         """P4: reports what a patch sets and a later one sets differently, in the words that plugins have (T5)."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath, format_path
 from krm_merge.safe_text import REDACTED
-from krm_merge.schema import KeyedList, Schema, WithListKeys, any_object_schema, split_keys
+from krm_merge.schema import Discriminator, KeyedList, ListKind, Schema, WithListKeys, any_object_schema, split_keys
+from krm_merge.startup import group_by_key
 from krm_merge.text import Canonical, Object, Value, python_value, same
 
 _SHOWN = 200
@@ -224,6 +225,42 @@ class SchemaShape:
             shape = field.inside
         return keys
 
+    def flaws(self, before: Value, after: Value, path: FieldPath = ()) -> Iterator[Flaw]:
+        """What a patched value has that its type does not allow and that it did not have before.
+
+        These are fields that exclude each other (V7), and elements of a list with one key. `path` is the value's own.
+        """
+        if after is before:
+            return  # a patch leaves what it does not change
+        if isinstance(after, dict):
+            earlier = before if isinstance(before, dict) else {}
+            schema = self._schema.at((*self._path, 0) if path and isinstance(path[-1], int) else self._path)
+            groups = [_excluding(schema.alternatives, schema.discriminator, value) for value in (earlier, after)]
+            for names in groups[1]:
+                if names not in groups[0]:
+                    yield Flaw(path, "V7", f"has {' and '.join(names)}, which exclude each other")
+            for name, inner in after.items():
+                inside = self.field(name).inside
+                assert isinstance(inside, SchemaShape)
+                yield from inside.flaws(earlier.get(name), inner, (*path, name))
+        elif isinstance(after, list):
+            elements = before if isinstance(before, list) else []
+            kind = self._schema.at(self._path).list_kind
+            by_key = [
+                group_by_key((key, item) for item in items if (key := _key_of(item, kind)))
+                for items in (elements, after)
+            ]
+            for key, items in by_key[1].items():
+                if len(items) > max(1, len(by_key[0].get(key, ()))):
+                    yield Flaw(
+                        path, "P3", f"has {len(items)} elements with the key {', '.join(text for text, _ in key)}"
+                    )
+            unchanged = {id(item) for item in elements}
+            for at, item in enumerate(after):
+                if id(item) not in unchanged:
+                    same_key = by_key[0].get(_key_of(item, kind), [None])
+                    yield from self.flaws(same_key[0], item, (*path, at))
+
     def _look_up(self, name: str) -> Field:
         path = (*self._path, name)
         schema = self._schema.at(path)
@@ -234,6 +271,42 @@ class SchemaShape:
             keys = split_keys(merge_key)
         defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}
         return Field(SchemaShape(self._schema, path), schema.patch_strategy, merge_key, keys, defaults)
+
+
+class Flaw(NamedTuple):
+    """What the type of a value does not allow, the place of that, and the rule."""
+
+    path: FieldPath
+    rule: str
+    problem: str
+
+
+def _excluding(
+    alternatives: Sequence[Sequence[str]], discriminator: Discriminator | None, value: Object
+) -> list[tuple[str, ...]]:
+    """The fields of a map that exclude each other (V7)."""
+    present = [name for name, inner in value.items() if inner is not None]
+    groups = [tuple(name for name in group if name in present) for group in alternatives]
+    if discriminator is not None and (chosen := value.get(discriminator.field) or discriminator.default) is not None:
+        members = dict.fromkeys(member for names in discriminator.members.values() for member in names)
+        others = members.keys() - set(discriminator.members.get(str(chosen), ()))
+        groups.append(
+            (f"{discriminator.field} {chosen}", *(name for name in members if name in present and name in others))
+        )
+    return [group for group in groups if len(group) > 1]
+
+
+ElementKey: TypeAlias = tuple[tuple[str, Hashable], ...]
+
+
+def _key_of(item: Value, kind: ListKind) -> ElementKey:
+    """The key fields of an element, each as text and as an identity; () if the list or the element has none."""
+    if not isinstance(kind, KeyedList) or not isinstance(item, dict):
+        return ()
+    values = {name: _plain(default) for name, default in kind.defaults} | item
+    if any(values.get(name) is None for name in kind.keys):
+        return ()
+    return tuple((text_of(values[name]), identity(values[name])) for name in kind.keys)
 
 
 class TypeShape:

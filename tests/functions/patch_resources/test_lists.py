@@ -255,21 +255,76 @@ def test_a_replaced_list_that_no_schema_knows_is_told() -> None:
     assert apply_patches([WIDGET], {**patch, "type": "merge"}).messages("warning") == []
 
 
-def test_elements_with_equal_keys_are_refused() -> None:
-    """P3: which one a patch is for is unknown; two in the patch are for the two, so that it may run again."""
-    keys = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id"]}]
-    widget = WIDGET.replace("{id: 2}", "{id: 1, n: 2}")
-    (error,) = refuse([widget], {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 9}]"}, listKeys=keys)
-    assert '{"id": 1} and {"id": 1, "n": 2}' in error
-    both = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, n: 8}, {id: 1, n: 9}]"}
-    assert apply_patches([widget], both, listKeys=keys).items[0]["parts"] == [
-        {"id": 1, "n": 8},
-        {"id": 1, "n": 9},
-        {"id": 3},
-    ]
-    assert (
-        len(apply_patches([widget], {**both, "patch": "parts: [{id: 3, n: 1}]"}, listKeys=keys).items[0]["parts"]) == 3
+KEYS = [{"apiVersion": "example.com/v1", "kind": "Widget", "path": "parts", "keys": ["id", "zone"]}]
+
+
+@pytest.mark.parametrize(
+    ("parts", "patch", "says"),
+    [
+        (
+            "[{id: 1, zone: a}, {id: 1, zone: a, n: 2}]",
+            "[{id: 1, zone: a, n: 9}]",
+            '"zone": "a"} and {"id": 1, "zone": "a"',
+        ),
+        (
+            "[{id: 1, zone: b}]",
+            "[{id: 1, zone: a, n: 8}, {id: 1, zone: a, n: 9}]",
+            "elements have the same merge key 1, a: ",
+        ),
+        ("[]", "[{id: 1, zone: a, n: 8}, {id: 1, zone: a, n: 9}]", "elements have the same merge key 1, a: "),
+    ],
+    ids=["in-the-resource", "in-the-patch", "in-the-patch-alone"],
+)
+def test_elements_with_equal_keys_are_refused(parts: str, patch: str, says: str) -> None:
+    """P3: which one a patch is for is unknown, also where several fields are the key. Others are left alone."""
+    widget = f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nparts: {parts}\n"
+    (error,) = refuse([widget], {"target": {"kind": "Widget"}, "patch": f"parts: {patch}"}, listKeys=KEYS)
+    assert says in error
+    other = {"target": {"kind": "Widget"}, "patch": "parts: [{id: 1, zone: c}]"}
+    assert apply_patches([widget], other, listKeys=KEYS).items[0]["parts"][-1] == {"id": 1, "zone": "c"}
+
+
+VOLUME = "spec: {template: {spec: {volumes: [{name: v, "
+DEPLOYED = (
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  strategy: {rollingUpdate: {maxSurge: 1}}\n"
+    "  template:\n    spec:\n      containers:\n      - {name: web, image: nginx}\n"
+    "      volumes:\n      - {name: v, configMap: {name: c}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("patch", "says"),
+    [
+        (
+            {"patch": VOLUME + "emptyDir: {}}]}}}"},
+            "V7 spec.template.spec.volumes[name=v] has configMap and emptyDir, which exclude each other, "
+            "after patches[0]",
+        ),
+        (
+            {"type": "merge", "patch": "spec: {strategy: {type: Recreate}}"},
+            "V7 spec.strategy has type Recreate and rollingUpdate, which exclude each other, after patches[0]",
+        ),
+        (
+            {"patch": "[{op: add, path: /spec/template/spec/containers/-, value: {name: web, image: envoy}}]"},
+            "P3 spec.template.spec.containers has 2 elements with the key web, after patches[0]",
+        ),
+        (
+            {"type": "merge", "patch": "spec: {template: {spec: {containers: [{name: a}, {name: a}]}}}"},
+            "P3 spec.template.spec.containers has 2 elements with the key a, after patches[0]",
+        ),
+        ({"patch": VOLUME + "configMap: null, emptyDir: {}}]}}}"}, ""),
+        ({"patch": "spec: {template: {spec: {containers: [{name: web, image: envoy}, {name: log}]}}}"}, ""),
+    ],
+)
+def test_what_the_type_does_not_allow_is_a_warning(patch: dict[str, str], says: str) -> None:
+    done = apply_patches([DEPLOYED], {"target": {"kind": "Deployment"}, **patch})
+    warnings = [result for result in done.results if result["tags"].get("rule") in ("V7", "P3")]
+    assert [f"{w['tags']['rule']} {w['message'].partition(': ')[2]}" for w in warnings] == ([says] if says else [])
+    # What is there already is nobody's news.
+    again = apply_patches(
+        [yaml.safe_dump(done.items[0])], {"target": {"kind": "Deployment"}, "patch": "spec: {replicas: 2}"}
     )
+    assert not [result for result in again.results if result["tags"].get("rule") in ("V7", "P3")]
 
 
 PORTS_OF_A_WIDGET = (

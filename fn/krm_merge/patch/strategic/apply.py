@@ -44,6 +44,7 @@ from krm_merge.patch.strategic.elements import (
     moved_to_the_front,
     without_directives,
 )
+from krm_merge.startup import group_by_key
 from krm_merge.text import Object, Value
 
 
@@ -275,38 +276,33 @@ class _Apply:
         places: dict[Hashable, list[int]] = {}
         for at, item in enumerate(live):
             places.setdefault(self._live_key(item, key), []).append(at)
-        seen: dict[Hashable, int] = {}
+        if not self.as_kubectl and self.merge_keys == "multi":
+            self._check_unique(path, changes, changes, key)
+            self._check_unique(path, live, changes, key)
         for change in changes:
             assert isinstance(change, dict)
-            identity_of_change = key.of(change)
-            there = places.get(identity_of_change)
-            if there is not None and len(there) > 1 and not self.as_kubectl and self.merge_keys == "multi":
-                self._check_pairs(path, [live[at] for at in there], changes, key, change)
+            there = places.get(key.of(change))
             if there is None:
                 if self.as_kubectl:
-                    places[identity_of_change] = [len(result)]
+                    places[key.of(change)] = [len(result)]
                 result.append(self._replacement((*path, _step(key, change)), change, field.inside))
                 continue
-            # Where a patch names one key several times, each is for one of those that are there, as far as there are.
-            count = seen.get(identity_of_change, 0)
-            at_place = there[0 if self.as_kubectl else min(count, len(there) - 1)]
-            seen[identity_of_change] = count + 1
-            element = result[at_place]
+            element = result[there[0]]
             assert isinstance(element, dict)
-            result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)
+            result[there[0]] = self.mapping((*path, _step(key, change)), element, change, field.inside)
         return result
 
-    def _check_pairs(
-        self, path: FieldPath, live: list[Value], changes: list[Value], key: ElementKeys, change: Object
-    ) -> None:
-        """P3: live elements with one key are distinguished only where the patch has as many of them."""
-        name = key.of(change)
-        if sum(key.of(item) == name for item in changes) != len(live):
-            raise PatchError(
-                f"elements have the same merge key {key.label(change)}: {render(live[0])} and {render(live[1])}; "
-                "make them differ, or write the whole list with a patch of the type merge",
-                path,
-            )
+    def _check_unique(self, path: FieldPath, items: list[Value], changes: list[Value], key: ElementKeys) -> None:
+        """P3: no two of the elements have the key of a change. Raises PatchError."""
+        named = {key.of(change) for change in changes}
+        for same_key in group_by_key((key.of(item), item) for item in items if key.of(item) in named).values():
+            if len(same_key) > 1:
+                first, second = same_key[:2]
+                raise PatchError(
+                    f"elements have the same merge key {key.label(first)}: {render(first)} and {render(second)}; "
+                    "make them differ, or write the whole list with a patch of the type merge",
+                    path,
+                )
 
     def _ordered_list(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
         order = change.order or []
