@@ -225,7 +225,7 @@ class SchemaShape:
             shape = field.inside
         return keys
 
-    def flaws(self, before: Value, after: Value, path: FieldPath = ()) -> Iterator[Flaw]:
+    def flaws(self, before: Value, after: Value, path: FieldPath = ()) -> Iterator[DisallowedValue]:
         """What a patched value has that its type does not allow and that it did not have before.
 
         These are fields that exclude each other (V7), and elements of a list with one key. `path` is the value's own.
@@ -238,7 +238,7 @@ class SchemaShape:
             groups = [_excluding(schema.alternatives, schema.discriminator, value) for value in (earlier, after)]
             for names in groups[1]:
                 if names not in groups[0]:
-                    yield Flaw(path, "V7", f"has {' and '.join(names)}, which exclude each other")
+                    yield DisallowedValue(path, "V7", f"has {' and '.join(names)}, which exclude each other")
             for name, inner in after.items():
                 inside = self.field(name).inside
                 assert isinstance(inside, SchemaShape)
@@ -252,7 +252,7 @@ class SchemaShape:
             ]
             for key, items in by_key[1].items():
                 if len(items) > max(1, len(by_key[0].get(key, ()))):
-                    yield Flaw(
+                    yield DisallowedValue(
                         path, "P3", f"has {len(items)} elements with the key {', '.join(text for text, _ in key)}"
                     )
             unchanged = {id(item) for item in elements}
@@ -273,7 +273,7 @@ class SchemaShape:
         return Field(SchemaShape(self._schema, path), schema.patch_strategy, merge_key, keys, defaults)
 
 
-class Flaw(NamedTuple):
+class DisallowedValue(NamedTuple):
     """What the type of a value does not allow, the place of that, and the rule."""
 
     path: FieldPath
@@ -296,10 +296,10 @@ def _excluding(
     return [group for group in groups if len(group) > 1]
 
 
-ElementKey: TypeAlias = tuple[tuple[str, Hashable], ...]
+_KeyFields: TypeAlias = tuple[tuple[str, Hashable], ...]
 
 
-def _key_of(item: Value, kind: ListKind) -> ElementKey:
+def _key_of(item: Value, kind: ListKind) -> _KeyFields:
     """The key fields of an element, each as text and as an identity; () if the list or the element has none."""
     if not isinstance(kind, KeyedList) or not isinstance(item, dict):
         return ()
