@@ -381,8 +381,8 @@ def check_address(scheduler: str, *, is_insecure: bool = False) -> None:
         raise KrmMergeError(f"{scheduler}: the address of a scheduler is expected, like tls://scheduler:8786")
     if parts.scheme == "tcp" and not is_insecure and not _is_loopback(parts.hostname):
         raise KrmMergeError(
-            f"{scheduler}: whoever reaches it may run anything on the workers; use tls://, or --insecure in a network "
-            "of your own"
+            f"{scheduler}: anybody who reaches it can run anything on the workers; use tls://, or --insecure in a "
+            "network of your own"
         )
 
 

@@ -544,7 +544,7 @@ def list_refs(url: str, names: Iterable[str], credentials: Credentials = NO_CRED
     Raises GitError.
     """
     if url.startswith("-"):
-        raise GitError(f"{url} is no address of a git repository")
+        raise GitError(f"{url} is not the address of a git repository")
     arguments = ["ls-remote", "--quiet", "--symref", "--end-of-options", url, *names]
     answer = output([*credentials.options, *arguments], environment=credentials.environment)
     commits: dict[str, str] = {}

@@ -550,7 +550,7 @@ class Remote:
     def fetch_ref(self, name: str, depth: int = 0) -> str:
         """Fetches what a ref names, with its history or with `depth` commits of it, and gives its commit."""
         if self.url.startswith("-"):
-            raise GitError(f"{self.url} is no address of a git repository")
+            raise GitError(f"{self.url} is not the address of a git repository")
         try:
             self._fetch([name], depth)
         except GitError as error:

@@ -74,7 +74,7 @@ def pattern_of(text: str) -> Pattern:
     except re2.error as error:
         words = error.args[0]
         problem = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
-        raise ValueError(f"no regular expression of RE2: {problem}") from None
+        raise ValueError(f"not a regular expression of RE2: {problem}") from None
     return expression
 
 

@@ -239,7 +239,7 @@ class GitRepositories:
         _check_address(repository)
         if not _COMMIT.fullmatch(commit):
             raise PackageError(
-                f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
+                f"{quoted(commit) or 'an empty text'} is not a commit; correct upstreamLock.git.commit in the Kptfile"
             )
         with self._open(repository) as store, _package_errors():
             self._fetch(store, repository, commit)
@@ -371,7 +371,7 @@ def _check_address(repository: str) -> None:
     # What looks like an option of git would be one, and some of those start programs, as `HELPER::` does (A14).
     if not repository or repository.startswith("-") or _HELPER.match(repository) or _CONTROL.search(repository):
         address = quoted(without_credentials(repository)) or "an empty text"
-        problem = "cannot be reached: it is no address of a git repository; correct git.repo in the Kptfile"
+        problem = "cannot be reached: it is not the address of a git repository; correct git.repo in the Kptfile"
         raise PackageError(f"{address} {problem}")
 
 
@@ -385,7 +385,7 @@ def _short(ref: str) -> str:
 
 def _folder(directory: str) -> str:
     if _CONTROL.search(directory):
-        raise PackageError(f"{quoted(directory)!r} is no directory; correct git.directory in the Kptfile")
+        raise PackageError(f"{quoted(directory)!r} is not a directory; correct git.directory in the Kptfile")
     folder = normpath(f"/{directory}").lstrip("/")
     return "" if folder == "." else folder
 

@@ -364,7 +364,7 @@ def add_function(
         elif mutators is None or is_null(mutators):
             kptfile.set("pipeline.mutators", [function])
         else:
-            raise KeyError("pipeline.mutators is no list")
+            raise KeyError("pipeline.mutators is not a list")
     except KeyError as error:
         raise PackageError(f"{KPTFILE}: {error.args[0]}; nothing was changed") from None
     return {path: File(config), KPTFILE: _kptfile_of(kptfile, package)}

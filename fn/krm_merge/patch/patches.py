@@ -76,7 +76,7 @@ class ParsedPatch:
             assert isinstance(merged, dict)
             return merged
         if self.removes and modes.list_order == "kubernetes":
-            raise PatchError("a patch of the whole object is no deletion in kubectl; use listOrder: document")
+            raise PatchError("a patch of the whole object is not a deletion in kubectl; use listOrder: document")
         order, keys = modes.list_order, modes.merge_keys
         return apply(document, self.body, schema, list_order=order, merge_keys=keys, moved=moved, replaced=replaced)
 

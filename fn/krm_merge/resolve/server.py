@@ -60,7 +60,7 @@ class Guard:
         """What is asked of a request for the page and its parts, which hold no data: it is shown to nobody else."""
         site, destination = headers.get("Sec-Fetch-Site"), headers.get("Sec-Fetch-Dest")
         if site not in (None, "same-origin", "none") and destination != "document":
-            raise _RefusalError(403, "the page is for nobody else's page")
+            raise _RefusalError(403, "the page is for this page alone")
 
     def of_data(self, headers: Message) -> None:
         """What is asked of a request for data: the token, and that no other page sent it."""
@@ -78,7 +78,7 @@ def length_of(headers: Message) -> int:
         raise _RefusalError(411, "a body has Content-Length and no Transfer-Encoding here")
     lengths = headers.get_all("Content-Length") or ["0"]
     if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdecimal()):
-        raise _RefusalError(400, "Content-Length is no number")
+        raise _RefusalError(400, "Content-Length is not a number")
     if len(lengths[0]) > 9 or int(lengths[0]) > LONGEST_BODY:
         raise _RefusalError(413, f"a body has at most {LONGEST_BODY} bytes")
     return int(lengths[0])
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         except _RefusalError as refusal:
             self._refuse(refusal.status, str(refusal))
         except ValueError:
-            self._refuse(400, "this is no address")
+            self._refuse(400, "this is not an address of the page")
         except Exception as error:
             print(internal_error(error, "nothing was changed"), file=sys.stderr)
             self._refuse(500, "internal error; the terminal says more")
@@ -211,7 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             raise _RefusalError(400, "the body is no JSON") from None
         if not isinstance(body, dict):
-            raise _RefusalError(400, "the body is no JSON object")
+            raise _RefusalError(400, "the body is not a JSON object")
         return self.server.api.post(url.path, body)
 
     def _refuse(self, status: int, reason: str) -> None:

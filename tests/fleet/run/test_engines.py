@@ -150,7 +150,7 @@ def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
 @pytest.mark.parametrize(
     ("address", "problem"),
     [
-        ("tcp://10.1.2.3:8786", "whoever reaches it may run anything"),
+        ("tcp://10.1.2.3:8786", "anybody who reaches it can run anything"),
         ("scheduler", "the address of a scheduler is expected"),
     ],
 )

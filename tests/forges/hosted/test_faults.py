@@ -142,8 +142,8 @@ class TestFaults:
     @pytest.mark.parametrize(
         ("broken", "message"),
         [
-            ("garbage", "the answer is no JSON"),
-            ("deep", "the answer is no JSON"),
+            ("garbage", "the answer is not JSON"),
+            ("deep", "the answer is not JSON"),
             ("large", "the answer is larger than 33554432 bytes"),
         ],
     )

@@ -176,7 +176,7 @@ PLUGIN_ERRORS: list[tuple[Value, str]] = [
     (patches("a", op("remove", "/a~2")), "patches[0].ops[0]: the path '/a~2' is not a JSON pointer"),
     (patches("a", {"op": "replace", "path": "/a"}), "patches[0].ops[0]: replace without value"),
     (patches("a", REMOVE, {"op": "move", "path": "/a"}), "patches[0].ops[1]: move without from"),
-    (patches("a", REMOVE, target={"name": "("}), "target.name is '(', no regular expression"),
+    (patches("a", REMOVE, target={"name": "("}), "target.name is '(', not a regular expression"),
     (patches("a", REMOVE, target={"labelSelector": "a in b"}), "cannot read the selector 'a in b' at column 1"),
     ({"exec": {"file": "none"}}, "has no plugin none; it holds "),
     ({"exec": {"file": "bin/ok"}}, "'bin/ok' is not the name of a file in the plugin directory"),

@@ -279,7 +279,7 @@ def _targets_of_file(source: str) -> list[CampaignTarget]:
         say(f"the credentials in addresses are not written; give git their token: {variables}", on_stdout=True)
     for name in names:
         if name.startswith("-"):
-            raise PackageError(f"{source}: {name} is no address of a repository")
+            raise PackageError(f"{source}: {name} is not the address of a repository")
     return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
 
 

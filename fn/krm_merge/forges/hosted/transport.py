@@ -51,7 +51,7 @@ class Throttle:
                 if until - self._clock() > self._limit:
                     when = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M:%SZ}"
                     used = f"all {self._pace.changes_an_hour} changes of this hour are used up until {when}"
-                    raise UnavailableForgeError(f"{used}; run it again then, or allow more an hour", until)
+                    raise UnavailableForgeError(f"{used}; run it again then, or allow more per hour", until)
                 self._sleep(until - self._clock())
             if self._changes:
                 pause = self._changes[-1] + self._pace.seconds_between_changes - self._clock()
@@ -413,7 +413,7 @@ class Transport(HTTPAdapter):
         """Raises ForgeError if an answer has not the expected form."""
         is_good = reply.status < HTTPStatus.MULTIPLE_CHOICES
         if is_good and reply.flaw:
-            raise ForgeError(f"the answer is no JSON ({reply.flaw}); correct the address of the API")
+            raise ForgeError(f"the answer is not JSON ({reply.flaw}); correct the address of the API")
         if is_good and reply.value is None and request.method == "GET":
             raise ForgeError("the answer is not what is documented: it is null; correct the address of the API")
         is_graphql = (request.url or "").endswith("/graphql")

@@ -167,7 +167,7 @@ def _parser(text: str) -> Iterator[CParser]:
     try:
         parser = CParser(text)
     except UnicodeEncodeError as error:
-        raise TextError("not valid YAML: a lone surrogate is no character", *_place(text, error.start)) from None
+        raise TextError("not valid YAML: a lone surrogate is not a character", *_place(text, error.start)) from None
     try:
         yield parser
     except ReaderError as error:

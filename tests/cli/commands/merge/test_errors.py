@@ -53,14 +53,14 @@ class TestKptfile:
         ("old", "new", "phrases"),
         [
             ("commit: {v1}", f"commit: {ABSENT}", ["has no commit " + ABSENT, "upstreamLock in"]),
-            ("commit: {v1}", "commit: v1", ["v1 is no commit; correct upstreamLock.git.commit"]),
-            ("commit: {v1}", "commit:", ["an empty text is no commit; correct upstreamLock.git.commit"]),
+            ("commit: {v1}", "commit: v1", ["v1 is not a commit; correct upstreamLock.git.commit"]),
+            ("commit: {v1}", "commit:", ["an empty text is not a commit; correct upstreamLock.git.commit"]),
             ("repo: {repo}", "repo: {tmp}/none", ["{tmp}/none cannot be reached", "correct git.repo in the Kptfile"]),
             ("repo: {repo}", "repo: {closed}/x.git", ["{closed}/x.git cannot be reached", "onnect"]),
             (
                 "repo: {repo}",
                 "repo: --upload-pack=false",
-                ["is no address of a git repository", "git.repo in the Kptfile"],
+                ["is not the address of a git repository", "git.repo in the Kptfile"],
             ),
             ("directory: /", "directory: none", ["{repo}: there is no directory none at {v2}"]),
             ("Strategy: resource-merge", "Strategy: x", ["updateStrategy is x; known are resource-merge, fast-"]),
