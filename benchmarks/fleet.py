@@ -177,7 +177,7 @@ class Bench:
         self.add(f"{many}: nothing to do", count, again, "3 ms")
         expect(run, f"{-(-count // ONE_IN):,} conflicts")
         expect(again, "0 merged")
-        self.add(f"{many}: report", count, self.fleet("report", "campaign"))
+        self.add(f"{many}: report", count, self.fleet("status", "campaign", "--report", "report.html"))
 
     def repositories(self, count: int) -> None:
         """A repository for each package."""

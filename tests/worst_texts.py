@@ -35,7 +35,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "cli.help_pages._HEADING": (Worst("#"), Worst("# ")),
     "functions.pipeline._SETTER": (Worst("${"), Worst("${a}")),
     "cli.help_pages._ROW": (Worst("| R1 | "), Worst("| R1 | a", "| ", tail="\n"), Worst("|")),
-    "fleet.branches._NOT_IN_BRANCHES": LETTERS,
+    "fleet.working_tree._NOT_IN_BRANCHES": LETTERS,
     "packages.merge.rewrite._COMMENTS": (Worst("#"), Worst("\n"), Worst(" "), Worst("# \n")),
     "cli.help_pages._RULE": (Worst("R1"),),
     "cli.terminal._SEPARATOR": LETTERS,

@@ -68,6 +68,6 @@ def campaign(policy: bytes = b"") -> Campaign:
         smart=True,
         list_keys=(),
         message="",
-        publishing=PublishModel.model_validate({"branch": "krm-merge/web-v2"}).to_publishing(),
+        publishing=PublishModel.model_validate({"branch": "krm-merge/web-v2"}).to_publishing("web-v2"),
         policy_text=policy,
     )

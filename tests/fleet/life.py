@@ -28,7 +28,7 @@ from krm_merge import posix
 from krm_merge.cli.commands import fleet_runs
 from krm_merge.fleet import ledger
 from krm_merge.fleet.job import Settings
-from krm_merge.fleet.requests import mark_in
+from krm_merge.fleet.proposals import mark_in
 from krm_merge.fleet.worker import prepare
 from krm_merge.forges.hosted import answers
 from packages.repositories import config_map, write
@@ -438,7 +438,6 @@ def live(
         # Commands in this process wait for killed ones as long as a busy machine needs.
         patch.setattr(posix, "PATIENCE", SECONDS)
         patch.setattr(ledger, "datetime", life.calendar)
-        patch.setattr(Pull, "clock", life.calendar.clock)
         on_time = partial(answers.Connection, sleep=life.calendar.sleep, clock=life.calendar.clock)
         patch.setattr(answers, "Connection", on_time)
         for day in range(days):

@@ -75,14 +75,6 @@ class Pull:
     checks: str = ""
     """As the forge calls it, '' for none."""
     author: str | None = "bot"
-    updated: float = 0.0
-    """When it changed last, by `clock`."""
-    clock: ClassVar[Callable[[], float]] = time.time
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in vars(self) or getattr(self, name) != value:
-            object.__setattr__(self, name, value)
-            object.__setattr__(self, "updated", Pull.clock())
 
 
 @dataclass
@@ -258,6 +250,20 @@ class FakeForge:
         base = f"{self.elsewhere or self.api}{path}"
         where = f"{base}?{urlencode(seen.query)}" if seen.query else base
         return 301 if seen.method == "GET" else 307, {"Location": where}, {"message": "Moved Permanently"}
+
+    def move(self, name: str, new_name: str) -> None:
+        """People rename a repository, or give it to another owner."""
+        self.repositories[new_name] = self.repositories.pop(name)
+        self.moved[name] = new_name
+
+    def _number_of(self, name: str) -> int:
+        """The number of a repository, wherever it is now; 0 for none."""
+        name = self.moved.get(name, name)
+        return 1 + [*self.repositories].index(name) if name in self.repositories else 0
+
+    def _numbered(self, number: str) -> str:
+        """The name of the repository of a number."""
+        return [*self.repositories][int(number) - 1]
 
     def _repositories_of(self, seen: Seen, path: str, address: str) -> Answer | None:
         """The repositories of the owner that a path is about, where it is about one."""

@@ -27,14 +27,17 @@ class FakeGitHub(FakeForge):
             return owned
         if seen.path == f"{self.prefix.removesuffix('/v3')}/graphql":
             return 200, {}, self._graphql(seen.body)
-        match = re.fullmatch(re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(.*)", seen.path)
+        match = re.fullmatch(re.escape(self.prefix) + r"/(?:repos/([^/]+/[^/]+)|repositories/(\d+))(/.*)?", seen.path)
         if match is None:
             raise NOT_FOUND
-        name, rest = match.groups()
+        name, rest = match[1] or self._numbered(match[2]), match[3] or ""
         if name in self.moved or self.elsewhere:
-            return self._redirect(seen, f"/repos/{self.moved.get(name, name)}/{rest}")
+            return self._redirect(seen, f"/repositories/{self._number_of(name)}{rest}")
         if name not in self.repositories:
             raise NOT_FOUND
+        if not rest:
+            return 200, {}, {"id": self._number_of(name), "full_name": name}
+        rest = rest.removeprefix("/")
         self.repositories[name].refresh()
         return self._on(name, self.repositories[name], rest, seen)
 
@@ -100,8 +103,6 @@ class FakeGitHub(FakeForge):
     def _graphql(self, body: Json) -> Json:
         if "statusCheckRollup" in body["query"]:
             return self._rollup(**body["variables"])
-        if body["query"].startswith("query("):
-            return self._latest(body)
         name, _, number = body["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
         pull = self.repositories[name].pulls[int(number) - 1]
         to_draft = "convertPullRequestToDraft" in body["query"]
@@ -114,39 +115,10 @@ class FakeGitHub(FakeForge):
         return {"data": {operation: {"clientMutationId": None, "pullRequest": {"isDraft": to_draft}}}}
 
     def _rollup(self, owner: str, name: str, number: int) -> Json:
-        pull = self.repositories[f"{owner}/{name}"].pulls[number - 1]
+        place = f"{owner}/{name}"
+        pull = self.repositories[self.moved.get(place, place)].pulls[number - 1]
         commit = {"statusCheckRollup": {"state": pull.checks} if pull.checks else None}
         return {"data": {"repository": {"pullRequest": {"commits": {"nodes": [{"commit": commit}]}}}}}
-
-    def _latest(self, body: Json) -> Json:
-        """Asked for many repositories, each with an alias; one that is hidden is null, and an error."""
-        data: Json = {}
-        errors: list[Json] = []
-        for alias, name in re.findall(r'(r\d+): repository\(owner: "([^)]*)"\)', body["query"]):
-            name = self.moved.get(name.replace('", name: "', "/"), name.replace('", name: "', "/"))
-            if name not in self.repositories:
-                data[alias] = None
-                errors.append({"type": "NOT_FOUND", "path": [alias], "message": f"Could not resolve {name}."})
-                continue
-            self.repositories[name].refresh()
-            pulls = [pull for pull in self.repositories[name].pulls if pull.source == body["variables"]["branch"]]
-            data[alias] = {"pullRequests": {"nodes": [self._node(name, pull) for pull in pulls[:-6:-1]]}}
-        return {"data": data, **({"errors": errors} if errors else {})}
-
-    def _node(self, name: str, pull: Pull) -> Json:
-        rest = self._json_of(name, pull)
-        return {
-            **{key: rest[key] for key in ("number", "title", "body")},
-            "isDraft": pull.draft,
-            "state": "MERGED" if pull.merged else pull.state.upper(),
-            "isCrossRepository": pull.fork is not None,
-            "headRefName": pull.source,
-            "headRefOid": pull.head,
-            "baseRefName": pull.target,
-            "mergedAt": rest["merged_at"],
-            "mergeCommit": {"oid": pull.merged} if pull.merged else None,
-            "author": rest["user"],
-        }
 
     def _json_of(self, name: str, pull: Pull) -> Json:
         of_fork = None if pull.fork == "" else {"full_name": f"{pull.fork}/fork"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import ClassVar
 from urllib.parse import unquote
 
@@ -18,7 +17,6 @@ class FakeGitLab(FakeForge):
 
     def __init__(self, token: str = TOKEN, prefix: str = "/api/v4", page: int = 100) -> None:
         super().__init__(token, prefix, page)
-        self._listed: list[tuple[str, Pull]] = []
 
     def usual_quotas(self) -> list[Quota]:
         """Source: "GitLab.com-specific rate limits" in https://docs.gitlab.com."""
@@ -30,20 +28,22 @@ class FakeGitLab(FakeForge):
         if seen.path == f"{self.prefix}/users":
             name = seen.query["username"]
             return 200, {}, [] if name == "nobody" else [{"id": _id_of(name), "username": name}]
-        if seen.path == f"{self.prefix}/merge_requests":
-            return self._everywhere(seen)
         match = re.fullmatch(
-            re.escape(self.prefix) + r"/projects/([^/]+)/merge_requests(?:/(\d+)(?:/(\w+))?)?", seen.path
+            re.escape(self.prefix) + r"/projects/([^/]+)(/merge_requests(?:/(\d+)(?:/(\w+))?)?)?", seen.path
         )
         if match is None:
             raise NOT_FOUND
-        name, number, what = unquote(match[1]), match[2], match[3] or ""
-        if name in self.moved or self.elsewhere:
-            rest = seen.path.partition("/merge_requests")[2]
-            project = self.moved.get(name, name).replace("/", "%2F")
-            return self._redirect(seen, f"/projects/{project}/merge_requests{rest}")
+        name, rest, number, what = unquote(match[1]), match[2] or "", match[3], match[4] or ""
+        if (name in self.moved and seen.method == "GET") or self.elsewhere:
+            return self._redirect(seen, f"/projects/{self._number_of(name)}{rest}")
+        if name in self.moved:
+            # Source: `find_project!` in lib/api/helpers.rb of https://gitlab.com/gitlab-org/gitlab.
+            raise Refusal(405, {"message": "405 Non GET methods are not allowed for moved projects"})
+        name = self._numbered(name) if name.isdecimal() else name
         if name not in self.repositories:
             raise Refusal(404, {"message": "404 Project Not Found"})
+        if not rest:
+            return 200, {}, {"id": self._number_of(name), "path_with_namespace": name}
         repository = self.repositories[name]
         repository.refresh()
         if number is None:
@@ -52,19 +52,6 @@ class FakeGitLab(FakeForge):
         if pull is None:
             raise NOT_FOUND
         return self._answer_on(pull, what, seen)
-
-    def _everywhere(self, seen: Seen) -> Answer:
-        """The merge requests of all projects that the token may see."""
-        if seen.query.get("page", "1") == "1":
-            self._listed = []
-            for name, repository in self.repositories.items():
-                repository.refresh()
-                self._listed += [(name, pull) for pull in repository.pulls if _is_wanted(pull, seen.query)]
-        return self._page(
-            seen,
-            self._listed,
-            lambda place: {**_json_of(place[1]), "references": {"full": f"{place[0]}!{place[1].number}"}},
-        )
 
     def _all(self, repository: FakeRepository, seen: Seen) -> Answer:
         if seen.method == "POST":
@@ -125,8 +112,6 @@ def _is_draft(title: str) -> bool:
 def _is_wanted(pull: Pull, query: dict[str, str]) -> bool:
     state = {"opened": "open"}.get(query.get("state", "all"), query.get("state", "all"))
     branches = query.get("source_branch", pull.source), query.get("target_branch", pull.target)
-    if "updated_after" in query and pull.updated < datetime.fromisoformat(query["updated_after"]).timestamp():
-        return False
     return state in ("all", pull.state) and branches == (pull.source, pull.target)
 
 

@@ -13,7 +13,7 @@ from krm_merge.forges.interface import Attention, host_of
 from krm_merge.merge import ListKeys, OnConflict, Resolution
 from krm_merge.policy import NO_POLICY, PackagePolicy
 
-Split: TypeAlias = Literal["none", "package", "directory", "owner"]
+Split: TypeAlias = Literal["none", "package", "directory"]
 
 CAMPAIGN_FILE = "campaign.yaml"
 TARGETS_FILE = "targets.yaml"

@@ -116,7 +116,9 @@ class WaveModel(StrictModel):
 class PublishModel(StrictModel):
     """How results are published."""
 
-    branch: Annotated[str, _IsBranch] = Field(description="The branch that is pushed.")
+    branch: Annotated[str, _IsBranch] | None = Field(
+        None, description="The branch that is pushed; by default `krm-merge/` and the name of the campaign."
+    )
     author: Annotated[str, _IsAuthor] = Field(
         "krm-merge <krm-merge@users.noreply.github.com>",
         description="The author of the commits, like `Name <mail@example.com>`.",
@@ -130,8 +132,8 @@ class PublishModel(StrictModel):
     gate: GateModel = Field(_USUAL_GATE, description="The gate of waves without one.")
     split: Split | None = Field(
         None,
-        description="Of a working tree, what has a pull request of its own: each package, each directory at its top, "
-        "or each owner by CODEOWNERS; by default there is one for all.",
+        description="Of a working tree, what has a pull request of its own: each package, or each directory at its "
+        "top; by default there is one for all.",
     )
     draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
     labels: list[str] | None = Field(None, description="Labels of new pull requests.")
@@ -142,14 +144,14 @@ class PublishModel(StrictModel):
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
 
-    def to_publishing(self) -> Publishing:
-        """How results are published."""
+    def to_publishing(self, name: str) -> Publishing:
+        """How the results of a campaign of this name are published."""
         waves: list[Wave] = []
         for name, wave in self.waves.items():
             targets, gate = (wave.targets, wave.gate) if isinstance(wave, WaveModel) else (wave, self.gate)
             waves.append(Wave(name, targets, Gate(gate.merged, gate.closed, gate.checks is not None)))
         return Publishing(
-            self.branch,
+            self.branch or f"krm-merge/{name}",
             self.author,
             self.title,
             tuple(waves),
@@ -166,12 +168,16 @@ class MergeCampaign(DocumentModel):
 
     kind: Literal["MergeCampaign"]
     upstream: UpstreamModel = Field(description="The version that all targets take.")
-    selection: SelectionModel = Field(description="Where targets were looked for.")
+    selection: SelectionModel = Field(
+        default_factory=lambda: SelectionModel.model_validate({}), description="Where targets were looked for."
+    )
     policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart", listKeys=[])
     message: str = Field(
         "Update {package} to {ref}", min_length=1, description="The message of the commit of each package."
     )
-    publish: PublishModel = Field(description="How results are published.")
+    publish: PublishModel = Field(
+        default_factory=lambda: PublishModel.model_validate({}), description="How results are published."
+    )
 
 
 class TargetModel(StrictModel):
@@ -227,8 +233,9 @@ class CampaignDirectory:
         policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
         policy, exceptions = self._policy() if policy_text else (NO_POLICY, ())
         tree = model.selection.workingTree
+        name = str(model.metadata.get("name", self._place.name))
         return Campaign(
-            name=str(model.metadata.get("name", self._place.name)),
+            name=name,
             upstream=CampaignUpstream(
                 take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
             ),
@@ -238,7 +245,7 @@ class CampaignDirectory:
             smart=model.policy.functionIdentity == "smart",
             list_keys=list_keys_of(model.policy.listKeys),
             message=model.message,
-            publishing=model.publish.to_publishing(),
+            publishing=model.publish.to_publishing(name),
             targets=self._targets(targets, tree),
             policy=policy,
             exceptions=exceptions,

@@ -15,7 +15,7 @@ from krm_merge.fleet.job import Job, Settings, TargetConflict
 from krm_merge.fleet.worker import prepare, run_target
 from krm_merge.krm import ResourceRef, Results
 from krm_merge.merge import Choice, Rule
-from krm_merge.packages import File, folders_around
+from krm_merge.packages import File
 from krm_merge.policy import edit_policy, resolution_value, rule_value
 from krm_merge.report import SIDES, DecisionRecord, MergeReport, RecordedSide, SideName
 from krm_merge.resolve.choices import choice_for, rule_for
@@ -444,4 +444,5 @@ def open_after(
 
 def _target_of(package: str, campaign: Campaign) -> str:
     """The target that a package is in, '' where it is gone."""
-    return next((name for name in (package, *folders_around(package), ".") if name in campaign.targets), "")
+    around = (name for name in campaign.targets if name in (package, ".") or package.startswith(f"{name}/"))
+    return max(around, key=len, default="")

@@ -178,12 +178,25 @@ def failure_of(error: Exception) -> tuple[FailureClass, str]:
     return "permanent", line(f"internal error: {type(error).__name__}: {error}")
 
 
+def about_target(message: str, target: str) -> str:
+    """A message about a target without the target's name, for lines that begin with it."""
+    for name in [target, *_names_of(target)]:
+        message = message.removeprefix(f"{name}: ")
+    # Git quotes it.
+    for quoted in (f"repository '{target}'", f"'{target}'", f"'{target}/'"):
+        message = message.replace(quoted, "the repository")
+    return message
+
+
 def grouped_by(message: str, target: str) -> str:
     """The message without what differs between targets, so that equal failures are counted together."""
-    # Forges name a repository without their host.
-    names = [target, urlsplit(target).path.strip("/").removesuffix(".git")]
-    patterns = [re.escape(name) for name in names if name]
+    patterns = [re.escape(name) for name in _names_of(target)]
     # What is prepared for a directory is beside it.
     patterns.append(rf"{re.escape(join(dirname(target), ''))}\.{re.escape(basename(target))}\.krm-merge")
     own_names = "|".join(rf"(?<!\w){pattern}(?!\w)" for pattern in patterns)
     return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own_names, "…", message))
+
+
+def _names_of(target: str) -> list[str]:
+    """What messages call a target: forges name a repository without their host."""
+    return list(filter(None, (target, urlsplit(target).path.strip("/").removesuffix(".git"))))

@@ -20,8 +20,14 @@ from krm_merge.forges.interface import CheckState
 from krm_merge.packages import PackageError
 from krm_merge.startup import group_by_key
 
-RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "unknown"]
-"""`pushed` is a branch without a pull request; `unknown` is one that the forge does not show, which says nothing."""
+RequestState: TypeAlias = Literal["committed", "pushed", "open", "merged", "closed", "reverting", "reverted", "unknown"]
+"""What became of a result. Without a pull request it is `committed` here, or `pushed` as a branch.
+
+`reverting` is a merged one whose reverse is proposed, `reverted` one whose reverse was merged, too. `unknown` is one
+that the forge does not show, which says nothing.
+"""
+
+WITHOUT_REQUEST: frozenset[RequestState] = frozenset(("committed", "pushed"))
 
 _SECONDS = len("2026-01-02T03:04:05")
 
@@ -31,7 +37,8 @@ class LedgerRequest:
     """A pull request of a target, or with the number 0 a branch without one.
 
     `version` is the commit of upstream and `result` the merged result that it was last for, `commit` what we pushed, or
-    what was merged, '' where that is unknown. `merged_at` and `looked_at` are times in UTC.
+    what was merged, '' where that is unknown. `merged_at` and `looked_at` are times in UTC. `reverse` is the number of
+    the request that takes it back, 0 for none.
     """
 
     target: str
@@ -44,6 +51,17 @@ class LedgerRequest:
     merged_at: str = ""
     looked_at: str = ""
     checks: CheckState = ""
+    reverse: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerUpstream:
+    """The commit that the campaign's ref named in the last run, when it was made, and why it is not taken now."""
+
+    ref: str
+    commit: str = ""
+    date: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +94,13 @@ class LedgerEntry(TargetMerge):
     def request(self) -> LedgerRequest | None:
         """The pull request that decides about the result; None where the result needs another one.
 
-        That is the open one. A closed one was refused for its version of upstream, a merged one for its result, and
-        for all that was merged before it: what the next version brings is another result.
+        That is the open one, or the one that is being taken back: until people have decided about that, the next
+        version waits. A closed one was refused for its version of upstream, and so was one that was taken back. A
+        merged one decides about its result, and about all that was merged before it: what the next version brings is
+        another result.
         """
         latest_first = self.requests[::-1]
-        request = next((request for request in latest_first if request.state == "open"), None)
+        request = next((request for request in latest_first if request.state in ("open", "reverting")), None)
         return request or next((request for request in latest_first if self._ends(request)), None)
 
     def _ends(self, request: LedgerRequest) -> bool:
@@ -89,7 +109,7 @@ class LedgerEntry(TargetMerge):
             # Forges have seconds. What was merged since the last run is not in the result yet.
             is_since = request.merged_at[:_SECONDS] > self.merged_at[:_SECONDS]
             return is_since or (same and (request.result == self.result or not self.made))
-        return same and (request.state != "pushed" or request.result == self.result)
+        return same and (request.state not in WITHOUT_REQUEST or request.result == self.result)
 
     @property
     def shown_state(self) -> str:
@@ -107,14 +127,14 @@ class LedgerEntry(TargetMerge):
     def is_published(self, *, with_request: bool) -> bool:
         """Whether the branch has the present result, and the pull request too where one is wanted."""
         request = self.request
-        if request is None or (with_request and request.state == "pushed"):
+        if request is None or (with_request and request.state in WITHOUT_REQUEST):
             return False
         return request.state != "open" or (request.version, request.result) == (self.version, self.result)
 
     @property
-    def commit(self) -> str:
-        """The head of the branch as it was pushed last, '' for none."""
-        return next((request.commit for request in reversed(self.requests)), "")
+    def commits(self) -> list[str]:
+        """The heads of the branch that we pushed, or that were merged; the latest is the last."""
+        return [request.commit for request in self.requests if request.commit]
 
 
 def is_merged(entry: LedgerEntry) -> bool:
@@ -122,7 +142,7 @@ def is_merged(entry: LedgerEntry) -> bool:
     return entry.state == "clean"
 
 
-_VERSION = 4
+_VERSION = 5
 _COLUMNS = tuple(field for field in fields(LedgerEntry) if field.name != "requests")
 _NAMES = tuple(column.name for column in _COLUMNS)
 _OF_OUTCOME = tuple(field.name for field in fields(TargetOutcome) if field.name in _NAMES)
@@ -144,6 +164,7 @@ CREATE TABLE IF NOT EXISTS targets ({_definitions(_COLUMNS)}, PRIMARY KEY (targe
 CREATE TABLE IF NOT EXISTS requests (
   {_definitions(fields(LedgerRequest))}, PRIMARY KEY (target, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS upstream ({_definitions(fields(LedgerUpstream))}, PRIMARY KEY (ref));
 CREATE TABLE IF NOT EXISTS conflicts (
   target TEXT NOT NULL,
   number INTEGER NOT NULL,
@@ -202,6 +223,11 @@ class Ledger:
         for target, text in self._file.execute("SELECT target, conflict FROM conflicts ORDER BY target, number"):
             yield target, TargetConflict(**json.loads(text))
 
+    def upstream(self, ref: str) -> LedgerUpstream:
+        """What is known of a ref of the campaign's upstream."""
+        row = self._file.execute("SELECT * FROM upstream WHERE ref = ?", (ref,)).fetchone()
+        return LedgerUpstream(*row) if row else LedgerUpstream(ref)
+
     # ---- writing -------------------------------------------------------------------------------------------------
 
     def follow(self, targets: Iterable[str]) -> None:
@@ -247,6 +273,10 @@ class Ledger:
                 self._file.execute(
                     "UPDATE requests SET state = 'merged', merged_at = ? WHERE target = ? AND number = 0", (at, target)
                 )
+
+    def put_upstream(self, upstream: LedgerUpstream) -> None:
+        """Records what is known of a ref of the campaign's upstream."""
+        self._file.execute("REPLACE INTO upstream VALUES (?, ?, ?, ?)", astuple(upstream))
 
     def count_crash(self, target: str) -> None:
         """Counts that a worker ended while it was at a target."""

@@ -10,7 +10,7 @@ from typing import Final, get_args
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_by
-from krm_merge.fleet.ledger import LedgerEntry, RequestState
+from krm_merge.fleet.ledger import LedgerEntry, LedgerUpstream, RequestState
 from krm_merge.fleet.publish import WaveState, states_of
 from krm_merge.report import Html, card, code, page, plain, tag
 from krm_merge.safe_text import json_text
@@ -44,15 +44,21 @@ class Overview:
     waves: Sequence[WaveState]
     messages: Sequence[Message]
     groups: Sequence[Group]
+    upstream: LedgerUpstream
 
     @classmethod
     def of(
-        cls, campaign: Campaign, entries: Mapping[str, LedgerEntry], conflicts: Iterable[tuple[str, TargetConflict]]
+        cls,
+        campaign: Campaign,
+        entries: Mapping[str, LedgerEntry],
+        conflicts: Iterable[tuple[str, TargetConflict]],
+        upstream: LedgerUpstream,
     ) -> Overview:
         """From what the ledger has; targets that are no longer in the campaign do not count."""
         entries_of_targets = {name: entries[name] for name in campaign.targets if name in entries}
         waves = states_of(campaign, entries_of_targets) if campaign.publishing.waves else []
-        return cls(campaign, entries_of_targets, waves, messages_of(entries_of_targets.values()), groups_of(conflicts))
+        messages, groups = messages_of(entries_of_targets.values()), groups_of(conflicts)
+        return cls(campaign, entries_of_targets, waves, messages, groups, upstream)
 
     def counts(self) -> dict[str, int]:
         """How many targets are in which state."""
@@ -68,6 +74,8 @@ class Overview:
             "upstream": {"repo": upstream.repository, "directory": upstream.directory, "ref": upstream.ref},
             "counts": {**self.counts()},
         }
+        if self.upstream.problem:
+            value["problem"] = self.upstream.problem
         if self.waves:
             value["waves"] = [_wave(wave) for wave in self.waves]
         value["targets"] = [
@@ -99,10 +107,11 @@ def _wave(wave: WaveState) -> Value:
 def _target(entry: LedgerEntry) -> dict[str, Value]:
     value: dict[str, Value] = {"target": entry.target, "state": entry.shown_state}
     value |= {"outcome": entry.state, "files": entry.files}
-    named = {"message": entry.message, "class": entry.failure, "commit": entry.commit or entry.made}
+    named = {"message": entry.message, "class": entry.failure, "commit": (entry.commits or [entry.made])[-1]}
     named |= {"mergedAt": entry.merged_at, "lookedAt": entry.looked_at, "problem": entry.problem}
     value |= {name: text for name, text in named.items() if text}
-    return value | ({"pullRequest": entry.request.number} if entry.request and entry.request.number else {})
+    numbers = {} if entry.request is None else {"pullRequest": entry.request.number, "reverse": entry.request.reverse}
+    return value | {name: number for name, number in numbers.items() if number}
 
 
 _MOST_GROUPS = 500
@@ -123,8 +132,9 @@ def as_html(overview: Overview) -> str:
 
 
 def _sections(overview: Overview) -> Iterator[Html]:
-    for message in overview.messages:
-        yield tag("p", str(message), class_="notice warning")
+    upstream = [f"upstream: {overview.upstream.problem}"] if overview.upstream.problem else []
+    for message in [*upstream, *map(str, overview.messages)]:
+        yield tag("p", message, class_="notice warning")
     if overview.waves:
         yield tag("h2", "Waves")
         yield tag("ul", *(tag("li", _wave_text(wave)) for wave in overview.waves))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,29 +11,26 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.branches import Branches, TreePublisher, check_ours, split_branches
-from krm_merge.fleet.campaign import Campaign, CampaignTarget, Gate, Wave
+from krm_merge.fleet.campaign import CAMPAIGN_FILE, Campaign, CampaignTarget, Gate, Wave
 from krm_merge.fleet.campaign_file import CampaignDirectory
-from krm_merge.fleet.job import Settings
-from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, is_merged, now
-from krm_merge.fleet.repository import TRAILER, default_branch, head_of, remote_at
-from krm_merge.fleet.requests import (
-    Hosts,
-    Mark,
-    Published,
-    PullRequests,
-    RequestChecks,
-    RequestDraft,
-    What,
-    body_of_tree,
-    last_look,
-    mark_in,
-    packages_of,
-    with_part,
+from krm_merge.fleet.job import Job, Settings
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, is_merged, now
+from krm_merge.fleet.merge import Merging
+from krm_merge.fleet.proposals import Mark, NotPublishedError, Proposer, RequestProposal, mark_in, with_part
+from krm_merge.fleet.repository import (
+    TRAILER,
+    default_branch,
+    head_of,
+    merge_repository,
+    place_of,
+    ref_of,
+    remote_at,
 )
-from krm_merge.forges.interface import ForgeError, ForgePullRequest, host_of
+from krm_merge.fleet.requests import Hosts, Published, RequestChecks, What, body_of_tree, last_look, packages_of
+from krm_merge.fleet.working_tree import TreeCommits, split_branches
+from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, host_of
 from krm_merge.git.program import GitError
-from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
+from krm_merge.git.store import MergeConflictError, NewCommit, Person, Remote, Stamp, Store
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import line
 from krm_merge.startup import group_by_key
@@ -57,7 +55,7 @@ class WaveState:
     def obstacle(self, gate: Gate) -> str:
         """Why the next wave has to wait, '' where it need not."""
         if self.closed > gate.closed:
-            return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
+            return f"{self.closed} of {self.name} closed or taken back; {gate.closed} may be (gate.closed)"
         of = self.published + self.to_publish
         if self.unknown:
             return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
@@ -97,7 +95,7 @@ def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]
         tuple(targets),
         published=states.total(),
         merged=states["merged"],
-        closed=states["closed"],
+        closed=states["closed"] + states["reverting"] + states["reverted"],
         unknown=states["unknown"],
         to_publish=sum(1 for entry in entries_of_wave if entry.is_to_publish),
         unchecked=sum(1 for request in requests if request.state == "open" and request.checks != "passed"),
@@ -133,36 +131,38 @@ _PUSHED_AHEAD = 16
 class Publisher:
     """Publishes results. Unless it is `with_requests`, branches are pushed, and that is all.
 
-    `obstacle` is why no more was due.
+    `forge_of` gives the forge of a repository's address. `obstacle` is why no more was due.
     """
 
     directory: CampaignDirectory
     campaign: Campaign
     ledger: Ledger
     settings: Settings
-    requests: PullRequests
+    forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
     signing: tuple[str, ...] = ()
     with_requests: bool = True
     wave: str | None = None
     is_direct: bool = False
     draft_conflicts: bool = False
-    max_open: int | None = None
     obstacle: str = ""
+    hosts: Hosts = field(default_factory=Hosts)
     _open: int = 0
-    _hosts: Hosts = field(default_factory=Hosts)
-    _branches: Branches = field(init=False)
-    _tree: TreePublisher = field(init=False)
-    _origin: str = field(init=False)
+    _proposer: Proposer = field(init=False)
+    _tree: TreeCommits = field(init=False)
     _branch_of: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Prepares for branches."""
-        of_publisher = self.campaign, self.settings, self.is_dry_run, self.signing
-        self._branches, self._tree = Branches(*of_publisher), TreePublisher(*of_publisher, self.is_direct)
-        self._origin = self._tree.origin if self.campaign.working_tree else ""
+        """Raises NotPublishedError where there is nothing that branches could be pushed to."""
+        self._proposer = Proposer(self.campaign, self.forge_of, self.is_dry_run, self.signing)
+        self._tree = TreeCommits(self.campaign, self.settings, self.is_dry_run, self.signing)
         # With --direct there are no branches.
         self._branch_of = {} if self.is_direct else split_branches(self.campaign)
+        if self.campaign.working_tree and not self.is_direct and not self._tree.origin:
+            raise NotPublishedError(
+                f"{self.campaign.working_tree} has no remote origin to push branches to; add one with git remote add "
+                "origin URL, or commit to the current branch with --direct"
+            )
 
     def events(self) -> Iterator[Published]:
         """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
@@ -174,7 +174,7 @@ class Publisher:
         for event in events:
             self._record(event, entries[event.target])
             yield event
-        self.obstacle = "; ".join([*self._hosts.obstacles, *filter(None, [self.obstacle])])
+        self.obstacle = "; ".join([*self.hosts.obstacles, *filter(None, [self.obstacle])])
 
     def _check_waves(self) -> Generator[Published, None, list[str]]:
         """Looks at the waves in question, one after the other; gives the targets that may be published now."""
@@ -197,19 +197,25 @@ class Publisher:
     def _checks(self) -> RequestChecks:
         gated = {wave.name for wave in self.campaign.publishing.waves if wave.gate.checks}
         checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
-        return RequestChecks(self.requests, self.ledger, self._hosts, checked)
+        return RequestChecks(self.forge_of, self.ledger, self.hosts, checked)
 
     def _place(self, entry: LedgerEntry) -> tuple[LedgerEntry, str, str, str]:
-        return entry, self.campaign.targets[entry.target].host, self._address(entry.target), self._branch(entry.target)
+        address = self._address(entry.target)
+        return entry, _host_of(address), address, self._branch(entry.target)
 
     def _is_in_question(self, entry: LedgerEntry) -> bool:
         """Whether a look may change what is to be published: what was merged stays merged."""
         request = entry.request
-        return entry.is_to_publish or self._is_draft(entry) or (request is not None and request.state != "merged")
+        is_decided = request is not None and request.state in ("merged", "reverted")
+        return entry.is_to_publish or self._is_draft(entry) or (request is not None and not is_decided)
 
     def _address(self, target: str) -> str:
         """The address of the repository that has the pull requests of a target."""
-        return self._origin if self.campaign.working_tree else target
+        return self._tree.origin if self.campaign.working_tree else target
+
+    def _branch(self, target: str) -> str:
+        """The branch that has the result of a target."""
+        return self._branch_of.get(target, self.campaign.publishing.branch)
 
     def estimate(self) -> dict[str, int]:
         """How many changing calls each host gets for the requests that are to be opened, by what the ledger has."""
@@ -219,12 +225,9 @@ class Publisher:
         calls = 1 + sum(map(bool, (attention.labels, attention.reviewers, attention.assignees)))
         entries = self.ledger.entries()
         names, _ = due(self.campaign, states_of(self.campaign, entries), self.wave)
-        branches = {
-            (self.campaign.targets[name].host or host_of(self._origin), self._address(name), self._branch(name))
-            for name in names
-            if name in entries and entries[name].is_to_publish
-        }
-        counts = Counter(host for host, _, _ in branches if host)
+        due_entries = [entries[name] for name in names if name in entries and entries[name].is_to_publish]
+        branches = {(self._address(entry.target), self._branch(entry.target)) for entry in due_entries}
+        counts = Counter(host for address, _ in branches if (host := _host_of(address)))
         return {host: count * calls for host, count in counts.items()}
 
     # ---- repositories --------------------------------------------------------------------------------------------
@@ -232,7 +235,7 @@ class Publisher:
     def _of_repositories(self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
         waiting = self._waiting(targets)
-        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[str]]] = deque()
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[tuple[RequestProposal, str]]]] = deque()
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
             while True:
@@ -246,32 +249,19 @@ class Publisher:
         finally:
             threads.shutdown(cancel_futures=True)
 
-    def _publish(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[str]) -> Published | None:
-        """What became of a target, None where its host asks to wait."""
-        try:
-            commit = pushed.result()
-            if self._hosts.is_paused(target.host):
-                return None
-            number = self._propose(target, entry) if self.with_requests else _open_request(entry)
-        except (KrmMergeError, OSError) as error:
-            message = self._hosts.note_failure(target.host, target.name, error)
-            return Published(target.name, "problem", message=message) if message else None
-        self._hosts.note_success(target.host)
-        what: What = "open" if number or self.with_requests else "pushed"
-        return Published(target.name, what, number, commit=commit)
-
     def _waiting(
         self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]
     ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
         """Those that have something that is not published yet, as many as may be open."""
+        most = self.campaign.publishing.max_open
         for target, entry in targets:
             if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
                 continue
-            if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.with_requests):
+            if self.hosts.is_paused(target.host) or entry.is_published(with_request=self.with_requests):
                 continue
             if self.with_requests and not _open_request(entry):
-                if self.max_open is not None and self._open >= self.max_open:
-                    self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
+                if most is not None and self._open >= most:
+                    self.obstacle = f"{self._open:,} pull requests are open, and no more may be (publish.maxOpen)"
                     return
                 self._open += 1
             yield target, entry
@@ -279,22 +269,74 @@ class Publisher:
     def _is_draft(self, entry: LedgerEntry) -> bool:
         return entry.state == "conflicts" and self.draft_conflicts
 
-    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> tuple[RequestProposal, str]:
         """Pushes the branch of a target, and gives its commit. Raises KrmMergeError and OSError."""
-        if self._is_draft(entry):
-            text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
-            return self._branches.push_empty(target, entry, text)
-        return self._branches.push(target, entry)
+        proposal = self._without_changes(target, entry) if self._is_draft(entry) else self._of_result(target, entry)
+        commit = self._proposer.push(proposal)
+        if not self.is_dry_run:
+            # The copy of the repository is not needed any more.
+            proposal.remote.store.remove()
+        return proposal, commit
 
-    def _propose(self, target: CampaignTarget, entry: LedgerEntry) -> int:
-        """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
-        onto = target.branch or default_branch(target.name)
-        mark = Mark(entry.version, entry.result, self.requests.title(packages_of(entry)))
+    def _of_result(self, target: CampaignTarget, entry: LedgerEntry) -> RequestProposal:
+        """The proposal of what was merged. Raises NotPublishedError and GitError."""
+        if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
+            raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
+        seen = head_of(target.name, self.campaign.publishing.branch)
+        place = place_of(target, self.settings.cache)
+        if seen != entry.made and not place.is_dir():
+            # The copy of the repository is gone; the same merge gives the same commit.
+            outcome = merge_repository(Merging(self.settings), Job(target.name))
+            if outcome.commit != entry.made:
+                shutil.rmtree(place, ignore_errors=True)
+                raise NotPublishedError("it changed since it was merged; run the campaign again")
+        return self._proposal(remote_at(target.name, place), entry.base, entry.made, seen, entry)
+
+    def _without_changes(self, target: CampaignTarget, entry: LedgerEntry) -> RequestProposal:
+        """The proposal of a commit that changes nothing: a place to talk about conflicts. Raises GitError."""
+        place = place_of(target, self.settings.cache)
+        shutil.rmtree(place, ignore_errors=True)
+        remote = remote_at(target.name, place)
+        base = remote.fetch_ref(ref_of(target.branch), 1)
+        message = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
+        author, date = self.campaign.publishing.author, self.settings.date
+        commit = remote.store.commit_files(base, [NewCommit(message, {})], author, date)
+        return self._proposal(remote, base, commit, head_of(target.name, self.campaign.publishing.branch), entry)
+
+    def _proposal(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> RequestProposal:
         is_draft = self._is_draft(entry) or self.campaign.publishing.is_draft
-        report = self.directory.reports / f"{target.id}.md"
-        body = report.read_text(encoding="utf-8") if report.is_file() else ""
         branch, number = self.campaign.publishing.branch, _open_request(entry)
-        return self.requests.propose(RequestDraft(target.name, branch, onto, mark, body, number, is_draft))
+        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number, is_draft)
+
+    def _publish(
+        self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[tuple[RequestProposal, str]]
+    ) -> Published | None:
+        """What became of a target, None where its host asks to wait."""
+        try:
+            proposal, commit = pushed.result()
+            if self.hosts.is_paused(target.host):
+                return None
+            number = proposal.number
+            if self.with_requests:
+                onto = target.branch or default_branch(target.name)
+                number = self._proposer.request(proposal, onto, self._mark(entry), self._body(target))
+        except (KrmMergeError, OSError) as error:
+            message = self.hosts.note_failure(target.host, target.name, error)
+            return Published(target.name, "problem", message=message) if message else None
+        self.hosts.note_success(target.host)
+        what: What = "open" if number or self.with_requests else "pushed"
+        return Published(target.name, what, number, commit=commit)
+
+    def _mark(self, entry: LedgerEntry) -> Mark:
+        return Mark(entry.version, entry.result, self._title(packages_of(entry)))
+
+    def _title(self, packages: Sequence[str]) -> str:
+        name = packages[0] if len(packages) == 1 else f"{len(packages):,} packages"
+        return self.campaign.publishing.title.replace("{packages}", name).replace("{ref}", self.campaign.upstream.ref)
+
+    def _body(self, target: CampaignTarget) -> str:
+        report = self.directory.reports / f"{target.id}.md"
+        return report.read_text(encoding="utf-8") if report.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
@@ -312,7 +354,7 @@ class Publisher:
         }
         if not by_branch:
             return
-        base = self._tree.base()
+        base = self._tree.head() if self.is_direct else self._tree.origin_head()
         for branch, members in by_branch.items():
             try:
                 yield from self._publish_branch(base, branch, members)
@@ -328,41 +370,39 @@ class Publisher:
             yield Published(name, "problem", message=problem)
         if not done:
             return
+        what: What
         request = 0
         if self.is_direct:
-            self._tree.move_to(commit, done)
+            what = "pushed" if self._tree.move_to(commit, done) else "committed"
         else:
-            pushed = next((entry.commit for _, entry in targets if entry.commit), "")
-            commit = self._tree.push(base, commit, branch, pushed)
-            request = self._request_of_tree(branch, [entry for target, entry in targets if target.name in set(done)])
-        what: What = "open" if self.with_requests else "pushed"
+            entries = [entry for target, entry in targets if target.name in set(done)]
+            proposal = self._tree.proposal(base, commit, branch, entries, max(map(_open_request, entries)))
+            commit = self._proposer.push(proposal)
+            what = "open" if self.with_requests else "pushed"
+            if self.with_requests:
+                names = [entry.target for entry in entries]
+                mark, body = Mark(entries[0].version, "", self._title(names)), self._body_of_tree(branch, names)
+                request = self._proposer.request(proposal, default_branch(self._tree.origin), mark, body)
         yield from (Published(name, what, request, commit=commit) for name in done)
 
-    def _request_of_tree(self, branch: str, entries: list[LedgerEntry]) -> int:
-        if not self.with_requests:
-            return 0
-        names = [entry.target for entry in entries]
-        mark = Mark(entries[0].version, "", self.requests.title(names))
-        number = max(map(_open_request, entries))
+    def _body_of_tree(self, branch: str, names: Sequence[str]) -> str:
         targets = {target for target in self.campaign.targets if self._branch(target) == branch}
-        conflicts = [(target, conflict) for target, conflict in self.ledger.conflicts() if target in targets]
-        body, is_draft = body_of_tree(names, conflicts), self.campaign.publishing.is_draft
-        onto = default_branch(self._origin)
-        return self.requests.propose(RequestDraft(self._origin, branch, onto, mark, body, number, is_draft))
-
-    def _branch(self, target: str) -> str:
-        """The branch that has the result of a target."""
-        return self._branch_of.get(target, self.campaign.publishing.branch)
+        return body_of_tree(names, [member for member in self.ledger.conflicts() if member[0] in targets])
 
     def _record(self, event: Published, entry: LedgerEntry) -> None:
         self.ledger.put_problem(event.target, event.message)
-        if event.what == "problem" or event.what == "reverted":
+        if event.what == "problem":
             return
         address, result = self._address(event.target), entry.result
         row = LedgerRequest(
             event.target, event.request, address, entry.version, result, event.commit, event.what, looked_at=now()
         )
         self.ledger.put_requests([row])
+
+
+def _host_of(address: str) -> str:
+    """The host of a repository, '' for one on this machine."""
+    return host_of(address) if ":" in address else ""
 
 
 def _open_request(entry: LedgerEntry) -> int:
@@ -386,60 +426,55 @@ class Withdrawal(Publisher):
         to_check = [entry for entry in map(entries.__getitem__, names) if is_whole or is_merged(entry)]
         yield from self._checks().at(map(self._place, to_check))
 
-    def close(self, entries: Iterable[LedgerEntry], comment: str = "") -> Iterator[Published]:
-        """Closes what is open and removes its branch. A closed request is a no for its version of upstream."""
-        yield from self._each(entries, ("open",), lambda pull, request: self._close(pull, request, comment))
-
-    def roll_back(self, entries: Iterable[LedgerEntry], comment: str = "") -> Iterator[Published]:
-        """Closes what is open, and proposes the reverse of the last that was merged: a no for its version, too."""
-
-        def end(pull: ForgePullRequest, request: LedgerRequest) -> int:
-            if pull.state == "open":
-                return self._close(pull, request, comment)
-            return self._revert(pull, request, comment)
-
-        yield from self._each(entries, ("open", "merged"), end)
-
-    def _each(
-        self,
-        entries: Iterable[LedgerEntry],
-        states: Sequence[str],
-        end: Callable[[ForgePullRequest, LedgerRequest], int],
+    def end(
+        self, entries: Iterable[LedgerEntry], comment: str = "", *, states: Sequence[RequestState]
     ) -> Iterator[Published]:
-        """Ends the last request of each target where it has such a state; several targets may have one request."""
+        """Ends the last request of each target that has one of the states; several targets may have one request.
+
+        What is open is closed, and its branch removed: a no for its version of upstream. Of what was merged, the
+        reverse is proposed.
+        """
         requests = [entry.requests[-1] for entry in entries if entry.requests and entry.requests[-1].number]
-        requests = [request for request in requests if request.state in states]
-        hosts = Hosts()
-        by_place = sorted(requests, key=_place)
-        for _, same in groupby(by_place, key=_place):
+        by_place = sorted((request for request in requests if request.state in states), key=_place)
+        for (address, number), same in groupby(by_place, key=_place):
             members = list(same)
-            request = members[0]
-            host = self.campaign.targets[request.target].host
-            if hosts.is_paused(host):
+            if self.hosts.is_paused(_host_of(address)):
                 continue
             try:
-                pull = self.requests.forge_of(request.address).pull_request(request.address, request.number)
+                pull = self.forge_of(address).pull_request(address, number)
                 if pull is None:
-                    raise ForgeError(f"{request.address} does not show #{request.number}; give the token access to it")
-                number = request.number
-                if pull.state in states:
-                    number = end(pull, request)
+                    raise ForgeError(f"#{number} is not shown; correct the address, or give the token access to it")
+                rows = self._end(pull, members, comment, states)
             except (KrmMergeError, OSError) as error:
-                message = hosts.note_failure(host, request.target, error)
-                yield from (Published(member.target, "problem", message=message) for member in members if message)
+                message = self.hosts.note_failure(_host_of(address), members[0].target, error)
+                for member in members if message else ():
+                    self.ledger.put_problem(member.target, message)
+                    yield Published(member.target, "problem", message=message)
                 continue
-            is_reverted = pull.state == "merged" and "merged" in states
-            state = "closed" if pull.state in states else pull.state
             if not self.is_dry_run:
-                self.ledger.put_requests(replace(member, state=state, looked_at=now()) for member in members)
-            what: What = "reverted" if is_reverted else state
-            yield from (Published(member.target, what, number) for member in members)
+                self.ledger.put_requests(replace(row, looked_at=now()) for row in rows)
+            for row in rows:
+                self.ledger.put_problem(row.target, "")
+                yield Published(row.target, row.state, row.reverse or number)
 
-    def _close(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> int:
+    def _end(
+        self, pull: ForgePullRequest, members: Sequence[LedgerRequest], comment: str, states: Sequence[RequestState]
+    ) -> list[LedgerRequest]:
+        """Closes a request or proposes its reverse, and gives what it is for each target then. Raises KrmMergeError."""
+        if pull.state not in states:
+            # It ended meanwhile.
+            return [replace(member, state=pull.state) for member in members]
+        if pull.state == "open":
+            self._close(pull, members[0], comment)
+            return [replace(member, state="closed") for member in members]
+        reverse = self._revert(pull, members[0], comment)
+        return [replace(member, state="reverting", reverse=reverse) for member in members]
+
+    def _close(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> None:
         """Closes a request, and removes its branch if only we committed to it. Raises KrmMergeError."""
         if self.is_dry_run:
-            return pull.number
-        forge, address = self.requests.forge_of(request.address), request.address
+            return
+        forge, address = self.forge_of(request.address), request.address
         if comment:
             forge.comment(address, pull.number, comment)
         forge.close(address, pull.number)
@@ -447,36 +482,38 @@ class Withdrawal(Publisher):
         with temporary_directory() as directory:
             remote = remote_at(address, Path(directory, "store.git"))
             if head and head != request.commit:
-                check_ours(remote, head, pull.source_branch, self.campaign)
+                self._proposer.check_ours(remote, head, pull.source_branch)
             if head:
                 remote.push("", pull.source_branch, head)
-        return pull.number
 
     def _revert(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> int:
-        """Proposes the reverse of a merged request, and marks it as rolled back. Raises KrmMergeError."""
-        forge, address = self.requests.forge_of(request.address), request.address
+        """Proposes the reverse of a merged request, and marks it as taken back. Raises KrmMergeError.
+
+        Returns the number of the reverse, 0 in a dry run.
+        """
         if self.is_dry_run:
-            return pull.number
+            return 0
+        forge, address = self.forge_of(request.address), request.address
         branch = f"{pull.source_branch}{_ROLLBACK}"
+        title = f"Roll back #{pull.number}: {pull.title}"
+        body = comment or f"Takes back what #{pull.number} merged. Its version is not proposed again; the next one is."
         with temporary_directory() as directory:
             remote = remote_at(address, Path(directory, "store.git"))
             remote.refresh()
-            reversal = self._reversal(remote, pull)
-            if (head := remote.branches.get(branch, reversal)) != reversal:
-                check_ours(remote, head, branch, self.campaign)
-            remote.push(reversal, branch)
-        title = f"Roll back #{pull.number}: {pull.title}"
-        body = comment or f"Takes back what #{pull.number} merged. Its version is not proposed again; the next one is."
+            base = remote.branches[pull.target_branch]
+            reversal = self._reversal(remote, pull, base)
+            proposal = RequestProposal(remote, branch, base, reversal, remote.branches.get(branch, ""))
+            self._proposer.push(proposal)
         mark = Mark(request.version, "", title)
-        opposite = forge.create(address, branch, pull.target_branch, title, with_part("", mark, body), draft=False)
+        reverse = self._proposer.request(proposal, pull.target_branch, mark, body)
         before = mark_in(pull.body) or Mark(request.version, request.result, pull.title)
         # The forge has the whole history, for copies of the campaign without its ledger.
-        forge.edit(address, pull.number, pull.title, with_part(pull.body, replace(before, ended="rolled back")))
-        return opposite.number
+        forge.edit(address, pull.number, pull.title, with_part(pull.body, replace(before, reverse=reverse)))
+        return reverse
 
-    def _reversal(self, remote: Remote, pull: ForgePullRequest) -> str:
+    def _reversal(self, remote: Remote, pull: ForgePullRequest, onto: str) -> str:
         """A commit on top of the target branch without what a request merged. Raises GitError."""
-        store, onto = remote.store, remote.branches[pull.target_branch]
+        store = remote.store
         most = len(self.campaign.targets) if self.campaign.working_tree else _MOST_COMMITS
         remote.fetch(onto, pull.merge_commit, pull.head, depth=most)
         before = _before(store, pull.merge_commit, self.campaign.name)
@@ -487,7 +524,7 @@ class Withdrawal(Publisher):
             raise GitError(f"{remote.url}: {conflict} since; revert #{pull.number} by hand") from None
         message = f"Roll back {pull.title}\n\n{TRAILER}: {self.campaign.name}\n"
         author = Stamp(Person.parse(self.campaign.publishing.author), self.settings.date)
-        return store.commit(tree, [onto], message, author, signing=self.signing)
+        return store.commit(tree, [onto], message, author)
 
 
 def _place(request: LedgerRequest) -> tuple[str, int]:

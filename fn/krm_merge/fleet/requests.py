@@ -1,52 +1,58 @@
-"""Pull requests of a campaign: seen as the forge has them, opened once, their text kept up to date.
-
-The first mark says what the request is for, so that the forge alone has the whole history.
-"""
+"""Pull requests of a campaign as forges have them: seen, recorded, and described."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.branches import NotPublishedError
-from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.conflicts import Group, groups_of
-from krm_merge.fleet.job import TargetConflict, grouped_by
+from krm_merge.fleet.job import TargetConflict, about_target, grouped_by
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, now
+from krm_merge.fleet.proposals import NotPublishedError, mark_in
 from krm_merge.forges.interface import (
-    DraftsRefusedError,
+    Budget,
     Forge,
     ForgeError,
     ForgePullRequest,
-    PullRequestState,
+    RefusedRequestError,
     UnavailableForgeError,
 )
-from krm_merge.report import LONGEST, code, plain, shorten, yaml_text
+from krm_merge.report import code, plain, shorten, yaml_text
 from krm_merge.safe_text import line, quantity
+from krm_merge.startup import group_by_key
 
-EQUAL_PROBLEMS_THAT_PAUSE = 5
+_PAUSING: Final = 5
+_UNAVAILABLE: Final = 2
+"""Equal problems in a row after which a host is not asked again: any, and those of a host that does not answer."""
 
 
 @dataclass(slots=True)
 class Hosts:
     """What hosts said lately, and why some of them are not asked again in this run."""
 
+    is_limited: bool = False
+    """Whether a host asked to wait."""
     _latest: dict[str, tuple[str, int]] = field(default_factory=dict)
     _paused: dict[str, str] = field(default_factory=dict)
     _shares: dict[str, str] = field(default_factory=dict)
+    _granted: dict[str, int] = field(default_factory=dict)
 
     @property
     def obstacles(self) -> list[str]:
         """Why targets wait, for each host that is not asked again, or not for more."""
         return list((self._shares | self._paused).values())
 
-    def note_share(self, host: str) -> None:
-        """Notes that half of the reads that a host grants were used for looks."""
+    def may_look(self, host: str, budget: Budget) -> bool:
+        """Whether a host may be asked to show more: half of the requests that it grants are for publishing."""
+        left = budget.requests
+        if left is None or left * 2 >= self._granted.setdefault(host, left):
+            return True
         self._shares[host] = f"half of what {host} may be asked in this hour was used to look; run it again then"
+        return False
 
     def is_paused(self, host: str) -> bool:
         """Whether the targets of this host wait."""
@@ -56,188 +62,29 @@ class Hosts:
         """Notes that a host did what it was asked for."""
         self._latest.pop(host, None)
 
-    def note_outage(self, host: str, error: ForgeError) -> str:
-        """Notes that a host cannot be looked at. Returns the message, '' where the host only asked to wait."""
-        if self._waits(host, error):
-            return ""
-        self._paused[host] = f"{host} cannot be looked at; correct that, and run it again"
-        return line(str(error))
-
-    def _waits(self, host: str, error: KrmMergeError | OSError) -> bool:
-        """Notes a limit of this hour, which is no problem of a target."""
-        if not isinstance(error, UnavailableForgeError) or error.until is None:
-            return False
-        until = f"{datetime.fromtimestamp(error.until, UTC):%Y-%m-%d %H:%M:%SZ}"
-        self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
-        return True
-
     def note_failure(self, host: str, target: str, error: KrmMergeError | OSError) -> str:
         """Notes a problem. Returns the message about the target, '' where the host only asked to wait."""
-        message = line(str(error))
-        if self._waits(host, error):
+        if isinstance(error, UnavailableForgeError) and error.until is not None:
+            until = f"{datetime.fromtimestamp(error.until, UTC):%Y-%m-%d %H:%M:%SZ}"
+            self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
+            self.is_limited = True
             return ""
+        message = line(str(error))
         if not isinstance(error, NotPublishedError):
             text = grouped_by(message, target)
             before, count = self._latest.get(host, ("", 0))
             count = count + 1 if before == text else 1
             self._latest[host] = text, count
-            if host and count == EQUAL_PROBLEMS_THAT_PAUSE:
-                self._paused[host] = f"{host} said the same of {count} targets in a row; correct that, and run it again"
-        return message
+            if host and count >= _most_of(error):
+                what = f"said the same of {count} targets in a row" if count > 1 else "refuses all requests"
+                self._paused[host] = f"{host} {what}; correct that, and run it again"
+        return about_target(message, target)
 
 
-_START: Final = "<!-- krm-merge {"
-_HEAD_END: Final = "} -->\n"
-_END: Final = "<!-- /krm-merge -->"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a pull request is for: the commit of upstream, the merged result, and the title that we gave it.
-
-    `ended` is not '' for one that was rolled back after it was merged.
-    """
-
-    version: str
-    result: str
-    title: str
-    ended: str = ""
-
-
-def mark_in(text: str) -> Mark | None:
-    """The mark in the text of a pull request, None where people removed it."""
-    place = _place(text.replace("\r\n", "\n"))
-    try:
-        value = json.loads(place[1]) if place else {}
-        return Mark(str(value["version"]), str(value["result"]), str(value["title"]), str(value.get("ended", "")))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _place(text: str) -> tuple[str, str, str, str] | None:
-    """What is before our part, its mark, its body, and what is behind it; None without such a part."""
-    before, start, rest = text.partition(_START)
-    head, head_end, rest = rest.partition(_HEAD_END)
-    body, end, behind = rest.partition(_END)
-    return (before, f"{{{head}}}", body, behind) if start and head_end and end else None
-
-
-def with_part(text: str, mark: Mark, body: str | None = None) -> str:
-    """The text with our part replaced, or added at its end; without a body, its mark alone is replaced.
-
-    A body that is too long for forges is cut.
-    """
-    text = text.replace("\r\n", "\n")
-    place = _place(text)
-    value = {name: field for name, field in asdict(mark).items() if field or name != "ended"}
-    # Nothing in it may end the comment.
-    data = json.dumps(value).replace(">", "\\u003e")
-    inner = place[2] if place and body is None else _inner(body or "")
-    part = f"<!-- krm-merge {data} -->\n{inner}{_END}"
-    return f"{place[0]}{part}{place[3]}" if place else f"{text.rstrip()}\n\n{part}".lstrip()
-
-
-def _inner(body: str) -> str:
-    if len(body) > LONGEST:
-        shortened = body[:LONGEST].rpartition("\n")[0]
-        body = f"{shortened}\n\n{len(body) - len(shortened):,} more characters are in the report of the campaign."
-    return body.replace("<!--", "&lt;!--").rstrip() + "\n"
-
-
-@dataclass(frozen=True, slots=True)
-class RequestDraft:
-    """What a pull request says. `number` is the open one that is brought up to date, 0 for a new one.
-
-    `branch` is where its commits are, `onto` where they are to go.
-    """
-
-    address: str
-    branch: str
-    onto: str
-    mark: Mark
-    body: str
-    number: int = 0
-    is_draft: bool = False
-
-
-_DRAFT: Final = "draft"
-_NO_DRAFTS: Final = "**This is a draft**, and the repository has no drafts: do not merge it as it is."
-
-
-@dataclass(slots=True)
-class PullRequests:
-    """Reads, opens and updates pull requests. `forge_of` gives the forge of a repository's address."""
-
-    campaign: Campaign
-    forge_of: Callable[[str], Forge]
-    is_dry_run: bool = False
-
-    def missing(self, request: LedgerRequest) -> LedgerRequest:
-        """A pull request that a list lacks, as it is now. Raises ForgeError."""
-        pull = self.forge_of(request.address).pull_request(request.address, request.number)
-        return replace(request, state=pull.state if pull else "unknown", merged_at=pull.merged_at if pull else "")
-
-    def check(self, request: LedgerRequest) -> LedgerRequest:
-        """An open pull request with the state of its checks; those that passed are not asked for again.
-
-        Raises ForgeError.
-        """
-        if request.state != "open" or request.checks == "passed":
-            return request
-        return replace(request, checks=self.forge_of(request.address).checks(request.address, request.number))
-
-    def propose(self, proposal: RequestDraft) -> int:
-        """The number of the pull request with what is proposed, 0 in a dry run that would open it.
-
-        People's title and what they wrote around our part are kept. Raises ForgeError and NotPublishedError.
-        """
-        forge, address, mark = self.forge_of(proposal.address), proposal.address, proposal.mark
-        if proposal.number:
-            existing = forge.pull_request(address, proposal.number)
-            if existing is None or existing.state != "open":
-                raise NotPublishedError(f"#{proposal.number} ended meanwhile; publish again")
-            if existing.source_branch != proposal.branch:
-                was = f"#{proposal.number} is from the branch {existing.source_branch}"
-                raise NotPublishedError(f"{was}, and {proposal.branch} is pushed now; close it, and publish again")
-            pull = existing
-        elif self.is_dry_run:
-            return 0
-        else:
-            pull = self._open(forge, proposal)
-        before = mark_in(pull.body)
-        title = pull.title if before and pull.title != before.title else mark.title
-        text = pull.body if proposal.is_draft else pull.body.removeprefix(_NO_DRAFTS)
-        text = with_part(text.lstrip(), mark, proposal.body)
-        if self.is_dry_run:
-            return pull.number
-        if (pull.title, pull.body.strip()) != (title, text.strip()):
-            forge.edit(address, pull.number, title, text)
-        if pull.draft and not proposal.is_draft:
-            forge.set_draft(address, pull.number, draft=False)
-        return pull.number
-
-    def _open(self, forge: Forge, proposal: RequestDraft) -> ForgePullRequest:
-        """Opens a pull request; where there are no drafts, an ordinary one with a label and a warning."""
-        address, mark, attention = proposal.address, proposal.mark, self.campaign.publishing.attention
-
-        def create(text: str, *, draft: bool) -> ForgePullRequest:
-            return forge.create(address, proposal.branch, proposal.onto, mark.title, text, draft=draft)
-
-        text = with_part("", mark, proposal.body)
-        try:
-            pull = create(text, draft=proposal.is_draft)
-        except DraftsRefusedError:
-            attention = replace(attention, labels=(*attention.labels, _DRAFT))
-            pull = create(f"{_NO_DRAFTS}\n\n{text}", draft=False)
-        if attention:
-            forge.request_attention(address, pull.number, attention)
-        return pull
-
-    def title(self, packages: list[str]) -> str:
-        """The title for packages."""
-        name = packages[0] if len(packages) == 1 else f"{len(packages):,} packages"
-        upstream = self.campaign.upstream
-        return self.campaign.publishing.title.replace("{packages}", name).replace("{ref}", upstream.ref)
+def _most_of(error: Exception) -> int:
+    if isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED:
+        return 1
+    return _UNAVAILABLE if isinstance(error, UnavailableForgeError) else _PAUSING
 
 
 def packages_of(entry: LedgerEntry) -> list[str]:
@@ -300,32 +147,22 @@ def observe(
             version, result = (entry.version, entry.result) if is_ours else ("", "")
             before = LedgerRequest(entry.target, pull.number, address, version, result, "", "open")
         if mark is not None:
-            before = replace(before, version=mark.version, result=mark.result or before.result)
-        if pull.state == "merged":
-            # Commits that people added to the branch were merged with it.
-            before = replace(before, commit=pull.head or before.commit)
-        # What was rolled back is a no for its version, as if it had been closed.
-        state: PullRequestState = "closed" if mark is not None and mark.ended else pull.state
-        rows.append(replace(before, state=state, merged_at=pull.merged_at, looked_at=at))
+            result = mark.result or before.result
+            before = replace(before, version=mark.version, result=result, reverse=mark.reverse)
+        rows.append(_as_it_is(before, pull, at))
     missing = [request for request in known_requests.values() if request.state in ("open", "unknown")]
     rows += [replace(request, looked_at=at) for request in known_requests.values() if request not in missing]
     return rows, missing
 
 
-_AT_ONCE = 100
-_READS_FOR_EACH: Final = 2
-"""Of a repository on Forgejo: the open ones, and those that ended."""
-_SKEW: Final = timedelta(hours=1)
-"""By so much the clock of a forge may differ from ours."""
-
-
-def _by_last_look(addresses: Mapping[str, Sequence[LedgerEntry]]) -> Iterator[tuple[str, list[str]]]:
-    """The addresses with the time since when changes are not known, '' for all time."""
-    looks = {address: min(map(last_look, entries)) for address, entries in addresses.items()}
-    yield "", [address for address, look in looks.items() if not look]
-    if since := min(filter(None, looks.values()), default=""):
-        since = f"{datetime.fromisoformat(since) - _SKEW:%Y-%m-%dT%H:%M:%SZ}"
-        yield since, [address for address, look in looks.items() if look]
+def _as_it_is(request: LedgerRequest, pull: ForgePullRequest, at: str) -> LedgerRequest:
+    """A request with the state that the forge shows; of a merged one that was taken back, see `_with_reverse`."""
+    if pull.state == "merged":
+        # Commits that people added to the branch were merged with it.
+        request = replace(request, commit=pull.head or request.commit)
+        if request.reverse and request.state in ("reverting", "reverted"):
+            return replace(request, merged_at=pull.merged_at, looked_at=at)
+    return replace(request, state=pull.state, merged_at=pull.merged_at, looked_at=at)
 
 
 def last_look(entry: LedgerEntry) -> str:
@@ -333,7 +170,7 @@ def last_look(entry: LedgerEntry) -> str:
     return max((request.looked_at for request in entry.requests), default="")
 
 
-What: TypeAlias = RequestState | Literal["reverted", "problem"]
+What: TypeAlias = RequestState | Literal["problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,14 +184,17 @@ class Published:
     commit: str = ""
 
 
+_OF_REVERSE: Final[Mapping[str, RequestState]] = {"open": "reverting", "merged": "reverted", "closed": "merged"}
+
+
 @dataclass(slots=True)
 class RequestChecks:
-    """Asks forges about many repositories at once; `seen` are the targets of which they said something.
+    """Asks forges about repositories; `seen` are the targets of which they said something.
 
     `checked` are the targets whose checks a gate asks for.
     """
 
-    requests: PullRequests
+    forge_of: Callable[[str], Forge]
     ledger: Ledger
     hosts: Hosts
     checked: Container[str] = ()
@@ -362,68 +202,59 @@ class RequestChecks:
 
     def at(self, entries: Iterable[tuple[LedgerEntry, str, str, str]]) -> Iterator[Published]:
         """Records the pull requests of targets, each with its host, the address that these are at, and its branch."""
-        places: dict[tuple[str, str], dict[str, list[LedgerEntry]]] = {}
-        for entry, host, address, branch in entries:
-            places.setdefault((host, branch), {}).setdefault(address, []).append(entry)
-        for (host, branch), addresses in places.items():
-            yield from self._look(host, branch, addresses)
+        places = group_by_key(((host, address, branch), entry) for entry, host, address, branch in entries)
+        for (host, address, branch), members in places.items():
+            forge = self.forge_of(address)
+            if self.hosts.is_paused(host) or not self.hosts.may_look(host, forge.budget()):
+                continue
+            try:
+                pulls = forge.pull_requests_from(address, branch)
+                for entry in members:
+                    yield from self._record(entry, address, pulls)
+                self.hosts.note_success(host)
+            except ForgeError as error:
+                message = self.hosts.note_failure(host, members[0].target, error)
+                for entry in members:
+                    yield from self._note_problem(entry, message, error)
 
-    def _look(self, host: str, branch: str, addresses: Mapping[str, Sequence[LedgerEntry]]) -> Iterator[Published]:
-        """Looks at repositories of one host, with at most half of what it grants."""
-        most: int | None = None
-        # Before the first answer nobody knows what it grants.
-        size = 1
-        for since, names in _by_last_look(addresses):
-            waiting = names
-            while waiting and not self.hosts.is_paused(host):
-                forge = self.requests.forge_of(waiting[0])
-                left = forge.budget().requests
-                most = left if most is None else most
-                if left is not None and most is not None:
-                    if left * 2 < most:
-                        # The other half is for publishing; those that were not looked at come first the next time.
-                        self.hosts.note_share(host)
-                        return
-                    size = min(_AT_ONCE, max(1, (left - most // 2) // _READS_FOR_EACH))
-                batch, waiting = waiting[:size], waiting[size:]
-                size = _AT_ONCE
-                try:
-                    pulls_by_address = forge.pull_requests_in(batch, branch, since)
-                except ForgeError as error:
-                    if message := self.hosts.note_outage(host, error):
-                        yield Published(addresses[batch[0]][0].target, "problem", message=message)
-                    return
-                for address, pulls in pulls_by_address.items():
-                    for entry in addresses[address]:
-                        yield from self._record(entry, address, pulls)
-
-    def _record(
-        self, entry: LedgerEntry, address: str, pulls: list[ForgePullRequest] | ForgeError
-    ) -> Iterator[Published]:
-        rows = [
-            replace(request, state="unknown", looked_at=now()) for request in entry.requests if request.state == "open"
-        ]
-        try:
-            if isinstance(pulls, ForgeError):
-                raise pulls
-            rows, missing = observe(entry, address, pulls, now())
-            rows += map(self.requests.missing, missing)
-            if hidden := next((request for request in rows if request.state == "unknown"), None):
-                what = f"{address} does not show #{hidden.number}"
-                raise ForgeError(f"{what}; correct the address, or give the token access to it")
-            if entry.target in self.checked:
-                rows = list(map(self.requests.check, rows))
-            self.seen.add(entry.target)
-        except ForgeError as error:
-            if not isinstance(error, UnavailableForgeError):
-                # A forge hides what a token may not see: nothing is concluded from that.
-                self.ledger.put_requests(rows)
-            message = line(str(error))
-            self.ledger.put_problem(entry.target, message)
-            yield Published(entry.target, "problem", message=message)
-            return
+    def _record(self, entry: LedgerEntry, address: str, pulls: Iterable[ForgePullRequest]) -> Iterator[Published]:
+        """Records what a forge has of a target. Raises ForgeError."""
+        rows, missing = observe(entry, address, pulls, now())
+        for request in missing:
+            pull = self.forge_of(address).pull_request(address, request.number)
+            if pull is None:
+                raise ForgeError(f"#{request.number} is not shown; correct the address, or give the token access to it")
+            rows.append(_as_it_is(request, pull, now()))
+        rows = [self._with_checks(self._with_reverse(row)) for row in rows]
+        self.seen.add(entry.target)
         before = {request.number: request.state for request in entry.requests}
         self.ledger.put_requests(rows)
         for row in rows:
             if before.get(row.number, row.state) != row.state:
                 yield Published(entry.target, row.state, row.number)
+
+    def _note_problem(self, entry: LedgerEntry, message: str, error: ForgeError) -> Iterator[Published]:
+        if not isinstance(error, UnavailableForgeError):
+            # A forge hides what a token may not see: nothing is concluded from that.
+            self.ledger.put_requests(
+                replace(request, state="unknown", looked_at=now())
+                for request in entry.requests
+                if request.state == "open"
+            )
+        if message:
+            self.ledger.put_problem(entry.target, message)
+            yield Published(entry.target, "problem", message=message)
+
+    def _with_reverse(self, request: LedgerRequest) -> LedgerRequest:
+        """A merged request that is taken back, with what people decided about that. Raises ForgeError."""
+        if not request.reverse or request.state not in ("merged", "reverting"):
+            return request
+        reverse = self.forge_of(request.address).pull_request(request.address, request.reverse)
+        # Without it nobody takes the version back.
+        return replace(request, state=_OF_REVERSE[reverse.state] if reverse else "merged")
+
+    def _with_checks(self, request: LedgerRequest) -> LedgerRequest:
+        """An open request with the state of its checks; those that passed stay so. Raises ForgeError."""
+        if request.target not in self.checked or request.state != "open" or request.checks == "passed":
+            return request
+        return replace(request, checks=self.forge_of(request.address).checks(request.address, request.number))

@@ -21,12 +21,13 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetOutcome
-from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged, now
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerUpstream, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
 from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
 from krm_merge.git.program import GitError
-from krm_merge.packages import GitRepositories, UnavailableError, folders_around, uncommitted_files
+from krm_merge.packages import GitRepositories, PackageError, UnavailableError, folders_around, uncommitted_files
+from krm_merge.safe_text import line
 from krm_merge.startup import group_by_key
 
 _ASKED_AT_ONCE = 16
@@ -35,21 +36,15 @@ _ASKED_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which targets a run is about: by name, only those that failed, the first so many, or one shard of them."""
+    """Which targets a run is about: by name, only those that failed, or one shard of them."""
 
     only: tuple[str, ...] = ()
     failed: bool = False
-    limit: int | None = None
     shard: tuple[int, int] | None = None
 
     def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
         """The targets, in the order of `targets.yaml`."""
-        targets = [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
-        if self.limit is None:
-            return targets
-        # Those that are done do not count: two runs of ten targets are twenty.
-        open_ones = [target for target in targets if entries[target.name].state in ("pending", "failed")]
-        return open_ones[: self.limit]
+        return [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
 
     def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
         if self.failed and entry.state != "failed":
@@ -248,6 +243,7 @@ class Run:
     scope: Scope = field(default_factory=Scope)
     is_dry_run: bool = False
     seconds: float = SECONDS_FOR_A_MERGE
+    allows_older: bool = False
     total: int = 0
 
     def events(self) -> Iterator[RunEvent]:
@@ -258,7 +254,7 @@ class Run:
         self.total = len(targets)
         if not targets:
             return
-        settings = replace(settings_of(self.campaign, self.directory), seconds=self.seconds)
+        settings = replace(self._settings(), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {settings.commit}"
         if not self.scope.failed:
             # What killed workers is tried only where that is asked for.
@@ -276,6 +272,28 @@ class Run:
             self.engine, settings, lambda name: targets_by_name[name].host, crashed=self._count_crash
         )
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
+
+    def _settings(self) -> Settings:
+        """What all jobs have in common. Raises PackageError where upstream's ref is gone, or names an older commit."""
+        ref = self.campaign.upstream.ref
+        before = self.ledger.upstream(ref)
+        try:
+            settings = settings_of(self.campaign, self.directory)
+            if settings.commit != before.commit and _seconds(settings.date) < _seconds(before.date):
+                moved = f"{ref} was at {before.commit[:12]} in the last run, and is at {settings.commit[:12]} now"
+                if not self.allows_older:
+                    raise PackageError(f"{moved}, which is older; if that is meant, run with --allow-older")
+        except UnavailableError:
+            raise
+        except PackageError as error:
+            self._note_upstream(replace(before, problem=line(str(error))))
+            raise
+        self._note_upstream(LedgerUpstream(ref, settings.commit, settings.date))
+        return settings
+
+    def _note_upstream(self, upstream: LedgerUpstream) -> None:
+        if not self.is_dry_run:
+            self.ledger.put_upstream(upstream)
 
     def _find_done(
         self, targets: Iterable[CampaignTarget], entries: Mapping[str, LedgerEntry], settings: str
@@ -360,6 +378,11 @@ class Run:
             else:
                 with suppress(FileNotFoundError):
                     place.with_suffix(suffix).unlink()
+
+
+def _seconds(date: str) -> int:
+    """A time as git writes it, in seconds since 1970; 0 for none."""
+    return int(date.partition(" ")[0] or 0)
 
 
 def settings_of(campaign: Campaign, directory: CampaignDirectory) -> Settings:

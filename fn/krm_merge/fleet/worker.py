@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, failure_of
+from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, about_target, failure_of
 from krm_merge.fleet.merge import Merging, after
 from krm_merge.fleet.repository import merge_repository
 from krm_merge.packages import CommittedFiles, Directory, File, Journal, PackageError, Tree, UnavailableError, belongs
@@ -227,7 +227,7 @@ def run_target(job: Job) -> TargetOutcome:
             outcome = worker.merge_repository(job) if is_repository else worker.directories.merge(job)
     except Exception as error:
         kind, message = failure_of(error)
-        outcome = TargetOutcome(job.target, "failed", message, kind)
+        outcome = TargetOutcome(job.target, "failed", about_target(message, job.target), kind)
     worker.jobs += 1
     if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
         gc.collect()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 from typing import Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -161,28 +159,6 @@ class Forge(Protocol):
         Forgejo before version 16 has no filter for it: of those that ended, only the last hundred are looked at.
         """
         return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
-
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str, since: str = ""
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories, in as few requests as the forge allows; an error for each that is not shown.
-
-        With `since`, a time (RFC 3339), those that ended and did not change since may be left out. Raises ForgeError
-        where the token is unknown, a limit is reached, or two in a row have no answer.
-        """
-        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
-        is_lost = False
-        for repository in repositories:
-            try:
-                pulls_by_repository[repository] = self.pull_requests_from(repository, branch)
-                is_lost = False
-            except ForgeError as error:
-                is_unknown = isinstance(error, RefusedRequestError) and error.status == HTTPStatus.UNAUTHORIZED
-                was_lost, is_lost = is_lost, isinstance(error, UnavailableForgeError)
-                if is_unknown or (is_lost and (was_lost or getattr(error, "until", None) is not None)):
-                    raise
-                pulls_by_repository[repository] = error
-        return pulls_by_repository
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

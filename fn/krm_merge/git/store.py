@@ -547,19 +547,22 @@ class Remote:
         self.branches = {name.removeprefix(HEADS): commit for name, commit in refs.items() if name.startswith(HEADS)}
         self.default_branch = default or "main"
 
-    def fetch_ref(self, name: str, depth: int = 0) -> str:
-        """Fetches what a ref names, with its history or with `depth` commits of it, and gives its commit."""
+    def fetch_ref(self, name: str, depth: int = 0, *, has_files: bool = True) -> str:
+        """Fetches what a ref names, with its history or with `depth` commits of it, and gives its commit.
+
+        Without files, these are the commits alone, as far as the server can leave the rest out.
+        """
         if self.url.startswith("-"):
             raise GitError(f"{self.url} is not the address of a git repository")
         try:
-            self._fetch([name], depth)
+            self._fetch([name], depth, has_files=has_files)
         except GitError as error:
             raise GitError(f"{self.url}: {error}") from None
         return (self.store.directory / "FETCH_HEAD").read_text(encoding="utf-8").split()[0]
 
-    def _fetch(self, names: Sequence[str], depth: int = 0) -> None:
-        shallow = [f"--depth={depth}"] if depth else []
-        fetch = ["fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url, *names]
+    def _fetch(self, names: Sequence[str], depth: int = 0, *, has_files: bool = True) -> None:
+        limits = [*([f"--depth={depth}"] if depth else []), *([] if has_files else ["--filter=tree:0"])]
+        fetch = ["fetch", "--progress", "--no-tags", *limits, "--end-of-options", self.url, *names]
         command = [*self.credentials.options, *fetch]
         program.output(command, self.store.directory, environment=self.credentials.environment)
 

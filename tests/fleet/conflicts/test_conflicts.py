@@ -193,6 +193,17 @@ def test_packages_are_refused_in_a_policy_of_a_package(world: World) -> None:
     assert "resolutions[0].packages is for the policy.yaml of a campaign" in target["message"]
 
 
+def test_conflicts_of_repositories_are_settled_in_the_terminal(world: World) -> None:
+    places = world.repositories(2, conflicts=1)
+    (world.place / "repositories.txt").write_text("".join(f"{place}\n" for place in places))
+    world.plan("--repositories", "repositories.txt")
+    assert world.fleet("run", "campaign").returncode == 1
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
+    assert done.stdout.splitlines()[-1].startswith("1 choice written to campaign/policy.yaml"), done.stderr
+    assert world.fleet("run", "campaign").returncode == 0
+    assert world.states() == {"clean": 2}
+
+
 @contextmanager
 def page_of(world: World) -> Iterator[Callable[..., Any]]:
     """Asks the server of `fleet resolve`, until it ends."""

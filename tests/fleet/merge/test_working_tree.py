@@ -141,8 +141,8 @@ def test_only_what_failed_runs_again(world: World) -> None:
 def test_some_targets_first(world: World) -> None:
     world.working_tree(10)
     world.plan()
-    world.fleet("run", "campaign", "--limit", "2")
-    world.fleet("run", "campaign", "--limit", "3")
+    world.fleet("run", "campaign", "--only", "*-00[01]")
+    world.fleet("run", "campaign", "--only", "*-00[2-4]")
     assert world.states() == {"clean": 5, "pending": 5}
     world.fleet("run", "campaign", "--only", "team-6/*")
     assert world.states() == {"clean": 6, "pending": 4}
@@ -264,3 +264,34 @@ def test_wrong_fields_are_named(world: World) -> None:
     assert done.returncode == 3
     assert "kinds is an unknown field" in done.stderr
     assert "publish.waves.canary" in done.stderr
+
+
+def retag(world: World, value: str, date: str) -> None:
+    """Upstream's tag names another commit, which was made at that time."""
+    upstream = world.place / "upstream"
+    write(upstream, {"shop/a.yaml": config_map("a", a=value, b="one")})
+    git(upstream, "add", "--all")
+    git(upstream, "-c", "user.name=u", "commit", "--quiet", f"--message={value}", f"--date={date}")
+    git(upstream, "rebase", "--quiet", "--committer-date-is-author-date", "HEAD~")
+    git(upstream, "tag", "--force", "v2")
+
+
+def test_a_version_that_moved_back_or_is_gone_stops_the_run(world: World) -> None:
+    world.working_tree(1)
+    retag(world, "new", "2001-01-02T00:00:00Z")
+    world.plan()
+    assert world.fleet("run", "campaign").returncode == 0
+    retag(world, "newer", "2001-01-03T00:00:00Z")
+    assert world.fleet("run", "campaign").returncode == 0
+    retag(world, "older", "2001-01-01T00:00:00Z")
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 3
+    assert "which is older; if that is meant, run with --allow-older" in done.stderr
+    assert "  a: newer\n" in (world.tree / "team-0/pkg-000/a.yaml").read_text()
+    assert "upstream: v2 was at " in world.fleet("status", "campaign").stdout
+    assert world.fleet("run", "campaign", "--allow-older").returncode == 0
+    assert "  a: older\n" in (world.tree / "team-0/pkg-000/a.yaml").read_text()
+    assert "upstream: v2 " not in world.fleet("status", "campaign").stdout
+    git(world.place / "upstream", "tag", "--delete", "v2")
+    assert world.fleet("run", "campaign").returncode == 3
+    assert "v2" in world.status()["problem"]

@@ -13,7 +13,7 @@ import pytest
 from e2e.hosts import git
 from e2e.in_process import krm_merge
 from fleet.world import World
-from krm_merge.fleet.requests import Mark, mark_in, with_part
+from krm_merge.fleet.proposals import Mark, mark_in, with_part
 from packages.repositories import config_map, write
 
 BRANCH = "krm-merge/shop-main"

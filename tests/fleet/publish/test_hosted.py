@@ -11,9 +11,10 @@ from fleet.publish.hosted import BRANCH, TOKEN_VARIABLE, HostedFleet
 from fleet.world import World, kill
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Answer, FakeForge, Fault, Seen
-from krm_merge.fleet import requests
+from krm_merge.fleet.job import about_target
 
 COUNT = 3
+ADDRESS = "https://git.test/acme/000.git"
 
 
 on_every_forge = pytest.mark.parametrize("kind", [*HOSTED], indirect=True)
@@ -155,7 +156,7 @@ def test_an_expired_token_names_its_remedy_and_is_not_tried_for_all(
     assert done.returncode == 1
     assert done.stderr.count(f"{TOKEN_VARIABLE} has expired or is wrong; make a new one") == 1
     assert TOKEN not in done.stdout + done.stderr
-    assert "the rest waits: 127.0.0.1 cannot be looked at" in done.stdout
+    assert "the rest waits: 127.0.0.1 refuses all requests" in done.stdout
     server.token = TOKEN
     assert fleet.publish().returncode == 0
     assert [len(fleet.pulls(number)) for number in range(8)] == [1] * 8
@@ -189,7 +190,7 @@ def test_credentials_in_addresses_stay_here(
     fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 1, "https://bot:t0k3n-of-a-url@127.0.0.1/acme/")
     done = fleet.publish()
     assert done.returncode == 0, done.stderr
-    world.fleet("report", "campaign")
+    world.fleet("status", "campaign", "--report", "campaign/report.html")
     status = world.fleet("status", "campaign", "--format", "json").stdout
     assert "https://127.0.0.1/acme/000.git" in status
     outputs = [status, done.stdout, str(fleet.pulls()), str([vars(seen) for seen in server.seen])]
@@ -199,12 +200,38 @@ def test_credentials_in_addresses_stay_here(
 
 
 def test_the_changes_of_an_hour_are_used_up(fleet: HostedFleet) -> None:
-    done = fleet.publish("--changes-per-hour", "2")
+    place = fleet.world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("perHour: 400", "perHour: 2"))
+    done = fleet.publish()
     assert done.returncode == 0, done.stderr
     assert "the rest waits: 127.0.0.1 has had all that it takes until" in done.stdout
     assert fleet.world.states() == {"open": 2, "clean": 1}
-    assert fleet.publish("--changes-per-hour", "2").returncode == 0
+    assert fleet.publish().returncode == 0
     assert fleet.world.states() == {"open": 3}
+
+
+def test_a_limit_that_leaves_nothing_done_is_a_failure(fleet: HostedFleet) -> None:
+    answer = {"message": "API rate limit exceeded"}
+    fleet.server.faults.append(Fault(429, {"Retry-After": "3600"}, answer))
+    done = fleet.publish()
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == "nothing was published"
+    assert "the rest waits: 127.0.0.1 has had all that it takes until" in done.stdout
+    assert "127.0.0.1: " not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("acme/000: closing pull request #1: GitHub says: no", "closing pull request #1: GitHub says: no"),
+        (f"{ADDRESS}: {ADDRESS}: no refs", "no refs"),
+        (f"unable to access '{ADDRESS}/': Could not resolve", "unable to access the repository: Could not resolve"),
+        (f"repository '{ADDRESS}' not found", "the repository not found"),
+        ("acme/0001: no", "acme/0001: no"),
+    ],
+)
+def test_no_message_names_an_address_twice(message: str, expected: str) -> None:
+    assert about_target(message, ADDRESS) == expected
 
 
 def test_a_wave_waits_for_the_gate_of_the_one_before(fleet: HostedFleet) -> None:
@@ -215,7 +242,7 @@ def test_a_wave_waits_for_the_gate_of_the_one_before(fleet: HostedFleet) -> None
     assert "0 of 1 of canary merged; 100% are to be" in fleet.publish().stdout
     assert [bool(fleet.head(number)) for number in range(COUNT)] == [True, False, False]
     fleet.pulls(0)[0].state = "closed"
-    assert "1 of canary closed without being merged; 0 may be" in fleet.publish().stdout
+    assert "1 of canary closed or taken back; 0 may be" in fleet.publish().stdout
     place.write_text(place.read_text().replace("gate: {merged: 100%}", "gate: {merged: 0%, closed: 1}"))
     # The gate of `early` asks for nothing: the rest follows at once.
     assert fleet.publish().returncode == 0
@@ -227,7 +254,6 @@ def test_looks_leave_half_of_the_reads_to_publishing(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forgejo is asked for each repository; those that were not looked at are looked at in the next hour."""
-    monkeypatch.setattr(requests, "_AT_ONCE", 1)
     fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 4)
     assert fleet.publish().returncode == 0
     left = iter(range(8, 0, -1))

@@ -141,7 +141,9 @@ def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
 
 def test_no_more_than_so_many_are_open(world: World) -> None:
     places = merge_repositories(world, 3)
-    done = world.fleet("publish", "campaign", "--max-open", "2")
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("  perHour: 400", "  perHour: 400\n  maxOpen: 2"))
+    done = world.fleet("publish", "campaign")
     assert "2 pull requests are open, and no more may be" in done.stdout
     assert sum(bool(head(place)) for place in places) == 2
 
@@ -203,6 +205,40 @@ def test_a_working_tree_is_committed_directly(world: World, tree: Path) -> None:
     assert git(tree, "status", "--porcelain") == "?? mine.txt\n"
     assert head(world.place / "origin.git", "main") == git(tree, "rev-parse", "HEAD").strip()
     assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+
+
+def test_a_working_tree_without_a_remote_is_committed_and_nothing_is_called_pushed(world: World) -> None:
+    tree = world.working_tree(2)
+    world.plan()
+    world.fleet("run", "campaign")
+    done = world.fleet("publish", "campaign")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"{tree} has no remote origin to push branches to" in done.stderr
+    done = world.fleet("publish", "campaign", "--direct")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "2 committed"), done.stderr
+    assert world.states() == {"committed": 2}
+    assert len(git(tree, "log", "--format=%s").splitlines()) == 3
+
+
+def test_a_branch_that_was_merged_by_git_is_nobody_s(world: World) -> None:
+    """People amended our commit and pushed it to main, too; the forge knows nothing of that."""
+    (place,) = merge_repositories(world, 1)
+    assert world.fleet("publish", "campaign", "--push-only").returncode == 0
+    person = world.place / "person"
+    git(world.place, "clone", "--quiet", "--branch", BRANCH, str(place), str(person))
+    (person / "README.md").write_text("by hand\n")
+    git(person, "commit", "--quiet", "--all", "--amend", "--reset-author", "--message=by hand")
+    git(person, "push", "--quiet", "--force", "origin", BRANCH, f"{BRANCH}:main")
+    upstream = world.place / "upstream"
+    write(upstream, {"shop/new.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: newer\n"})
+    git(upstream, "commit", "--quiet", "--all", "--message=v3")
+    git(upstream, "tag", "v3")
+    file = world.place / "campaign/campaign.yaml"
+    file.write_text(file.read_text().replace("ref: v2", "ref: v3"))
+    world.fleet("run", "campaign")
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert git(place, "log", "--format=%s", f"main..{BRANCH}") == "Update deploy/shop to v3\n"
 
 
 def test_what_changed_since_is_not_published(world: World, tree: Path) -> None:

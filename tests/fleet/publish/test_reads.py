@@ -1,24 +1,16 @@
-"""How often forges are asked: looks at ten thousand pull requests, and publishing that does not wait for looks."""
+"""How often forges are asked: publishing does not wait for looks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from fleet.groups import campaign
 from fleet.publish.hosted import HostedFleet
 from fleet.world import World
-from forges.connected import HOSTED, Time, connect
-from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Quota
-from krm_merge.fleet.ledger import Ledger, LedgerRequest
-from krm_merge.fleet.requests import Hosts, Mark, PullRequests, RequestChecks, with_part
-
-MANY = 10_000
-BRANCH = "krm-merge/web-v2"
-LOOKED_AT = "2026-01-01T00:00:00.000+00:00"
+from forges.connected import HOSTED
+from forges.fake_forge import TOKEN, FakeForge, Quota
 
 
 @pytest.fixture
@@ -31,41 +23,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 def server(kind: str) -> Iterator[FakeForge]:
     with HOSTED[kind].server(TOKEN) as server:
         yield server
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_known"),
-    [("github", True), ("gitlab", True), ("gitlab", False)],
-    indirect=["kind"],
-)
-def test_ten_thousand_are_looked_at_with_few_reads(
-    server: FakeForge, kind: str, tmp_path: Path, is_known: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a year of history behind each: on GitLab what ended long ago is not listed again."""
-    body = with_part("", Mark("v", "r", "t"), "")
-    names = [f"https://{HOSTED[kind].host}/acme/r{number}.git" for number in range(MANY)]
-    for number in range(MANY):
-        repository = server.repositories[f"acme/r{number}"] = FakeRepository()
-        repository.push(BRANCH, "a.yaml")
-        repository.open_pull(BRANCH, "main", "t", body, draft=False)
-        if is_known:
-            old = repository.open_pull(BRANCH, "main", "t", body, draft=False)
-            old.state = "closed"
-            object.__setattr__(old, "updated", 0.0)
-    requests = PullRequests(campaign(), lambda url: connect(server, Time(), kind=kind))
-    client = connect(server, Time(), kind=kind)
-    monkeypatch.setattr(requests, "forge_of", lambda url: client)
-    with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger.follow(names)
-        if is_known:
-            rows = (LedgerRequest(name, 1, name, "v", "r", "c", "open", looked_at=LOOKED_AT) for name in names)
-            ledger.put_requests(rows)
-        checks = RequestChecks(requests, ledger, Hosts())
-        places = [(entry, HOSTED[kind].host, entry.target, BRANCH) for entry in ledger.entries().values()]
-        assert list(checks.at(places)) == []
-        assert checks.seen == set(names)
-        assert {entry.requests[0].state for entry in ledger.entries().values()} == {"open"}
-    assert len(server.seen) < 300
 
 
 COUNT, AN_HOUR = 12, 10

@@ -11,7 +11,7 @@ from fleet.publish.hosted import BRANCH, HostedFleet
 from fleet.world import World
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN
-from krm_merge.fleet.requests import mark_in
+from krm_merge.fleet.proposals import mark_in
 from packages.repositories import config_map, write
 
 COUNT = 3
@@ -84,7 +84,7 @@ def test_rollback_proposes_the_reverse_of_what_was_merged(fleet: HostedFleet) ->
         merge(fleet, number, how)
     fleet.publish()
     done = fleet.withdraw("rollback")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 reverted"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "3 reverting"), done.stderr
     for number, place in enumerate(fleet.places):
         merged, reverse = fleet.pulls(number)
         assert (reverse.state, reverse.title) == ("open", "Roll back #1: Update deploy/shop to v2")
@@ -97,8 +97,10 @@ def test_rollback_proposes_the_reverse_of_what_was_merged(fleet: HostedFleet) ->
         assert git(place, "show", f"{reverse.source}:README.md") == "later\n"
         mark = mark_in(merged.body or "")
         assert mark is not None
-        assert mark.ended == "rolled back"
-    assert fleet.world.states() == {"closed": COUNT}
+        assert mark.reverse == reverse.number
+    assert fleet.world.states() == {"reverting": COUNT}
+    status = fleet.world.fleet("status", "campaign").stdout
+    assert "000.git: #2 takes back #1; the next version waits until it is merged or closed" in status
 
 
 def test_what_was_rolled_back_is_not_proposed_again(fleet: HostedFleet) -> None:
@@ -116,7 +118,7 @@ def test_what_was_rolled_back_is_not_proposed_again(fleet: HostedFleet) -> None:
     (fleet.world.place / "campaign/ledger.db").unlink()
     fleet.run()
     fleet.publish()
-    assert fleet.world.states() == {"closed": 1, "open": 2}
+    assert fleet.world.states() == {"reverted": 1, "open": 2}
     upstream = fleet.world.place / "upstream"
     write(upstream, {"shop/a.yaml": config_map("a", a="three", b="one")})
     git(upstream, "commit", "--quiet", "--all", "--message=v3")
@@ -139,7 +141,9 @@ def test_what_was_changed_since_is_not_rolled_back(fleet: HostedFleet) -> None:
     fleet.publish()
     done = fleet.withdraw("rollback", "--only", "*/000.git")
     assert done.returncode == 1
-    assert "deploy/shop/a.yaml was changed on both sides since; revert #1 by hand" in done.stderr
+    problem = "deploy/shop/a.yaml was changed on both sides since; revert #1 by hand"
+    assert f"000.git: {problem}" in done.stderr
+    assert f"000.git: {problem}" in fleet.world.fleet("status", "campaign").stdout
     assert len(fleet.pulls()) == 1
 
 
@@ -179,4 +183,5 @@ def test_a_gate_waits_for_checks(fleet: HostedFleet) -> None:
 def test_the_estimate(fleet: HostedFleet) -> None:
     edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  labels: [fleet]\n")
     assert "127.0.0.1: about 6 changes, 400 an hour: within an hour" in fleet.publish("--dry-run").stdout
-    assert "127.0.0.1: about 6 changes, 2 an hour: 3 h" in fleet.publish("--changes-per-hour", "2").stdout
+    edit_campaign(fleet, "perHour: 400", "perHour: 2")
+    assert "127.0.0.1: about 6 changes, 2 an hour: 3 h" in fleet.publish().stdout

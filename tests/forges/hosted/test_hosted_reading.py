@@ -61,8 +61,8 @@ def test_renamed_files_have_both_names(forge: Forge, app: FakeRepository, url: s
 
 def test_a_repository_that_was_renamed_is_followed(forge: Forge, server: FakeForge, url: str) -> None:
     """Also with the filters of a list: what is asked for of one branch is of that branch."""
-    server.moved["acme/app"] = "acme/renamed"
-    server.repositories["acme/renamed"] = renamed = FakeRepository()
+    server.repositories["acme/app"] = renamed = FakeRepository()
+    server.move("acme/app", "acme/renamed")
     renamed.push("x", "a.yaml")
     renamed.open_pull("y", "main", "", None, draft=False)
     renamed.open_pull("z", "main", "", None, draft=False, state="closed")
@@ -71,6 +71,22 @@ def test_a_repository_that_was_renamed_is_followed(forge: Forge, server: FakeFor
     assert renamed.pulls[2].title == "Other"
     assert [pull.number for pull in forge.pull_requests_from(url, "x")] == [3]
     assert [pull.number for pull in forge.open_pull_requests(url)] == [1, 3]
+
+
+def test_a_repository_that_moved_to_another_owner_is_followed(forge: Forge, server: FakeForge, url: str) -> None:
+    server.repositories["acme/app"] = app = FakeRepository()
+    app.push("x", "a.yaml")
+    app.push("y", "a.yaml")
+    assert open_pull(forge, url=url).number == 1
+    server.move("acme/app", "other/app")
+    assert [pull.number for pull in forge.pull_requests_from(url, "x")] == [1]
+    # The open one is found instead of opened again, and another one can be opened and closed.
+    assert open_pull(forge, url=url).number == 1
+    assert open_pull(forge, "y", url=url).number == 2
+    forge.close(url, 2)
+    forge.comment(url, 2, "closed")
+    assert [(pull.state, pull.comments) for pull in app.pulls] == [("open", []), ("closed", ["closed"])]
+    assert forge.pull_requests_from(url, "z") == []
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -146,7 +162,7 @@ def test_gitlab_behind_a_proxy_may_know_its_host_by_another_name(time: Time) -> 
         forge = connect(server, time, kind="gitlab")
         url = "https://gitlab.com/acme/app"
         assert len(forge.pull_requests(url)) == 3
-        _, headers, page = server.answer(server.seen[0])
+        _, headers, page = server.answer(server.requests("GET", "/merge_requests")[0])
         link = headers["Link"].replace(server.origin, "http://gitlab.internal:8080")
         server.faults.append(Fault(200, {"Link": link}, page))
         assert [pull.number for pull in forge.pull_requests(url)] == [1, 2, 3]

@@ -29,13 +29,13 @@ from krm_merge.fleet.conflicts import (
     rule_of,
     values_of,
 )
-from krm_merge.fleet.ledger import Ledger, LedgerEntry
+from krm_merge.fleet.ledger import Ledger, LedgerUpstream, RequestState
 from krm_merge.fleet.overview import FORMS, Overview, as_json
 from krm_merge.fleet.publish import Publisher, Withdrawal
-from krm_merge.fleet.requests import Published, PullRequests
+from krm_merge.fleet.requests import Published
 from krm_merge.fleet.run import matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
-from krm_merge.forges.interface import Pace
+from krm_merge.forges.interface import Forge, Pace
 from krm_merge.git.program import signing_settings
 from krm_merge.merge import Choice
 from krm_merge.packages import File, PackageError, UnavailableError, state_file, write_file
@@ -69,19 +69,25 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
         of = wave.published + wave.to_publish
         counts = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
         say(f"wave {wave.name}: {len(wave.targets):,} targets, {counts}", on_stdout=True)
+    if overview.upstream.problem:
+        say(f"upstream: {overview.upstream.problem}", on_stdout=True)
     show_messages(overview.messages)
     for entry in overview.entries.values():
+        if entry.request is not None and entry.request.state == "reverting":
+            waits = "the next version waits until it is merged or closed"
+            say(f"{entry.target}: #{entry.request.reverse} takes back #{entry.request.number}; {waits}", on_stdout=True)
         if entry.problem:
-            say(f"not published: {entry.target}: {entry.problem}", on_stdout=True)
+            say(f"{entry.target}: {entry.problem}", on_stdout=True)
 
 
 def _read_overview(directory: Path) -> Overview:
     place = CampaignDirectory(directory)
     campaign = place.read()
     if not place.ledger.is_file():
-        return Overview.of(campaign, {}, ())
+        return Overview.of(campaign, {}, (), LedgerUpstream(campaign.upstream.ref))
     with Ledger.open(place.ledger) as ledger:
-        return Overview.of(campaign, ledger.entries(), ledger.conflicts())
+        upstream = ledger.upstream(campaign.upstream.ref)
+        return Overview.of(campaign, ledger.entries(), ledger.conflicts(), upstream)
 
 
 def _write(overview: Overview, files: tuple[Path, ...]) -> None:
@@ -247,11 +253,6 @@ def _as_value(group: Group) -> dict[str, object]:
 
 AnyPublisher = TypeVar("AnyPublisher", bound=Publisher)
 
-_CHANGES_PER_HOUR = click.option(
-    "--changes-per-hour",
-    type=click.IntRange(min=1),
-    help="How many changes a host receives in an hour at most; by default the campaign's perHour, or 400.",
-)
 _SIGN = click.option(
     "--sign",
     is_flag=True,
@@ -265,7 +266,6 @@ class RequestOptions:
 
     dry_run: bool
     pace: float
-    changes_per_hour: int | None
     forges: tuple[str, ...]
     apis: tuple[str, ...]
     sign: bool
@@ -275,7 +275,6 @@ class RequestOptions:
 class PublishOptions(RequestOptions):
     """Options of what is published."""
 
-    max_open: int | None
     draft_conflicts: bool
     push_only: bool
     direct: bool
@@ -285,8 +284,6 @@ class PublishOptions(RequestOptions):
 @DIRECTORY
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever the state of those before it.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, and change nothing.")
-@click.option("--max-open", type=click.IntRange(min=1), help="The most pull requests to have open at once.")
-@_CHANGES_PER_HOUR
 @forge_options.pace
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
 @forge_options.forge_kinds
@@ -320,19 +317,18 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         wave=wave,
         is_direct=options.direct,
         draft_conflicts=options.draft_conflicts,
-        max_open=options.max_open or publishing.max_open,
     ) as publisher:
-        _show_estimate(publisher, options.changes_per_hour or publishing.per_hour, is_dry_run=options.dry_run)
+        _show_estimate(publisher, publishing.per_hour, is_dry_run=options.dry_run)
         counts = _show_events(publisher.events())
-    summary = (
-        ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
-    )
-    say(f"{'dry run: ' if options.dry_run else ''}{summary}", on_stdout=True)
+    is_stuck = publisher.hosts.is_limited and not counts.total()
+    summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
+    nothing = "nothing was published" if is_stuck or counts["problem"] else "nothing to publish"
+    say(f"{'dry run: ' if options.dry_run else ''}{summary or nothing}", on_stdout=True)
     if publisher.with_requests and counts:
-        _show_budgets(publisher.requests, [target for target in campaign.targets.values() if target.host])
+        _show_budgets(publisher.forge_of, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
-    if counts["problem"]:
+    if counts["problem"] or is_stuck:
         sys.exit(1)
 
 
@@ -343,13 +339,12 @@ def _publisher(
     """A publisher of a campaign, with its forges at its pace; git has their tokens, too. `more` are its settings."""
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
-        pace = Pace(options.pace, options.changes_per_hour or campaign.publishing.per_hour)
+        pace = Pace(options.pace, campaign.publishing.per_hour)
         forges = ForgeSettings.parse(options.forges, options.apis, pace)
         forges.share_tokens()
         settings = settings_of(campaign, place)
-        requests = PullRequests(campaign, Forges(forges).of, options.dry_run)
         signing = signing_settings(forced=options.sign)
-        yield kind(place, campaign, ledger, settings, requests, options.dry_run, signing, **more)
+        yield kind(place, campaign, ledger, settings, Forges(forges).of, options.dry_run, signing, **more)
 
 
 def _show_estimate(publisher: Publisher, per_hour: int, *, is_dry_run: bool) -> None:
@@ -362,20 +357,23 @@ def _show_estimate(publisher: Publisher, per_hour: int, *, is_dry_run: bool) -> 
 
 def _show_events(events: Iterable[Published]) -> Counter[str]:
     counts: Counter[str] = Counter()
+    problems: dict[str, list[str]] = {}
     for event in events:
         counts[event.what] += 1
         if event.what == "problem":
-            say(f"{event.target}: {event.message}")
+            problems.setdefault(event.message, []).append(event.target)
         else:
             number = f" #{event.request}" if event.request else ""
-            say(f"{event.what:7} {event.target}{number}", on_stdout=True)
+            say(f"{event.what:9} {event.target}{number}", on_stdout=True)
+    for message, (first, *others) in problems.items():
+        say(f"{first}{f' and {len(others):,} more' if others else ''}: {message}")
     return counts
 
 
-def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
+def _show_budgets(forge_of: Callable[[str], Forge], targets: list[CampaignTarget]) -> None:
     """How many changes each host may still be asked for in this hour."""
     for host, address in {target.host: target.name for target in targets}.items():
-        changes = requests.forge_of(address).budget().changes
+        changes = forge_of(address).budget().changes
         if changes is not None:
             say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
@@ -388,7 +386,6 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
         forge_options.forge_apis,
         forge_options.forge_kinds,
         forge_options.pace,
-        _CHANGES_PER_HOUR,
         click.option("--dry-run", is_flag=True, help="Show what would be ended, and change nothing."),
         click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
         ONLY,
@@ -408,7 +405,7 @@ def close(directory: Path, only: tuple[str, ...], comment: str, options: Request
 
     Example:  krm-merge fleet close web-v2 --comment 'we wait for v3' --dry-run
     """
-    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.close(entries, comment))
+    _withdraw(directory, only, comment, options, ("open",))
 
 
 @fleet_command.command("rollback")
@@ -422,14 +419,15 @@ def rollback(directory: Path, only: tuple[str, ...], comment: str, options: Requ
 
     Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
-    _withdraw(directory, only, options, lambda withdrawal, entries: withdrawal.roll_back(entries, comment))
+    _withdraw(directory, only, comment, options, ("open", "merged"))
 
 
 def _withdraw(
     directory: Path,
     only: tuple[str, ...],
+    comment: str,
     options: RequestOptions,
-    end: Callable[[Withdrawal, Iterable[LedgerEntry]], Iterable[Published]],
+    states: Sequence[RequestState],
 ) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
@@ -438,7 +436,7 @@ def _withdraw(
         # A ledger that was lost or is of last week lacks some.
         problems = _show_events(withdrawal.look(names))["problem"]
         entries = withdrawal.ledger.entries()
-        counts = _show_events(end(withdrawal, [entries[name] for name in names]))
+        counts = _show_events(withdrawal.end([entries[name] for name in names], comment, states=states))
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
@@ -470,19 +468,3 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
                 if (other.ledger.parent / folder).is_dir():
                     shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
             say(f"{other.path}: {count:,} targets", on_stdout=True)
-
-
-@fleet_command.command("report")
-@DIRECTORY
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, type=options.FILE, callback=options.suffixes_in(FORMS, "the form")
-)
-def report(directory: Path, files: tuple[Path, ...]) -> None:
-    """Write a report of the campaign in DIR, by default to report.html in it: waves, conflicts, failures, targets.
-
-    Example:  krm-merge fleet report web-v2 report.html report.md
-    """
-    reports = files or (directory / "report.html",)
-    _write(_read_overview(directory), reports)
-    for file in reports:
-        say(f"{file} was written", on_stdout=True)

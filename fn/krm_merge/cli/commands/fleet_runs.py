@@ -339,7 +339,6 @@ class FleetRunOptions:
     """Which targets a run merges, and where."""
 
     jobs: int | None
-    limit: int | None
     only: tuple[str, ...]
     failed: bool
     shard: tuple[int, int] | None
@@ -347,6 +346,7 @@ class FleetRunOptions:
     scheduler: str | None
     insecure: bool
     timeout: float
+    allow_older: bool
     dry_run: bool
     form: str
 
@@ -354,7 +354,6 @@ class FleetRunOptions:
 @fleet_command.command("run")
 @DIRECTORY
 @click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
 @ONLY
 @click.option("--failed", is_flag=True, help="Only targets that failed, including those set aside.")
 @click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
@@ -373,6 +372,7 @@ class FleetRunOptions:
     metavar="SECONDS",
     help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
 )
+@click.option("--allow-older", is_flag=True, help="Take the version even if it is older than the last run's.")
 @click.option("--dry-run", is_flag=True, help="Show what would become of each target, and change nothing.")
 @choice_option(
     ["text", "jsonl"], "--format", "form", help="With jsonl, print one event per line on stdout, errors included."
@@ -387,16 +387,16 @@ def run(directory: Path, options: FleetRunOptions) -> None:
 
     Example:  krm-merge fleet run web-v2 --dry-run
     """
-    if options.limit is not None and options.only:
-        raise click.UsageError("give --limit or --only, not both")
     if (options.engine == "dask") != (options.scheduler is not None):
         raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
     place = CampaignDirectory(directory)
     campaign = place.read()
-    scope = Scope(options.only, options.failed, options.limit, options.shard)
+    scope = Scope(options.only, options.failed, options.shard)
     workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
     with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
-        this = Run(place, campaign, ledger, chosen, scope, options.dry_run, options.timeout)
+        this = Run(
+            place, campaign, ledger, chosen, scope, options.dry_run, options.timeout, allows_older=options.allow_older
+        )
         with progress_on(options.form) as progress:
             for event in this.events():
                 progress.show(event, this.total)
@@ -464,4 +464,6 @@ def show_messages(messages: Sequence[Message]) -> None:
     for message in messages[:_MOST_LINES]:
         say(str(message), on_stdout=True)
     if len(messages) > _MOST_LINES:
-        say(f"{len(messages) - _MOST_LINES:,} more messages; `krm-merge fleet report` has them", on_stdout=True)
+        say(
+            f"{len(messages) - _MOST_LINES:,} more messages; `krm-merge fleet status --report` has them", on_stdout=True
+        )

@@ -1,8 +1,8 @@
-"""Pull requests on GitHub and GitHub Enterprise, by PyGithub; of many repositories in one query of GraphQL."""
+"""Pull requests on GitHub and GitHub Enterprise, by PyGithub."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import requests
@@ -16,12 +16,11 @@ from krm_merge.forges.hosted.answers import (
     HostedForge,
     Owned,
     Thread,
-    number_at,
     object_at,
     object_of,
     text_at,
 )
-from krm_merge.forges.hosted.transport import Dialect, about
+from krm_merge.forges.hosted.transport import Dialect
 from krm_merge.forges.interface import (
     Attention,
     CheckState,
@@ -30,23 +29,7 @@ from krm_merge.forges.interface import (
     ForgePullRequest,
     PullRequestState,
     RefusedRequestError,
-    UnavailableForgeError,
-    path_on,
 )
-
-_LATEST: Final = 5
-_FIELDS: Final = f"""
-fragment pulls on Repository {{
-  pullRequests(headRefName: $branch, first: {_LATEST}, orderBy: {{field: CREATED_AT, direction: DESC}}) {{
-    nodes {{
-      number title body isDraft state isCrossRepository headRefName headRefOid baseRefName mergedAt
-      mergeCommit {{ oid }} author {{ login }}
-    }}
-  }}
-}}
-"""
-_STATES: Final[Mapping[str, PullRequestState]] = {"OPEN": "open", "CLOSED": "closed", "MERGED": "merged"}
-
 
 _ROLLUP: Final = """
 query($owner: String!, $name: String!, $number: Int!) {
@@ -64,49 +47,7 @@ _CHECKS: Final[Mapping[str, CheckState]] = {
 }
 
 
-def latest_pull_requests(names: Mapping[str, str]) -> str:
-    """The query for the latest pull requests from the branch `$branch` of repositories, by alias."""
-    fields = []
-    for alias, name in names.items():
-        owner, _, repository = name.partition("/")
-        fields.append(f'{alias}: repository(owner: "{owner}", name: "{repository}") {{ ...pulls }}')
-    return "query($branch: String!) { " + " ".join(fields) + " }" + _FIELDS
-
-
-def shown_by_graphql(answer: Mapping[str, Any], alias: str) -> list[ForgePullRequest] | None:
-    """The pull requests of one repository in an answer, by number, None where that may lack some. Raises ForgeError."""
-    repository = object_at(object_of(answer.get("data")), alias)
-    if repository is None:
-        return None
-    nodes = object_of(repository.get("pullRequests")).get("nodes")
-    if not isinstance(nodes, list):
-        raise ForgeError("the answer is not what GitHub documents; correct the address of the API")
-    pulls = [_request_of_node(node) for node in map(object_of, nodes) if not node.get("isCrossRepository")]
-    if len(pulls) < len(nodes) == _LATEST:
-        # Whoever opens some from a branch of this name in a fork could hide ours.
-        return None
-    return sorted(pulls, key=lambda pull: pull.number)
-
-
-def _request_of_node(node: Mapping[str, Any]) -> ForgePullRequest:
-    author, merge = object_at(node, "author"), object_at(node, "mergeCommit")
-    return ForgePullRequest(
-        number=number_at(node, "number"),
-        source_branch=text_at(node, "headRefName"),
-        target_branch=text_at(node, "baseRefName"),
-        title=text_at(node, "title"),
-        body=text_at(node, "body"),
-        draft=bool(node.get("isDraft")),
-        state=_STATES.get(text_at(node, "state"), "open"),
-        head=text_at(node, "headRefOid"),
-        merge_commit=text_at(merge, "oid") if merge is not None else "",
-        author=text_at(author, "login") if author is not None else "",
-        merged_at=text_at(node, "mergedAt"),
-    )
-
-
 _PAGE: Final = 100
-_ASKED_AT_ONCE: Final = 50
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
 
 
@@ -140,49 +81,23 @@ class GitHub(HostedForge[_Place]):
         super().__init__(connection, api)
         self._requester = _requester(api.rstrip("/"), self._transport.session())
 
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str, since: str = ""
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories, the latest of each; an error for each that is not shown."""
-        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
-        for start in range(0, len(repositories), _ASKED_AT_ONCE):
-            batch = repositories[start : start + _ASKED_AT_ONCE]
-            hidden: Sequence[str] = batch
-            try:
-                names = {f"r{number}": path_on(self._connection.host, name) for number, name in enumerate(batch)}
-                with about(f"listing the pull requests of {branch} in {len(batch)} repositories"):
-                    answer = self._partial_answer(latest_pull_requests(names), branch)
-                    shown = {
-                        repository: pulls
-                        for alias, repository in zip(names, batch, strict=True)
-                        if (pulls := shown_by_graphql(answer, alias)) is not None
-                    }
-                pulls_by_repository |= shown
-                hidden = [repository for repository in batch if repository not in shown]
-            except UnavailableForgeError:
-                raise
-            except (ForgeError, GithubException):
-                # An answer without any, or of another shape: each is asked for what is wrong.
-                pass
-            pulls_by_repository |= super().pull_requests_in(hidden, branch)
-        return pulls_by_repository
-
-    def _partial_answer(self, query: str, branch: str) -> Mapping[str, Any]:
-        """The answer to a query, with null for what is hidden. Raises GithubException where all of it is."""
-        try:
-            _, answer = self._requester.graphql_query(query, {"branch": branch})
-        except GithubException as error:
-            # PyGithub takes every answer that names an error for a failure.
-            answer = error.data
-            if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
-                raise
-        return answer
-
     def _at(self, name: str) -> _Place:
         return _Place(name, Repository(self._requester, url=f"/repos/{name}"))
 
     def _query(self, at: _Place, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
-        branches = {"head": source and f"{at.owner}:{source}", "base": target}
+        pulls = self._pulls_of(at, at.owner, state, source, target)
+        if source and not pulls and (owner := self._present_owner(at)).lower() != at.owner.lower():
+            # A filter with the owner that a repository had before it moved finds nothing.
+            pulls = self._pulls_of(at, owner, state, source, target)
+        return pulls
+
+    def _present_owner(self, at: _Place) -> str:
+        """The owner of a repository now: GitHub redirects requests to its former address."""
+        _, answer = self._requester.requestJsonAndCheck("GET", f"/repos/{at.name}")
+        return text_at(object_of(answer), "full_name").partition("/")[0]
+
+    def _pulls_of(self, at: _Place, owner: str, state: str, source: str, target: str) -> list[ForgePullRequest]:
+        branches = {"head": source and f"{owner}:{source}", "base": target}
         query = {name: text for name, text in branches.items() if text}
         pulls = at.repository.get_pulls(state=state, sort="created", direction="asc", **query)
         return [_request_of(pull) for pull in pulls]

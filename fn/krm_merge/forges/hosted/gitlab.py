@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from gitlab import Gitlab
@@ -21,18 +21,16 @@ from krm_merge.forges.hosted.answers import (
     object_of,
     text_at,
 )
-from krm_merge.forges.hosted.transport import Dialect, about
+from krm_merge.forges.hosted.transport import Dialect
 from krm_merge.forges.interface import (
     Attention,
     CheckState,
     ForgeError,
     ForgePullRequest,
     PullRequestState,
-    path_on,
 )
 
 _PAGE: Final = 100
-_FEW: Final = 20
 _DRAFTS: Final = DraftTitles("Draft:", re.compile(r"^\s*(?:(?:draft:|\[draft\]|\(draft\))\s*)+", re.IGNORECASE))
 _STATES: Final[Mapping[str, PullRequestState]] = {
     "opened": "open",
@@ -69,42 +67,13 @@ class GitLab(HostedForge[Project]):
         super().__init__(connection, f"https://{connection.host}/api/v4")
         base = self._transport.address.geturl().removesuffix("/api/v4")
         self._gitlab = Gitlab(base, session=self._transport.session(), per_page=_PAGE, keep_base_url=True)
-        self._lists: dict[tuple[str, str], Mapping[str, list[ForgePullRequest]]] = {}
-
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str, since: str = ""
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories, by lists of all that the token may see, which are read once."""
-        key = branch, since
-        if key not in self._lists:
-            if not since and len(repositories) <= _FEW:
-                # The list of all has the history of all.
-                return super().pull_requests_in(repositories, branch)
-            with about(f"listing the pull requests of {branch}"), self._documented():
-                states = ({"state": "opened"}, {"state": "all", "updated_after": since})
-                self._lists[key] = self._by_project(branch, states if since else ({"state": "all"},))
-        pulls_by_repository: dict[str, list[ForgePullRequest] | ForgeError] = {}
-        for repository in repositories:
-            try:
-                name = path_on(self._connection.host, repository, nested=True).lower()
-                pulls_by_repository[repository] = self._lists[key].get(name, [])
-            except ForgeError as error:
-                pulls_by_repository[repository] = error
-        return pulls_by_repository
-
-    def _by_project(self, branch: str, states: Iterable[Mapping[str, str]]) -> dict[str, list[ForgePullRequest]]:
-        query = {"scope": "all", "source_branch": branch, "order_by": "created_at", "sort": "asc"}
-        by_project: dict[str, dict[int, ForgePullRequest]] = {}
-        for state in states:
-            for merge_request in self._gitlab.mergerequests.list(iterator=True, **query, **state):
-                reference = text_at(object_of(merge_request.attributes.get("references")), "full")
-                pull = _pull_of(merge_request.attributes)
-                if pull.source_branch == branch:
-                    by_project.setdefault(reference.rpartition("!")[0].lower(), {})[pull.number] = pull
-        return {project: [pull for _, pull in sorted(pulls.items())] for project, pulls in by_project.items()}
+        self._numbers: dict[str, int] = {}
 
     def _at(self, name: str) -> Project:
-        return self._gitlab.projects.get(name, lazy=True)
+        """By its number: GitLab redirects from a former path, but refuses to change anything there (405)."""
+        if name not in self._numbers:
+            self._numbers[name] = number_at(self._gitlab.projects.get(name).attributes, "id")
+        return self._gitlab.projects.get(self._numbers[name], lazy=True)
 
     def _query(self, at: Project, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
         branches = {"source_branch": source, "target_branch": target}

@@ -99,12 +99,6 @@ class ForgeReply:
             return cls(status, headers, None, str(error))
 
     @property
-    def is_partial(self) -> bool:
-        """Whether GraphQL answers some of what it was asked for, and null for the rest."""
-        data = self.value.get("data") if isinstance(self.value, dict) else None
-        return isinstance(data, dict) and any(part is not None for part in data.values())
-
-    @property
     def errors(self) -> list[Any]:
         """The errors of GraphQL, which come with the status of a success."""
         errors = self.value.get("errors") if isinstance(self.value, dict) else None
@@ -417,7 +411,7 @@ class Transport(HTTPAdapter):
         if is_good and reply.value is None and request.method == "GET":
             raise ForgeError("the answer is not what is documented: it is null; correct the address of the API")
         is_graphql = (request.url or "").endswith("/graphql")
-        if is_good and not (is_graphql and reply.errors and not reply.is_partial):
+        if is_good and not (is_graphql and reply.errors):
             return
         message = self._clean("; ".join(messages_in(reply.value))) or responses.get(reply.status, "nothing")
         raise RefusedRequestError(
