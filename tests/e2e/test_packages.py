@@ -133,7 +133,8 @@ def update(name: str, work: Path, commits: dict[str, str]) -> Updated:
     """Commits what local is, updates it to v2, commits that."""
     commit(work, "local")
     before = contents(work / name)
-    done = succeed(run(installed_program(), "update", f"{name}@v2", "--on-conflict", "upstream", cwd=work))
+    options = "--on-conflict", "upstream", "--on-delete", "local"
+    done = succeed(run(installed_program(), "update", f"{name}@v2", *options, cwd=work))
     commit(work, "updated")
     return Updated(name, work / name, commits, before, done)
 
