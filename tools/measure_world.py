@@ -68,7 +68,7 @@ def main() -> int:
         configuration.write_text(CONFIGURATION.format(folder=folder), encoding="utf-8")
         environment = {**os.environ, "COVERAGE_PROCESS_START": str(configuration), "PYTHONHASHSEED": "0"}
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={configuration}", "-m"]
-        tests = [*(sys.argv[1:] or WORLD), "--quiet", "-m", "not docker", "-n", "0"]
+        tests = [*(sys.argv[1:] or WORLD), "--quiet", "-m", "not docker", "--numprocesses=auto"]
         subprocess.run([*command, "pytest", *tests], cwd=ROOT, env=environment, check=False)
         if not sys.argv[1:]:
             subprocess.run([*command, "benchmarks.merges", "ledger"], cwd=ROOT, env=environment, check=False)
