@@ -81,8 +81,7 @@ def test_always_is_offered_for_a_group_alone(page: Page) -> None:
     expect(card(page, 2).get_by_role("button", name="Always")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark"), (2560, "light")])
 def test_anybody_can_use_it(browser: Browser, client: Client, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
     context = window(browser, width=width, bypass_csp=True)

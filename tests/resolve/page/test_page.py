@@ -329,8 +329,7 @@ def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserCon
         assert "hush" not in page.content()
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1280, "light"), (2560, "dark")])
 def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
     context = window(browser, width=width, bypass_csp=True)
@@ -354,8 +353,7 @@ def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("width", [360, 1024])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1024, "dark")])
 def test_a_card_says_who_made_its_local_value(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     """D3: from git, as text and nothing else; not what is hidden, and nothing of what nobody committed."""
     context = window(browser, width=width, bypass_csp=True)

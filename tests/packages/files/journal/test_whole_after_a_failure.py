@@ -209,19 +209,19 @@ def test_a_folder_that_was_empty_before_stays_when_a_commit_fails(
 
 
 def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> None:
-    source = package(tmp_path / "source")
-    old, new = snapshot(source), change(source, CHANGES)
+    source = package(tmp_path / "source", FEW_OLD)
+    old, new = snapshot(source), change(source, FEW)
     wrong = {}
     number = 0
     while True:
         number += 1
         folder = copy_of(source, tmp_path / str(number))
-        if not is_killed(partial(commit, folder, CHANGES), Nth(number, kill)):
+        if not is_killed(partial(commit, folder, FEW), Nth(number, kill)):
             break
         if problem := torn(folder, old, new) or not_whole(folder, old, new):
             wrong[f"killed before call {number}"] = problem
     assert snapshot(folder) == new
-    assert number > 3 * len(CHANGES)
+    assert number > 3 * len(FEW)
     assert not wrong, lines_of(wrong)
 
 
