@@ -92,10 +92,8 @@ def test_values_are_replaced_copied_and_pickled() -> None:
     assert pickle.loads(pickle.dumps(point)) == point
 
 
-def test_a_class_of_many_instances_stays_the_same() -> None:
-    at_first = Range.__init__
-    assert len({(r.start, r.stop, id(r.steps)) for r in [Range(at) for at in (1, 2) * 600]}) == 1200
-    assert Range.__init__ is not at_first
+def test_a_class_with_a_check_has_defaults_and_refuses_wrong_fields() -> None:
+    assert Range(1).steps is not Range(1).steps
     assert Range(1, steps=[3]) == Range(1, 10, [3])
     assert replace(Range(1), stop=4).stop == 4
     with pytest.raises(ValueError, match="empty"):
@@ -225,12 +223,14 @@ def test_a_worker_of_a_fleet_needs_no_models() -> None:
     assert run(code) == "[]\n"
 
 
-def test_importing_compiles_no_regular_expression() -> None:
+def test_importing_compiles_no_regular_expression_of_ours() -> None:
     code = """
 import re
 compiled = []
 compile = re.compile
 re.compile = lambda *arguments: compiled.append(arguments) or compile(*arguments)
+import yaml
+del compiled[:]
 import krm_merge.functions.merge_package
 print(compiled)
 """

@@ -3,26 +3,22 @@
 The function starts at every render, and merges one Kptfile in a few milliseconds. `dataclasses` writes and compiles
 source for every class and imports modules for that: with forty classes, this was a third of a run. A regular
 expression is compiled even if it is never used. Modules that every run or an update imports use these; all others use
-`dataclasses` and `re`. tests/test_startup.py checks what a run imports.
+`dataclasses` and `re`. Values of which a large package makes thousands are named tuples, which are made in a quarter of
+the time. tests/test_startup.py checks what a run imports.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from itertools import count, repeat
+from itertools import repeat
 from operator import attrgetter, call
 from typing import Any, AnyStr, TypeVar, dataclass_transform
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-
-_FREQUENT = 1_000
-"""Instances of a class after which its initializer is worth compiling: large packages make a million of some."""
 
 
 class _Fresh:
@@ -78,20 +74,6 @@ def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     return _Pattern(source, flags)  # type: ignore[return-value]
 
 
-@contextmanager
-def patterns_compiled_when_used() -> Iterator[None]:
-    """In this block imported modules compile their regular expressions on first use.
-
-    For PyYAML: its parser in Python compiles many at import, and libyaml's parser uses none of them.
-    """
-    compiled = re.compile
-    re.compile = pattern  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        re.compile = compiled
-
-
 class _Pattern:
     """A regular expression that is not compiled yet; every method is looked up once."""
 
@@ -109,11 +91,8 @@ def _initializer(cls: type, names: tuple[str, ...], defaults: dict[str, object])
     setters = tuple(cls.__dict__[name].__set__ for name in names)
     size = len(names)
     finish = cls.__dict__.get("__post_init__")
-    calls = count(1)
 
     def initialize(self: object, *values: object, **named: object) -> None:
-        if next(calls) == _FREQUENT:
-            cls.__init__ = _compiled(names, defaults, setters, finish)  # type: ignore[misc]
         if len(values) != size or named:
             rest = [named.pop(name, defaults.get(name, _ABSENT)) for name in names[len(values) :]]
             if named or _ABSENT in rest or len(values) > size:
@@ -133,28 +112,6 @@ def _initializer(cls: type, names: tuple[str, ...], defaults: dict[str, object])
 
 
 _ABSENT = object()
-
-
-def _compiled(
-    names: tuple[str, ...],
-    defaults: dict[str, object],
-    setters: tuple[Callable[[object, object], None], ...],
-    finish: Callable[[object], None] | None,
-) -> Callable[..., None]:
-    """The same initializer as source of its own: four times as fast, and slow to make."""
-    known: dict[str, Any] = {f"_set_{name}": setter for name, setter in zip(names, setters, strict=True)}
-    known |= {f"_default_{name}": default for name, default in defaults.items()}
-    parameters = [f"{name}=_default_{name}" if name in defaults else name for name in names]
-    lines = [f"def __init__(self, {', '.join(parameters)}):"]
-    for name in names:
-        is_fresh = type(defaults.get(name)) is _Fresh
-        value = f"_default_{name}.factory() if {name} is _default_{name} else {name}" if is_fresh else name
-        lines.append(f"    _set_{name}(self, {value})")
-    if finish is not None:
-        known["_finish"] = finish
-        lines.append("    _finish(self)")
-    exec("\n".join(lines), known)
-    return known["__init__"]  # type: ignore[no-any-return]
 
 
 def _problem(

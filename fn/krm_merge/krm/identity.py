@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from krm_merge.safe_text import quoted
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import pattern
 from krm_merge.text import MappingNode, Node, Scalar, Value, field_at, is_null, key_text
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
@@ -118,8 +118,7 @@ KPTFILE = "Kptfile"
 KPTFILE_GROUP = "kpt.dev"
 
 
-@frozen
-class Identity:
+class Identity(NamedTuple):
     """Identity of an object in a package, whatever its API version. Empty texts where an object lacks a field."""
 
     group: str

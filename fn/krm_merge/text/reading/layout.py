@@ -7,6 +7,8 @@ indented deeper. The text between two chunks (blank lines, detached comments) st
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from krm_merge.errors import KrmMergeError
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import (
@@ -80,8 +82,7 @@ class CannotEditError(KrmMergeError):
 ODD_BREAKS = "a text with line breaks that only YAML 1.1 knows; replace them by newlines"
 
 
-@frozen
-class Chunk:
+class Chunk(NamedTuple):
     """The place of one child of a block collection, as character indices.
 
     `start` ≤ `own` (the key, or the dash) < `own_end` (behind the colon, or the dash) ≤ `value` (where the value's text

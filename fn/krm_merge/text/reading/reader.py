@@ -7,9 +7,22 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeAlias
 
+import yaml
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from yaml.reader import ReaderError
+
 from krm_merge.limits import ALIASED_NODES, DOCUMENTS
 from krm_merge.safe_text import quoted
-from krm_merge.startup import pattern, patterns_compiled_when_used
+from krm_merge.startup import pattern
 from krm_merge.text.reading.nodes import (
     MERGE_KEY,
     Alias,
@@ -23,20 +36,6 @@ from krm_merge.text.reading.nodes import (
     is_merge_key,
 )
 from krm_merge.text.reading.scalars import CORE_TAGS, Canonical
-
-with patterns_compiled_when_used():
-    import yaml
-    from yaml._yaml import CParser
-    from yaml.events import (
-        AliasEvent,
-        DocumentEndEvent,
-        MappingEndEvent,
-        MappingStartEvent,
-        ScalarEvent,
-        SequenceEndEvent,
-        SequenceStartEvent,
-    )
-    from yaml.reader import ReaderError
 
 # The stubs know neither the C parser's events nor that these always have marks.
 ParserEvent: TypeAlias = Any
