@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from krm_merge import TYPE_CHECKING
+from krm_merge import TYPE_CHECKING, __version__
 
 if TYPE_CHECKING:
     from krm_merge.krm import Docs
@@ -73,8 +73,6 @@ def _run(argv: list[str]) -> int:
 
 def _function(argv: list[str]) -> int:
     if argv == ["--version"]:
-        from krm_merge import __version__
-
         print(f"krm-merge {__version__}")
         return 0
     from krm_merge.functions import dispatch

@@ -15,6 +15,7 @@ from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, fun
 from krm_merge.packages import (
     KRMIGNORE,
     File,
+    Kptfile,
     PackageGraph,
     PackageVersion,
     Tree,
@@ -80,8 +81,6 @@ _REFERENCE = ("apiVersion", "kind", "namespace", "name")
 
 def kptfile_problems(tree: Tree) -> Iterator[PackageProblem]:
     """The mistakes in the Kptfile of a package; `tree` holds the package's own files."""
-    from krm_merge.packages import Kptfile
-
     try:
         root = read(tree[KPTFILE].data.decode("utf-8"))
     except TextError as error:

@@ -95,6 +95,7 @@ class TestKinds:
 
     def test_without_their_libraries_say_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "krm_merge.forges.hosted.github", None)
+        monkeypatch.delattr("krm_merge.forges.hosted.github", raising=False)
         with pytest.raises(
             ForgeError, match=r"^github\.com needs the .*; in a checkout, install it with: pip install '\.\[forges\]'"
         ):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_merge import __version__
 from krm_merge.errors import KrmMergeError
+from krm_merge.krm import Docs
 from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from krm_merge.krm import Docs
 
 
 _PACKAGE = Path(__file__).parent.parent
@@ -102,8 +103,6 @@ def _unwrapped(block: str) -> str:
 
 def own_docs() -> Docs:
     """README and metadata of this program: an installation has both in the package."""
-    from krm_merge.krm import Docs
-
     if (installed := Docs.in_folder(_PACKAGE)).readme:
         return installed
     readme, metadata = _CHECKOUT / "README.md", _CHECKOUT / "integrations" / "metadata.yaml"
@@ -182,8 +181,6 @@ _NARROWEST, _WIDEST = 40, 100
 
 def overview(width: int | None = None) -> str:
     """The screen, wrapped at `width` columns; by default at the width of the terminal, or 80."""
-    import shutil
-
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
     topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
@@ -205,6 +202,4 @@ def _table(rows: Mapping[str, str], columns: int) -> Iterator[str]:
 
 
 def _wrap(text: str, indent: int, columns: int) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, columns, subsequent_indent=" " * indent, break_on_hyphens=False)

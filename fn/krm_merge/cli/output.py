@@ -374,16 +374,16 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
 
 
 def _ask(host: Host[Any], labels: SideLabels) -> None:
-    from krm_merge.resolve.api import RenewedError, UnconfirmedError
-    from krm_merge.resolve.terminal import Screen, Terminal
+    from krm_merge.resolve import api, terminal
 
+    screen = terminal.Screen(_say, _read_answer, _edit)
     answer: str | None = ""
-    while not host.is_saved and Terminal(host, Screen(_say, _read_answer, _edit), labels).settle():
+    while not host.is_saved and terminal.Terminal(host, screen, labels).settle():
         try:
             host.save(with_earlier=answer == "y")
-        except RenewedError as error:
+        except api.RenewedError as error:
             say(str(error))
-        except UnconfirmedError as error:
+        except api.UnconfirmedError as error:
             say(str(error))
             answer = _read_answer("Save what was chosen earlier [y,z,q]? y saves it, z undoes the latest choice: ")
             if answer is None:
@@ -418,11 +418,11 @@ def _edit(text: str) -> str | None:
 
 
 def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
-    from krm_merge.resolve.api import Api
-    from krm_merge.resolve.server import Server
+    from krm_merge.resolve import api
+    from krm_merge.resolve import server as pages
 
     try:
-        server = Server(Api(host, labels, text_of_rule))
+        server = pages.Server(api.Api(host, labels, text_of_rule))
     except OSError as error:
         raise UnavailableError(f"127.0.0.1: {reason(error)}; use --terminal") from None
     if no_browser:

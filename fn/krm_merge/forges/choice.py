@@ -112,16 +112,17 @@ class Forges:
         if settings.kind == "local":
             return LocalForge()
         try:
-            from krm_merge.forges.hosted.answers import Connection
-            from krm_merge.forges.hosted.forgejo import Forgejo
-            from krm_merge.forges.hosted.github import GitHub
-            from krm_merge.forges.hosted.gitlab import GitLab
+            from krm_merge.forges.hosted import answers, forgejo, github, gitlab
         except ImportError as error:
             missing = f"{host} needs the Python package {error.name}"
             raise ForgeError(f"{missing}; in a checkout, install it with: pip install '.[forges]'") from None
-        clients: dict[Kind, Callable[[Connection], Forge]] = {"github": GitHub, "gitlab": GitLab, "forgejo": Forgejo}
+        clients: dict[Kind, Callable[[answers.Connection], Forge]] = {
+            "github": github.GitHub,
+            "gitlab": gitlab.GitLab,
+            "forgejo": forgejo.Forgejo,
+        }
         token = self._settings.token_of(host)
-        return clients[settings.kind](Connection(host, token, settings.api, pace=self._settings.pace))
+        return clients[settings.kind](answers.Connection(host, token, settings.api, pace=self._settings.pace))
 
 
 def is_local(url: str) -> bool:

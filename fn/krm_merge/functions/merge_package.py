@@ -10,6 +10,7 @@ from functools import partial
 from posixpath import join
 from typing import TYPE_CHECKING, Final
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
 from krm_merge.functions.merge_sides import (
     FORMS,
@@ -342,7 +343,6 @@ def _read_policies(resource_list: ResourceList, settings: MergeSettings) -> tupl
     items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
     if not items:
         return None, settings.policy
-    from krm_merge.errors import KrmMergeError
     from krm_merge.policy import NO_POLICY, combine, is_policy, read_policy
 
     root = root_package(resource_list)

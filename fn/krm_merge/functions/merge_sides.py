@@ -36,10 +36,15 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     Value,
+    check,
     field_at,
+    is_empty,
     is_null,
     key_text,
+    plain_lines,
+    read,
     resolved,
+    split_documents,
     to_value,
 )
 
@@ -338,8 +343,8 @@ class _Reader:
         except TextError as error:
             self._results.error(f"functionConfig: {name}: {error}", path=name)
             return
-        for at, (data, column, read) in enumerate(documents):
-            document = Document("", data, partial(self._package_member, name, at, read), column)
+        for at, (data, column, reader) in enumerate(documents):
+            document = Document("", data, partial(self._package_member, name, at, reader), column)
             if _MAY_BE_KPTFILE.search(data):
                 member = document.member()
                 if member is not None and member.is_kptfile:
@@ -450,16 +455,12 @@ def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]
     if isinstance(node, SequenceNode):
         return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
-    from krm_merge.text import check, is_empty, plain_lines, split_documents
-
     check(node.text)
     texts = [data for data in split_documents(plain_lines(node.text.encode())) if not is_empty(data)]
     return [(data, 0, partial(_read_document, data)) for data in texts]
 
 
 def _read_document(data: bytes) -> Node | None:
-    from krm_merge.text import read
-
     return read(data.decode())
 
 

@@ -18,7 +18,9 @@ from krm_merge.krm import (
     ResourceList,
 )
 from krm_merge.merge import Member
+from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import pattern, replace
+from krm_merge.text import text_of
 
 _PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 
@@ -127,9 +129,6 @@ def set_place(item: Resource, path: str, index: int, root: str | None) -> None:
 
 def new_resource(member: Member, path: str, index: int) -> Resource:
     """A resource of upstream's text, as the document `index` of the file `path`."""
-    from krm_merge.schema import is_bookkeeping
-    from krm_merge.text import text_of
-
     resource = Resource.from_document(text_of(member.root))
     for name in resource.annotations:
         if is_bookkeeping(name):

@@ -24,6 +24,7 @@ from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_r
 from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
+from krm_merge.functions.component_settings import configure, report_ignored_nudges
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate, value_at
 from krm_merge.startup import group_by_key, replace, split_names
@@ -225,15 +226,11 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     if results.errors:
         return
     if config.mode != "configure":
-        from krm_merge.functions.component_settings import report_ignored_nudges
-
         report_ignored_nudges(items, results)
     if config.mode == "validate":
         report_findings(incomplete_components(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
-        from krm_merge.functions.component_settings import configure
-
         configure(resource_list, items, graph, config)
         return
     plans = _plan_updates(items, graph, config, results)

@@ -15,6 +15,7 @@ from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.safe_text import internal_error, let_go, line
 from krm_merge.startup import frozen, pattern
+from krm_merge.text import plain_lines, read, to_value, usual_line_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,8 +64,6 @@ class Docs:
         """For programs: the fields of the Go SDK's `--doc`."""
         import json
 
-        from krm_merge.text import read, to_value
-
         sections = self.sections()
         metadata = to_value(read(self.metadata)) if self.metadata else {}
         fields = metadata if isinstance(metadata, dict) else {}
@@ -96,8 +95,6 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     line_end = b"\n"
     if b"\r" in data:
         # W5. kpt writes LF, so that its runs do without this import.
-        from krm_merge.text import plain_lines, usual_line_end
-
         line_end, data = usual_line_end(data), plain_lines(data)
     try:
         resource_list = ResourceList.parse(data)

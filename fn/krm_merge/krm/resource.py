@@ -15,6 +15,7 @@ from krm_merge.text import (
     Entry,
     MappingNode,
     Node,
+    Rendered,
     SequenceNode,
     Slice,
     TextError,
@@ -22,7 +23,10 @@ from krm_merge.text import (
     from_value,
     is_null,
     key_text,
+    read,
+    rendered,
     resolved,
+    source_of,
     to_value,
 )
 
@@ -100,8 +104,6 @@ class Resource:
         return self._root
 
     def _read(self) -> MappingNode:
-        from krm_merge.text import read
-
         try:
             text = (self.slice.data if self._settled is None else self._settled).decode("utf-8")
         except UnicodeDecodeError:
@@ -121,8 +123,6 @@ class Resource:
     @property
     def source(self) -> str:
         """The text that it was read from."""
-        from krm_merge.text import source_of
-
         return source_of(self.root).text
 
     @property
@@ -346,8 +346,6 @@ class Resource:
 
     def merged(self) -> MappingNode:
         """The object after the changes, read from its new text. Raises TextError."""
-        from krm_merge.text import read
-
         if not self.is_changed:
             return self.root
         written = self._render()
@@ -357,8 +355,6 @@ class Resource:
         return written.root
 
     def _render(self) -> Rendered:
-        from krm_merge.text import rendered
-
         if self._rendered is None or self._revision != self.editor.revision:
             self._rendered, self._revision = rendered(self.editor), self.editor.revision
         return self._rendered
@@ -368,8 +364,6 @@ class Resource:
 
         `root` is the tree of the text, where it was read. An item lacks the annotations that `drop_ids` removes.
         """
-        from krm_merge.text import Rendered
-
         if text == self.source:
             return
         self._rendered, self._revision = Rendered(text, root), self.editor.revision

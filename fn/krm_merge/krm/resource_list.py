@@ -6,7 +6,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.safe_text import quoted
-from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, is_null, to_value
+from krm_merge.text import Cut, MappingNode, TextError, Value, cut_items, is_null, read, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 _REMEDY = "; `kpt fn source DIR` writes one"
@@ -66,8 +66,6 @@ class ResourceList:
         return "" if node is None or isinstance(node, MappingNode) else str(to_value(node))
 
     def _read_field(self, name: str):  # type: ignore[no-untyped-def]
-        from krm_merge.text import read
-
         region = self._parts.fields.get(name)
         if region is None:
             return None

@@ -167,12 +167,11 @@ class JsonPatch:
     def __init__(self, operations: list[Value]) -> None:
         """Checks the operations. Raises PatchError naming the first that is wrong."""
         import jsonpatch
-        import jsonpointer
 
         self._errors = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
         self._operations = operations
         self._single: list[Any] = []
-        self._resolve = jsonpointer.resolve_pointer
+        self._pointer = jsonpatch.JsonPointer
         checked: list[Object] = []
         for number, operation in enumerate(operations):
             # It may be for a Secret; which object it is for is not known yet.
@@ -237,7 +236,7 @@ class JsonPatch:
         if not isinstance(operation, dict) or operation["op"] != "copy":
             return ""
         try:
-            value = self._resolve(document, str(operation["from"]))
+            value = self._pointer(str(operation["from"])).resolve(document)
         except self._errors:
             # The library says what is wrong with it.
             return ""

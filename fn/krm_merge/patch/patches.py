@@ -15,6 +15,7 @@ from krm_merge.limits import Copies
 from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, field_path, without_nulls
 from krm_merge.patch.model import PatchError, Shape, identity, text_of
 from krm_merge.patch.strategic.apply import apply
+from krm_merge.patch.strategic.create import create, create_short
 from krm_merge.patch.strategic.elements import (
     PATCH,
     ListOrder,
@@ -159,9 +160,6 @@ def patch_between(original: Object, modified: Object, schema: Shape, type_: Patc
 
     Raises PatchError where none leads there.
     """
-    # A run of patches makes none.
-    from krm_merge.patch.strategic.create import create, create_short
-
     if type_ == "json":
         return ParsedPatch(type_, {}, JsonPatch([*create_json(original, modified, repeatable=True)]))
     if type_ == "merge":

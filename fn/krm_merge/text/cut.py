@@ -9,8 +9,9 @@ quote or bracket it would not parse. JSON is written as blocks first; whatever e
 from __future__ import annotations
 
 import itertools
+from typing import NamedTuple
 
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import pattern
 from krm_merge.text.reading.nodes import (
     Entry,
     MappingNode,
@@ -22,6 +23,7 @@ from krm_merge.text.reading.nodes import (
     key_text,
     resolved,
 )
+from krm_merge.text.reading.reader import MAX_PASSED_DEPTH, check, read
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
@@ -51,8 +53,7 @@ _FIRST_DASH = pattern(_BLANK_LINES + rb"( *)-(?=[ \r\n])")
 _NO_ITEMS = pattern(rb"items:[ \t]*+(?:\[[ \t]*+\]|null|Null|~)?[ \t]*+(?:#[^\n]*+|\r)?+\n?\Z")
 
 
-@frozen
-class Slice:
+class Slice(NamedTuple):
     """The bytes of one item, dash and last newline included. `proved`: every value is seen to end on its line."""
 
     data: bytes
@@ -135,8 +136,6 @@ def _is_whole(region: bytes) -> bool:
 
 
 def _parses(region: bytes) -> bool:
-    from krm_merge.text.reading.reader import MAX_PASSED_DEPTH, check
-
     try:
         # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
         check(region.decode("utf-8", errors="replace"), MAX_PASSED_DEPTH)
@@ -179,7 +178,6 @@ def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
 def _cut_anew(data: bytes) -> Cut:
     """Cuts JSON, and what is written with brackets where items are, as blocks. Raises TextError for all else."""
     from krm_merge.text.document import written
-    from krm_merge.text.reading.reader import read
 
     try:
         text = data.decode("utf-8")

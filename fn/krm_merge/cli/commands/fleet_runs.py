@@ -148,12 +148,12 @@ def _line(progress: Progress) -> str:
 
 @contextmanager
 def _bar() -> Iterator[Shown]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich import console
+    from rich import progress as bars
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    described = bars.TextColumn("{task.description}")
+    columns = (bars.BarColumn(), bars.MofNCompleteColumn(), described, bars.TimeRemainingColumn())
+    with bars.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 
         def show(event: RunEvent, progress: Progress) -> None:

@@ -41,6 +41,7 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
+from krm_merge.cli.sides import destination, read_sides, record_upstream
 from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
 from krm_merge.errors import KrmMergeError
 from krm_merge.git.program import time_limited
@@ -67,6 +68,7 @@ from krm_merge.report import as_json
 from krm_merge.safe_text import abridge, line, quantity
 from krm_merge.startup import frozen, replace
 from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
+from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 _SHOWN = 5
 
@@ -295,10 +297,6 @@ def merge_command(
 
     Example:  krm-merge merge v1 v2 web --on-conflict local -o merged
     """
-    # An update does not pay for these imports.
-    from krm_merge.cli.sides import destination, read_sides, record_upstream
-    from krm_merge.vendored.vendorfile import FILE, ManifestSource
-
     if len(places) not in (2, 3):
         raise click.UsageError("give ORIGINAL UPSTREAM LOCAL, or UPSTREAM LOCAL where LOCAL has a Vendorfile")
     local = places[-1]

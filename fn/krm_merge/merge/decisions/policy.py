@@ -151,7 +151,6 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     hidden: then they do not even leave as a hash (M6). Without a resource, `kind` is the file of what is hidden.
     """
     import json
-    from hashlib import sha256
 
     about: list[object] = [
         nature,
@@ -162,15 +161,20 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     for values in ((), ()) if sides is None else (sides[:2], sides):
         # Sorted, as the order of fields is not part of a value: equal values have one fingerprint.
         text = json.dumps([*about, *values], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        digests.append(sha256(text.encode()).hexdigest()[:_HALF])
+        digests.append(_digest(text.encode())[:_HALF])
     return "".join(digests)
 
 
 def file_content(data: bytes | None) -> Content:
     """The content of a file that is merged as such: its digest."""
+    return [] if data is None else [_digest(data)]
+
+
+def _digest(data: bytes) -> str:
+    # Hardly any merge of the function needs one.
     from hashlib import sha256
 
-    return [] if data is None else [sha256(data).hexdigest()]
+    return sha256(data).hexdigest()
 
 
 def content_of(node: Node | None) -> Content:

@@ -95,17 +95,17 @@ def sync(places: Iterable[Path], directory: Path) -> None:
 
     For thousands of files one call for all of them takes a fraction of the time of one for each.
     """
-    # The merge driver writes a file without it.
-    import ctypes
-
-    call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    for place in [directory] if call is not None else places:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        problem = _call("syncfs", handle)
+    finally:
+        os.close(handle)
+    if problem:
+        raise OSError(problem, os.strerror(problem), str(directory))
+    for place in places if problem is None else ():
         handle = os.open(place, os.O_RDONLY)
         try:
-            if call is None:
-                os.fsync(handle)
-            elif call(handle) != 0:
-                raise _error(place)
+            os.fsync(handle)
         finally:
             os.close(handle)
 
@@ -131,23 +131,23 @@ def remove_files(folder: Path) -> None:
 
 def _rename(place: Path, other: Path, how: int) -> bool:
     """Whether the rename was done; False where the system or file system does not support it. Raises OSError."""
+    problem = _call("renameat2", _AT_FDCWD, os.fsencode(place), _AT_FDCWD, os.fsencode(other), how)
+    if problem is None or problem in _NOT_THERE:
+        return False
+    if problem:
+        raise OSError(problem, os.strerror(problem), str(place))
+    return True
+
+
+def _call(name: str, *arguments: int | bytes) -> int | None:
+    """The number of the error of a system call, 0 without one; None where the system lacks the call."""
+    # The merge driver writes a file without it.
     import ctypes
 
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    call = getattr(ctypes.CDLL(None, use_errno=True), name, None)
     if call is None:
-        return False
-    if call(_AT_FDCWD, os.fsencode(place), _AT_FDCWD, os.fsencode(other), how) == 0:
-        return True
-    if ctypes.get_errno() in _NOT_THERE:
-        return False
-    raise _error(place)
-
-
-def _error(place: Path) -> OSError:
-    import ctypes
-
-    number = ctypes.get_errno()
-    return OSError(number, os.strerror(number), str(place))
+        return None
+    return ctypes.get_errno() if call(*arguments) != 0 else 0
 
 
 def state_file(place: Path, ending: str) -> StateFile:

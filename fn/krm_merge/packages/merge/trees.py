@@ -19,6 +19,7 @@ from krm_merge.merge import (
     ResourceOutcome,
     essence,
     match_resources,
+    reaches,
     report_files,
     with_attribution,
 )
@@ -173,8 +174,6 @@ def _matched_rules(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset
     """The numbers of the rules that match something on some side; reads all resources where there are rules."""
     if not policy.rules:
         return frozenset()
-    from krm_merge.merge import reaches
-
     members = [member for side in sides for member in side.members()]
     return frozenset(number for number, rule in enumerate(policy.rules) if reaches(rule, members))
 
