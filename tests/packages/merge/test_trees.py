@@ -10,13 +10,15 @@ import pytest
 import yaml
 
 from e2e.hosts import GIT_ENVIRONMENT
+from effort import calls_of
 from krm_merge.krm import Results
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, PackageError, Tree
 from krm_merge.packages.git import GitRepositories, Version
-from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.packages.merge.trees import MergedTree, merge_trees
 from krm_merge.packages.update import BY_NAME, update_package
+from krm_merge.text.reading.reader import read
 
 Texts = dict[str, str]
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n"
@@ -280,3 +282,39 @@ def test_a_package_that_holds_itself_is_refused() -> None:
     local = {"Kptfile": File(FOLLOWS.format(name="root", repo="up", commit="0" * 40).encode())}
     with pytest.raises(PackageError, match="sub/Kptfile: follows what a package around it comes from"):
         update_package(local, Endless(), PackageMerger(Policy()))
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-{number}
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      containers:
+      - name: app
+        image: app:{tag}
+"""
+
+
+def deployments(count: int, tag: str, replicas: int, *, in_one_file: bool) -> dict[str, File]:
+    documents = [DEPLOYMENT.format(number=number, tag=tag, replicas=replicas) for number in range(count)]
+    files = ["---\n".join(documents)] if in_one_file else documents
+    return {f"{number}.yaml": File(text.encode()) for number, text in enumerate(files)}
+
+
+@pytest.mark.parametrize("in_one_file", [False, True])
+@pytest.mark.parametrize("tag", ["v1", "v3"], ids=["both-edited", "in-conflict"])
+def test_a_document_is_read_once_a_side_and_once_as_the_result(in_one_file: bool, tag: str) -> None:
+    original, upstream, local = (
+        deployments(20, tag, replicas, in_one_file=in_one_file) for tag, replicas in (("v1", 1), ("v2", 1), (tag, 3))
+    )
+    merged: list[MergedTree] = []
+
+    def work() -> None:
+        merged.append(merge_trees(original, upstream, local, PackageMerger(Policy())))
+
+    assert calls_of(read, work) <= 4 * 20
+    assert b"image: app:v2" in merged[0].changes["0.yaml"].data  # type: ignore[union-attr]

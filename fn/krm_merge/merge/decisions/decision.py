@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from posixpath import basename
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, FieldPath, Identity, Severity, generate_name_of
 from krm_merge.merge.decisions.policy import Choice, Nature, Policy, Resolution, nature_of
@@ -22,8 +22,7 @@ from krm_merge.text import (
 )
 
 
-@frozen
-class Verdict:
+class Verdict(NamedTuple):
     """The merged value at one place and why, with the decisions inside. `message` is empty where the values explain it.
 
     `node` is local's where that is edited inside.
@@ -43,8 +42,7 @@ class Verdict:
         return bool(self.message)
 
 
-@frozen
-class Sides:
+class Sides(NamedTuple):
     """The values of the three sides at one place; None where a side has none."""
 
     original: Node | None
@@ -302,7 +300,8 @@ class Member:
 class ResourceOutcome:
     """The outcome of the merge for one resource, with every decision that led to it.
 
-    `text` is the merged document where it is made of lines, or by edits of local's text that have aliases (V9).
+    `text` is the merged document where it is made of lines, or by edits of local's text that have aliases (V9); `root`
+    is its tree where it was read.
     """
 
     fate: Fate
@@ -311,6 +310,7 @@ class ResourceOutcome:
     local: Member | None
     decisions: list[Decision]
     text: str | None = None
+    root: MappingNode | None = None
 
     @property
     def member(self) -> Member:

@@ -139,11 +139,11 @@ def _by_lines(original: Member, upstream: Member, local: Member, schema: Schema)
         return _kept_by_lines(original, upstream, local, text)
     decisions = [
         Decision(
-            "V2", path, change_word(sides, merged), "upstream", "info", False, *sides.nodes, merged, is_by_lines=True
+            "V2", path, change_word(sides, value), "upstream", "info", False, *sides.nodes, value, is_by_lines=True
         )
-        for path, sides, merged in changes
+        for path, sides, value in changes
     ]
-    return ResourceOutcome("merged", original, upstream, local, decisions, text)
+    return ResourceOutcome("merged", original, upstream, local, decisions, text, merged)
 
 
 def _kept_by_lines(original: Member, upstream: Member, local: Member, text: str) -> ResourceOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from krm_merge.krm import KPTFILE, FieldPath, Resource, Results, format_path
+from krm_merge.krm import ID_ANNOTATIONS, KPTFILE, FieldPath, Resource, Results, format_path
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.comments import with_merged_comments
@@ -156,7 +156,9 @@ def carry_out(
     """
     try:
         text, root = merged_text(resource, outcome, fit)
-        resource.present(text, root)
+        # The tree may be that of the text without separators, or at another column.
+        is_of_text = root is not None and source_of(root).text == text
+        resource.present(text, root if is_of_text else None)
         _report_lost_comments(outcome, text, redactions)
         is_kptfile = outcome.member.identity.kind == KPTFILE
         if not resource.is_changed and not is_kptfile:
@@ -177,13 +179,13 @@ def carry_out(
 def merged_text(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None = None
 ) -> tuple[str, MappingNode | None]:
-    """The text of the merged document, and its tree; None where the edits alone make it. Raises TextError."""
+    """The text of the merged document, and the tree of its fields; None where edits alone make it. Raises TextError."""
     fitted = fit or partial(with_separators_of, other=resource.source)
     if outcome.text is not None:
         if outcome.local is not None and outcome.text == without_separators(document_text(outcome.local.root)):
             return resource.source, None
         text = fitted(outcome.text) if fit is None else _without_ids(fitted(outcome.text))
-        return text, _read(text)
+        return text, _read(text) if outcome.root is None else outcome.root
     apply(outcome.decisions, resource.editor)
     if fit is not None and resource.is_changed:
         resource.drop_ids()
@@ -215,6 +217,8 @@ def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Seque
 
 def _without_ids(text: str) -> str:
     """An item without kpt's annotations for its own use (W3)."""
+    if not any(name in text for name in ID_ANNOTATIONS):
+        return text
     item = Resource.from_tree(_read(text))
     item.drop_ids()
     return item.text()
