@@ -25,7 +25,6 @@ import pytest
 import krm_merge
 from krm_merge import merge_packages
 from krm_merge.components.digests import _VARIABLE, _named
-from krm_merge.components.expressions import regular_expression
 from krm_merge.components.konflux.model import is_digest, is_tag
 from krm_merge.fleet.job import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
@@ -47,7 +46,6 @@ HANGS: Final = 30.0
 ATTEMPTS: Final = 5
 
 MADE: Final[dict[str, Callable[[str], object]]] = {
-    "components.expressions.regular_expression": regular_expression,
     "components.digests._named": lambda text: list(_named(["a"], _VARIABLE).finditer(text.encode())),
     "components.konflux.model.is_digest": is_digest,
     "components.konflux.model.is_tag": is_tag,

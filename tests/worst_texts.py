@@ -55,8 +55,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("/"),
         Worst("&"),
     ),
-    "components.expressions._PIECE": (Worst("a-z", "["), Worst("["), Worst("[a"), Worst("*")),
-    "components.expressions.regular_expression": (Worst("**/"), Worst("[a-z]"), Worst("(")),
     "components.expressions._OURS": (
         Worst(') && (updatedComponentIs("a")', "("),
         Worst(' || updatedComponentIs("a")', '(a) && (updatedComponentIs("a")'),
@@ -66,12 +64,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.settings._PLAIN": (
         Worst('event == "push" && target_branch == "'),
         Worst("a", 'event == "push" && target_branch == "'),
-    ),
-    "components.expressions._GUARD": (
-        Worst('"a", ', "(files.all.size() == 0 || files.all.exists(nudged, !(nudged in ["),
-        Worst(' || nudged.matches("a")', '(files.all.size() == 0 || files.all.exists(nudged, !(nudged.matches("a")'),
-        Worst("( "),
-        Worst(" ", "(files.all.size()"),
     ),
     "components.searched_files.WILDCARDS": LETTERS,
     "components.digests._ANY_HEX": (Worst("a"), Worst(HEX), Worst(f"{HEX}g")),

@@ -26,7 +26,7 @@ from krm_merge.cli.schemas import KINDS, JsonSchema, SchemaKind, model_schema, r
 ROOT = Path(__file__).resolve().parent.parent
 NULL = {"type": "null"}
 PAGES: dict[str, Callable[[], dict[str, str]]] = {
-    "components.md": partial(kind_tables, "PlanComponentUpdates", "PullRequest", "PullRequestPlan"),
+    "components.md": partial(kind_tables, "PlanComponentUpdates"),
     "functions/merge-package.md": partial(kind_tables, "MergePackage"),
     "guides/vendored.md": partial(kind_tables, "Vendorfile"),
     "integrations/editors.md": of_kinds,

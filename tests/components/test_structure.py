@@ -18,7 +18,7 @@ BELOW = {
     "plan": {"konflux", "graph", "digests"},
     "repository": {"konflux", "graph", "digests", "plan"},
     "execution": {"konflux", "graph", "digests", "searched_files", "plan", "repository"},
-    "expressions": {"searched_files"},
+    "expressions": set(),
     "settings": {"konflux", "graph", "expressions"},
     "drawing": {"konflux", "graph"},
 }

@@ -11,19 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from krm_merge.components.expressions import (
-    CelError,
-    TriggerEvent,
-    add_guard,
-    below,
-    default_patterns,
-    expression,
-    is_file,
-    nudge_file_pattern,
-    regular_expression,
-    release_condition,
-    theirs_of,
-)
+from krm_merge.components.expressions import TriggerEvent, expression, release_condition, theirs_of
 from krm_merge.components.graph import Graph
 from krm_merge.components.konflux.model import Component, ComponentKey, common, normalise
 from krm_merge.forges.interface import same_repository
@@ -150,87 +138,21 @@ class TriggerExpression:
     problems: list[str]
 
 
-def trigger_expression(
-    text: str, component: Component, graph: Graph, files: Collection[str], nudged: Sequence[str] = ()
-) -> TriggerExpression:
-    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (CR12, C11).
+def trigger_expression(text: str, component: Component, graph: Graph) -> TriggerExpression:
+    """The expression of a PipelineRun in git, restricted to its Component's directory (CR12).
 
-    The existing expression is kept and not evaluated: a guard is added to it. `files` are the globs of
-    digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
-    build-service uses its defaults (C10).
+    One that a person wrote is kept and not evaluated (C11).
     """
     restricted = _restrict(text.strip(), component)
     changes = [f"only changes in {normalise(component.context)} start it"] if restricted != text.strip() else []
-    inside = [
-        dependant
+    problems = [
+        f"updates of {dependant.key.name} may build {component.key.name} again; leave the files in "
+        f"{normalise(dependant.context)} that name its image out of its expression"
         for dependant in map(graph.components.__getitem__, graph.dependants(component.key))
         if same_repository(dependant.repository) == same_repository(component.repository)
+        and not (_is_restricted(restricted, component) and _is_apart(component, dependant))
     ]
-    guard = _guard_for(inside, files, nudged)
-    is_needed = bool(files) or not (
-        _is_restricted(restricted, component) and all(_is_apart(component, dependant) for dependant in inside)
-    )
-    try:
-        guarded_text = add_guard(restricted, guard.files, guard.patterns) if is_needed else add_guard(restricted, [])
-    except CelError as error:
-        return TriggerExpression(text.strip(), [], [f"its expression cannot be read: {error}"])
-    if guarded_text != restricted:
-        names = ", ".join(guard.labels)
-        changes.append(f"changes of nothing but {names} do not start it" if names else "its guard is removed")
-    problems = [
-        f"updates of {key.name} may build {component.key.name} again; {remedy}"
-        for key, remedy in guard.unguarded.items()
-        if is_needed
-    ]
-    return TriggerExpression(guarded_text, changes, problems)
-
-
-@dataclass(frozen=True, slots=True)
-class _Guard:
-    """Files that a guard excludes: `files` by name, and `patterns`. `unguarded` are dependants that it cannot cover."""
-
-    files: list[str]
-    patterns: list[str]
-    labels: list[str]
-    unguarded: dict[ComponentKey, str]
-
-
-def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
-    """The guard against the files that updates of dependants edit in the dependency's own repository."""
-    names, patterns, labels, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
-    for dependant in dependants:
-        directory = normalise(dependant.context)
-        if files:
-            globs = [glob for file in files for glob in below(file, directory)]
-            written = {glob: None if is_file(glob) else regular_expression(glob) for glob in globs}
-            odd = [glob for glob, pattern in written.items() if pattern is None and not is_file(glob)]
-            names += [glob for glob in globs if is_file(glob)]
-            patterns |= set(filter(None, written.values()))
-            labels |= set(globs) - set(odd)
-            if odd:
-                unguarded[dependant.key] = f"write {', '.join(sorted(set(odd)))} in digest.files without brackets"
-            elif not globs:
-                unguarded[dependant.key] = f"name the files of {directory} that are edited in digest.files"
-        elif nudged:
-            patterns |= set(nudged)
-            labels |= set(nudged)
-        elif directory == ".":
-            unguarded[dependant.key] = "name the files that are edited in digest.files"
-        else:
-            patterns |= set(default_patterns(directory))
-            labels.add(f"Dockerfiles, Containerfiles and YAML in {directory}")
-    return _Guard(sorted(set(names)), sorted(patterns), sorted(labels), unguarded)
-
-
-def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> list[str]:
-    """The value of build-nudge-files with which build-service edits the files of digest.files and no others (C10)."""
-    globs = {
-        glob
-        for key in graph.dependants(component.key)
-        for file in files
-        for glob in below(file, normalise(graph.components[key].context))
-    }
-    return sorted(filter(None, map(nudge_file_pattern, globs)))
+    return TriggerExpression(restricted, changes, problems)
 
 
 def _is_apart(component: Component, other: Component) -> bool:
@@ -240,17 +162,13 @@ def _is_apart(component: Component, other: Component) -> bool:
 
 
 def _is_restricted(text: str, component: Component) -> bool:
-    """Whether Konflux or krm-merge wrote the expression for the Component's directory; a guard does not count."""
-    try:
-        plain = add_guard(text, [])
-    except CelError:
-        return False
-    match = _PLAIN.match(plain)
+    """Whether Konflux or krm-merge wrote the expression for the Component's directory."""
+    match = _PLAIN.match(text)
     context = normalise(component.context)
     if match is None or context == ".":
         return False
     event: TriggerEvent = "push" if match["event"] == "push" else "pull_request"
-    return plain == expression(event, match["branch"], component.key.name, context)
+    return text == expression(event, match["branch"], component.key.name, context)
 
 
 _PLAIN = re.compile(r'event == "(?P<event>push|pull_request)" && target_branch == "(?P<branch>[^"\\]*)" && ')

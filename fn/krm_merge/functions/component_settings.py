@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from krm_merge.components.expressions import CelError
@@ -23,7 +23,6 @@ from krm_merge.components.settings import (
     GROUP_TESTS,
     Application,
     applications,
-    nudge_files,
     nudges_of,
     release_expression,
     repository_context,
@@ -199,7 +198,6 @@ def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) ->
 
 _REPLACED = (*ANNOTATIONS, f"{OWN_GROUP}/replaced")
 """The replaced value of a scenario or a ReleasePlan, as JSON (CR6)."""
-_NUDGE_FILES = "build.appstudio.openshift.io/build-nudge-files"
 _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
 
@@ -224,8 +222,8 @@ def configure(
         _scenarios(component_items, graph, edits)
     if emit.releasePlans:
         _release_plans(component_items, graph, edits)
-    if emit.celGuards:
-        _triggers(component_items, versions, config.digest.files, edits)
+    if emit.expressions:
+        _triggers(component_items, versions, edits)
     edits.carry_out()
     write_items(resource_list, (), new, "konflux")
 
@@ -328,51 +326,21 @@ def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
     return version if versions.of.get(version) == key else key
 
 
-def _triggers(
-    component_items: ComponentItems, versions: VersionedGraph, files: Collection[str], edits: ValueEdits
-) -> None:
+def _triggers(component_items: ComponentItems, versions: VersionedGraph, edits: ValueEdits) -> None:
     graph = versions.graph
     for item in component_items.definitions:
         component = graph.components.get(_built_by(item, versions))
         if component is None:
             continue
         now = item.annotations.get(_EXPRESSION, "").strip()
-        theirs = _nudge_files(item, nudge_files(component, graph, files), now, edits)
         if not now:
             continue
-        trigger = trigger_expression(now, component, graph, files, theirs)
+        trigger = trigger_expression(now, component, graph)
         for problem in trigger.problems:
-            edits.report(item, "warning", "CR12", problem)
+            edits.report(item, "info", "C11", problem)
         if trigger.text != now:
             edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), trigger.text)
             edits.report(item, "info", "CR12", "; ".join(trigger.changes))
-
-
-def _nudge_files(item: Resource, file_names: list[str], expression: str, edits: ValueEdits) -> list[str]:
-    """C10: writes the files that build-service edits after a push; returns the value if a person wrote it."""
-    place = (*ANNOTATIONS, _NUDGE_FILES)
-    now = text(edits.value(item), *place)
-    event = expression or item.annotations.get("pipelinesascode.tekton.dev/on-event", "")
-    if "push" not in event:
-        return split_names(now)
-    try:
-        replaced = _replaced_expression(item)
-    except ValueError:
-        _report_unreadable_record(item, edits)
-        return split_names(now)
-    if not file_names and replaced is None:
-        return split_names(now)
-    written = ", ".join(file_names) if file_names else replaced
-    if not written:
-        edits.remove(item, place)
-    elif written != now:
-        edits.set_text(item, place, written)
-    before = now if replaced is None else replaced
-    _remember(item, json.dumps(before or None, ensure_ascii=False) if file_names else None, edits)
-    if written != now:
-        message = f"build-service edits {written or 'its default files'}"
-        edits.report(item, "info", "C10" if file_names else "CR6", message)
-    return split_names(written or "")
 
 
 # ---- fields of items ----------------------------------------------------------------------------------------------

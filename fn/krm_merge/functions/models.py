@@ -151,7 +151,7 @@ class EmitModel(StrictModel):
     )
     contexts: bool = Field(True, description="`spec.context` of Repositories, contexts of IntegrationTestScenarios.")
     releasePlans: bool = Field(True, description="The annotation of ReleasePlans that keeps dependencies from release.")
-    celGuards: bool = Field(True, description="on-cel-expression of the PipelineRuns in .tekton.")
+    expressions: bool = Field(True, description="on-cel-expression of the PipelineRuns in .tekton.")
 
 
 class _ComponentChoices(StrictModel):

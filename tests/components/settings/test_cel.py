@@ -1,4 +1,4 @@
-"""Expressions of Pipelines as Code: written as Konflux writes them, and guarded."""
+"""Expressions of Pipelines as Code: as Konflux writes them, and with conditions added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from krm_merge.components.expressions import (
     CelError,
     TriggerEvent,
-    add_guard,
     check,
     expression,
     release_condition,
@@ -70,72 +69,6 @@ def test_expressions_are_those_of_konflux(
     event: TriggerEvent, branch: str, component: str, context: str, expected: str
 ) -> None:
     assert expression(event, branch, component, context) == expected
-
-
-# --- Guards ----------------------------------------------------------------------------------------------------------
-
-CONTROLLER = expression("push", "main", "controller", "controller")
-ONE = '( files.all.size() == 0 || files.all.exists(nudged, !(nudged in ["bundle/csv.yaml"])) )'
-TWO = '( files.all.size() == 0 || files.all.exists(nudged, !(nudged in ["a", "b"])) )'
-
-GUARDS = [
-    # expression, files, guarded expression
-    ('event == "push"', ["bundle/csv.yaml"], f'event == "push" && {ONE}'),
-    ('event == "push"', [], 'event == "push"'),
-    ('event == "push"\n', ["b", "a", "b"], f'event == "push" && {TWO}'),
-    (CONTROLLER, ["bundle/csv.yaml"], f"{CONTROLLER} && {ONE}"),
-    (f"{CONTROLLER} && {ONE}", ["a", "b"], f"{CONTROLLER} && {TWO}"),
-    (f"{CONTROLLER} && {ONE}", [], CONTROLLER),
-    (f"{CONTROLLER} && {ONE} && {TWO}", [], CONTROLLER),
-    (f'{ONE} && event == "push"', ["a", "b"], f'event == "push" && {TWO}'),
-    (f'event == "push" && {ONE} && body.x', ["a", "b"], f'event == "push" && body.x && {TWO}'),
-    (f'event == "push"\n  && {ONE}'.replace("|| ", "||\n    "), ["a", "b"], f'event == "push" && {TWO}'),
-    ("body.a || body.b", ["a", "b"], f"( body.a || body.b ) && {TWO}"),
-    (f"( body.a || body.b ) && {ONE}", ["a", "b"], f"( body.a || body.b ) && {TWO}"),
-    ("body.a ? body.b : body.c", ["a", "b"], f"( body.a ? body.b : body.c ) && {TWO}"),
-    ("body.a // why", ["a", "b"], f"body.a // why\n&& {TWO}"),
-    ("body.a || body.b // why", ["a", "b"], f"( body.a || body.b // why\n) && {TWO}"),
-    (f"body.a // why\n&& {ONE}\n&& body.b", ["a", "b"], f"body.a // why\n\n&& body.b && {TWO}"),
-    (ONE, ["a", "b"], f"true && {TWO}"),
-]
-
-
-@pytest.mark.parametrize(("text", "files", "expected"), GUARDS)
-def test_guards(text: str, files: list[str], expected: str) -> None:
-    assert add_guard(text, files) == expected
-    assert add_guard(expected, files) == expected
-
-
-def test_what_cannot_be_read_is_not_guarded() -> None:
-    with pytest.raises(CelError, match="found the end at column 19"):
-        add_guard('event == "push" &&', ["a"])
-
-
-GLOB = '( files.all.size() == 0 || files.all.exists(nudged, !(nudged.matches("^b/[^/]*[.]yaml$"))) )'
-BOTH = GLOB.replace("!(", '!(nudged in ["a"] || ').replace('$")', '$") || nudged.matches("x\\\\+")')
-
-GLOB_GUARDS = [
-    # expression, files, patterns, guarded expression
-    ("body.a", [], ["^b/[^/]*[.]yaml$"], f"body.a && {GLOB}"),
-    ("body.a", ["a"], ["x\\+", "^b/[^/]*[.]yaml$"], f"body.a && {BOTH}"),
-    (f"body.a && {GLOB}", ["a", "b"], [], f"body.a && {TWO}"),
-    (f"{BOTH.replace(' || ', chr(10) + '  || ')} && body.a", [], ["^b/[^/]*[.]yaml$"], f"body.a && {GLOB}"),
-    (f"body.a && {BOTH}", [], [], "body.a"),
-]
-
-
-@pytest.mark.parametrize(("text", "files", "patterns", "expected"), GLOB_GUARDS)
-def test_guards_for_globs(text: str, files: list[str], patterns: list[str], expected: str) -> None:
-    """CR12: tests for names and for patterns are one guard, which is exchanged as a whole."""
-    assert add_guard(text, files, patterns) == expected
-    assert add_guard(expected, files, patterns) == expected
-
-
-def test_what_is_no_guard_of_ours_stays() -> None:
-    """CR12."""
-    for test in ("nudged.startsWith('a')", "nudged.matches(body.x)", 'nudged in ["a"] && body.x', 'other in ["a"]'):
-        theirs = f"body.a && ( files.all.size() == 0 || files.all.exists(nudged, !({test})) )"
-        assert add_guard(theirs, []) == theirs
 
 
 # --- What cannot be read ---------------------------------------------------------------------------------------------

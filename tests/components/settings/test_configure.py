@@ -51,8 +51,8 @@ def derive(text: str, names: str) -> str:
     return replace_text(text, ("namespace: team}", f"namespace: team, annotations: {{{DERIVED}: {names}}}}}"))
 
 
-NUDGES = "{emit: {contexts: false, releasePlans: false, celGuards: false}}"
-NOTHING = "{emit: {buildNudgesRef: false, contexts: false, releasePlans: false, celGuards: false}}"
+NUDGES = "{emit: {contexts: false, releasePlans: false, expressions: false}}"
+NOTHING = "{emit: {buildNudgesRef: false, contexts: false, releasePlans: false, expressions: false}}"
 OP2_FILES = '"src/***".pathChanged() || ".tekton/op2-push.yaml".pathChanged()'
 ONLY_BUNDLE = """'updatedComponentIs("bundle")'"""
 SCENARIO_AFTER = replace_text(
@@ -97,7 +97,7 @@ CASES = [
                 BUNDLE, ("    - op2   # second\n", ""), ("    - op1\n", "    - op1\n  depends on:\n    - op1\n")
             ),
         ],
-        "{removed: [old], emit: {contexts: false, releasePlans: false, celGuards: false}}",
+        "{removed: [old], emit: {contexts: false, releasePlans: false, expressions: false}}",
         ["CR5"] * 7,
     ),
     Case(
@@ -128,7 +128,7 @@ CASES = [
                 ),
             ),
         ],
-        "{emit: {celGuards: false}}",
+        "{emit: {expressions: false}}",
         ["CR14", "CR16"],
     ),
     Case(

@@ -59,7 +59,7 @@ def test_of_another_repository() -> None:
 def test_without_edges_nothing_is_restricted() -> None:
     """CR6, CR18: independent Components are tested and released as ever."""
     items = [OP2, ALONE, SCENARIO, RELEASE, PIPELINE.replace("op2", "alone").replace("./src", ".")]
-    assert expect(items, "{emit: {celGuards: false}}").items == items
+    assert expect(items, "{emit: {expressions: false}}").items == items
 
 
 @pytest.mark.parametrize("of", ["other-app", ""])
