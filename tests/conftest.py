@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -38,6 +39,8 @@ SETTINGS = re.compile(
     r"|KRM_MERGE_(?:BASE|BUILD_BASE|CHROMIUM|IMAGE|PICTURES|SEED)|KPT_E2E_UPDATE_EXPECTED|WRITE_GOLDEN_OUTPUT"
 )
 """The variables of whoever runs the tests that these heed."""
+
+OF_POSIX = [getattr(signal, name) for name in ("SIGHUP", "SIGPIPE", "SIGALRM", "SIGPROF") if hasattr(signal, name)]
 
 # By libyaml `yaml.safe_load` and `safe_dump` take a tenth of the time: most of what a test of a long list took.
 yaml.SafeLoader = yaml.CSafeLoader  # type: ignore[misc,assignment]
@@ -275,6 +278,23 @@ def in_shares(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
         for tests in kinds
         for item in tests[worker * len(tests) // workers : (worker + 1) * len(tests) // workers]
     ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """No test sees the directory, the mask or the handlers of signals that another one left."""
+    folder, mask = os.getcwd(), os.umask(0o022)
+    os.umask(mask)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, *OF_POSIX)}
+    try:
+        return (yield)
+    finally:
+        os.chdir(folder)
+        os.umask(mask)
+        for number, handler in handlers.items():
+            # One that Python did not set cannot be set by it.
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
