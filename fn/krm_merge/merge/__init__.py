@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import merge_whole_addition as merge_whole_addition
     from krm_merge.merge.values.texts import merge_whole_text as merge_whole_text
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
-    from krm_merge.merge.writing.comments import nodes_in_order as nodes_in_order
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -111,6 +110,5 @@ __getattr__, __dir__ = lazy_interface(
         "values.pipeline": "PipelineFunction functions_at read_functions",
         "values.texts": "choose_text merge_whole_addition merge_whole_text",
         "writing.carry_out": "carry_out",
-        "writing.comments": "nodes_in_order",
     },
 )

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.disk import note as note
     from krm_merge.packages.files.disk import state_file as state_file
     from krm_merge.packages.files.disk import write_file as write_file
-    from krm_merge.packages.files.disk import write_new as write_new
     from krm_merge.packages.files.disk import write_tree as write_tree
     from krm_merge.packages.files.journal import Journal as Journal
     from krm_merge.packages.files.tree import Changed as Changed
@@ -97,7 +96,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "files.disk": "collect_notes note state_file write_file write_new write_tree",
+        "files.disk": "collect_notes note state_file write_file write_tree",
         "files.journal": "Journal",
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from krm_merge.report.record import resource_value as resource_value
     from krm_merge.report.words import CHOICES as CHOICES
     from krm_merge.report.words import NATURES as NATURES
-    from krm_merge.report.words import address_of as address_of
     from krm_merge.report.words import anchor_of as anchor_of
     from krm_merge.report.words import changed_values as changed_values
     from krm_merge.report.words import flow_text as flow_text
@@ -61,6 +60,6 @@ __getattr__, __dir__ = lazy_interface(
         "forms.terminal": "Line Style changed_lines comparison_lines",
         "reading": "contexts_of records_of values_at",
         "record": "Context DecisionRecord Files MergeReport RecordedSide SIDES SideName Status VERSIONS resource_value",
-        "words": "CHOICES NATURES address_of anchor_of changed_values flow_text shorten words_changed yaml_text",
+        "words": "CHOICES NATURES anchor_of changed_values flow_text shorten words_changed yaml_text",
     },
 )

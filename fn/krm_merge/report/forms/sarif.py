@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
 from krm_merge import __version__
-from krm_merge.report.record import DecisionRecord, MergeReport
+from krm_merge.report.record import MergeReport
 from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -21,30 +21,29 @@ def render(report: MergeReport) -> str:
     """The log: what was taken automatically is left out, what no record is about comes last."""
     results: list[dict[str, Any]] = []
     for record in [*report.with_status("open"), *report.with_status("settled")]:
-        level = "error" if record.status == "open" else "warning"
-        message = f"{NATURES[record.nature]}: {record.message}"
-        result = _result(record, report.package, record.rule, level, message)
-        results.append(result | {"partialFingerprints": {"conflict/v1": record.fingerprint}})
+        place = " ".join(part for part in (str(record.resource or ""), record.path) if part)
+        text = f"{place or record.file}: {NATURES[record.nature]}: {record.message}"
+        results.append(
+            {
+                "ruleId": record.rule,
+                "level": "error" if record.status == "open" else "warning",
+                "message": {"text": text},
+                "locations": [_location(report.package, record.file, place)],
+                "partialFingerprints": {"conflict/v1": record.fingerprint},
+            }
+        )
     results += _of_notices(report)
-    return _log_text(results[:MOST_RESULTS], lambda rule: (RULES.get(rule, rule).replace("`", ""), anchor_of(rule)))
-
-
-def _log_text(results: Sequence[Mapping[str, Any]], about: Callable[[Any], tuple[str, str]]) -> str:
-    """The log of one run of krm-merge; `about` gives the title and the page of a rule that its results name."""
-    rules = []
-    for rule in sorted({result["ruleId"] for result in results if "ruleId" in result}):
-        title, page = about(rule)
-        rules.append({"id": rule, "shortDescription": {"text": title}, "helpUri": address_of(page)})
+    rules = [
+        {
+            "id": rule,
+            "shortDescription": {"text": RULES.get(rule, rule).replace("`", "")},
+            "helpUri": address_of(anchor_of(rule)),
+        }
+        for rule in sorted({result["ruleId"] for result in results[:MOST_RESULTS] if "ruleId" in result})
+    ]
     driver = {"name": "krm-merge", "version": __version__, "informationUri": HOME, "rules": rules}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": [*results]}]}
-    return json.dumps(log, indent=2) + "\n"
-
-
-def _result(entry: DecisionRecord, package: str, rule: str, level: str, message: str) -> dict[str, Any]:
-    place = " ".join(part for part in (str(entry.resource or ""), entry.path) if part)
-    text = f"{place or entry.file}: {message}"
-    location = _location(package, entry.file, place)
-    return {"ruleId": rule, "level": level, "message": {"text": text}, "locations": [location]}
+    run = {"tool": {"driver": driver}, "results": results[:MOST_RESULTS]}
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
