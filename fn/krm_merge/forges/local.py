@@ -108,6 +108,8 @@ class BareRepository:
     @classmethod
     def at(cls, url: str) -> BareRepository:
         """The repository at a path or a file:// URL. Raises ForgeError if there is none."""
+        if not url:
+            raise ForgeError("an empty text is no repository; name a bare git repository")
         path = unquote(url.removeprefix("file://").removeprefix("localhost")) if url.startswith("file://") else url
         for directory in (Path(path).absolute(), Path(f"{path.rstrip('/')}.git").absolute()):
             # .git belongs to a working tree, which would not be updated with its branch.

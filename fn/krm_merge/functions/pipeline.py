@@ -484,7 +484,8 @@ def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Docu
         if edit is not None:
             selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
             path = fields.get("configPath")
-            label = function.name or (f"{name} ({path})" if path else name)
+            program = name or function.exec
+            label = function.name or (f"{program} ({path})" if path else program)
             yield DeclaredFunction(label, edit, selectors, exclude)
 
 

@@ -169,10 +169,12 @@ class MergeReport:
             for record in self.records
             if record.status != "automatic" or record.rule in ("R3", "K4")
         )
+        places = {(record.file, record.path) for record in self.records if record.path and record.status != "automatic"}
         return [
             result
             for result in self.results
             if result.severity != "info"
+            and (result.file, result.path) not in places
             and not any(message in result.message for message in messages.get(result.file or "", ()))
         ]
 

@@ -208,7 +208,7 @@ def test_steps_name_the_function_as_local_has_it() -> None:
 
 def test_labels_and_steps() -> None:
     read_all = read_functions(functions("n=a a:v1 !ls ="))
-    assert [f.label for f in read_all] == ["n", "a", "ls", "function without image or exec"]
+    assert [f.label for f in read_all] == ["n", "a", "ls", "without image or exec"]
     assert [f.step(at) for at, f in enumerate(read_all)] == [(("name", "n"),), (("image", "a"),), (("exec", "ls"),), 3]
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from tools.make_pictures import make_pictures
 
 from checkout import ROOT
+from krm_merge.startup import replace
 from report.conflicts import SECRETS
 from resolve.browsing import card, count, faults, open_page, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, fork, task_of
@@ -202,6 +203,53 @@ def test_the_tree_leads_to_a_file(page: Page) -> None:
     expect(page.locator("nav a.on")).to_have_count(1)
 
 
+COMMENTED = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  a: {0}  # why {0}\n"
+
+
+def test_cards_are_in_the_order_of_the_list_and_nothing_is_decided_yet(
+    context: BrowserContext, messages: list[str]
+) -> None:
+    """I19."""
+    paths = ["z.yaml", "deep/er/x.yaml", "deep/y.yaml", "a.yaml", "values.yaml"]
+    sides = [
+        {path: (f"a: {side}\n" if path == "values.yaml" else COMMENTED.format(side)).encode() for path in paths}
+        for side in "oul"
+    ]
+    with serve(task_of(*sides)) as client:
+        page = open_page(context, client)
+        expect(count(page)).to_have_text("5 open · 0 settled")
+        listed = page.locator("#tree [role=listitem] > a:not(.folder)").evaluate_all("all => all.map(one => one.title)")
+        shown = page.locator("#cards section").evaluate_all("all => all.map(one => one.dataset.file)")
+        assert listed == shown
+        assert sorted(listed) == sorted(paths)
+        # What a conflict would come to is no notice, nor is the comment that would go with it.
+        expect(page.locator("#notice")).to_be_hidden()
+
+
+def test_saving_is_visible_and_its_end_too(page: Page, client: Client) -> None:
+    waiting: list[Route] = []
+    page.route("**/api/save", lambda route: waiting.append(route))
+    for number in range(3):
+        card(page, number).get_by_role("button", name="Keep yours").click()
+    expect(count(page)).to_have_text("All 3 settled")
+    page.get_by_role("button", name="Save").click()
+    expect(count(page)).to_have_text("Saving…")
+    expect(page.get_by_role("button", name="Saving…")).to_be_disabled()
+    waiting.pop().continue_()
+    expect(page.get_by_role("heading", name="Saved")).to_be_visible()
+    expect(count(page)).to_have_text("Saved")
+
+
+def test_a_short_name_is_whole_beside_long_versions(context: BrowserContext, messages: list[str]) -> None:
+    original, upstream, local = config_maps(1)
+    task = task_of(original, upstream, local)
+    with serve(replace(task, name="core")) as client:
+        page = open_page(context, client)
+        page.locator("#refs").evaluate("it => { it.textContent = 'a-very-long-name-of-a-version-'.repeat(9) }")
+        cut = "it => it.firstChild.firstChild.scrollWidth > it.firstChild.firstChild.clientWidth"
+        assert not page.locator("#package").evaluate(cut)
+
+
 def test_every_nature_has_a_card(context: BrowserContext, messages: list[str]) -> None:
     with serve(task_of(*all_natures())) as client:
         page = open_page(context, client)
@@ -209,6 +257,7 @@ def test_every_nature_has_a_card(context: BrowserContext, messages: list[str]) -
             record = client.host.session.open[0]
             choice = PER_NATURE[record.nature]
             here = page.locator(f"#c-{record.id}")
+            here.scroll_into_view_if_needed()
             here.locator(f"[data-choice={choice}]").click()
             if choice == "value":
                 here.get_by_role("textbox").fill(OWN_VALUE)
@@ -217,7 +266,7 @@ def test_every_nature_has_a_card(context: BrowserContext, messages: list[str]) -
         expect(count(page)).to_contain_text("All ")
         page.locator("#automatic summary").first.click()
         page.locator("#automatic details summary").first.click()
-        expect(page.locator("#automatic li").first).to_contain_text("pipeline.mutators")
+        expect(page.locator("#automatic li").first).to_contain_text("spec.template.spec.containers")
         page.keyboard.press("s")
         expect(page.get_by_role("heading", name="Saved")).to_be_visible()
         assert client.host.is_saved
@@ -340,10 +389,10 @@ def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
         page.keyboard.press("u")
         expect(card(page, 0).locator(".result")).to_be_visible()
         page.keyboard.press("j")
-        card(page, 2).get_by_role("button", name="Edit").click()
+        card(page, 1).get_by_role("button", name="Edit").click()
         page.keyboard.type(" [1")
         page.keyboard.press("Control+Enter")
-        expect(card(page, 2).get_by_role("alert")).to_be_visible()
+        expect(card(page, 1).get_by_role("alert")).to_be_visible()
         faults(page, f"editor-{width}-{scheme}")
         page.keyboard.press("Escape")
         page.keyboard.press("?")

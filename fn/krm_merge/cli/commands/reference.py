@@ -35,8 +35,8 @@ def help_command(ctx: click.Context, topic: str) -> None:
     root = ctx.find_root()
     if topic in TOPICS:
         _show(page_of(TOPICS[topic]))
-    elif is_rule(topic):
-        _show(page_of_rule(topic))
+    elif is_rule(topic.upper()):
+        _show(page_of_rule(topic.upper()))
     elif topic in COMMANDS:
         assert isinstance(root.command, click.Group)
         subcommand = root.command.get_command(root, topic)

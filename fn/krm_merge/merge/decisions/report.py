@@ -275,9 +275,11 @@ def _values(decision: Decision, secret: bool) -> str:
 
 def shown_paths(paths: Sequence[FieldPath]) -> str:
     """The first places of several, and how many more there are."""
+    shown = [_thing(path) for path in paths[:_SHOWN_CHANGES]]
+    # Elements of two lists may have one name.
+    names = [name if shown.count(name) == 1 else format_path(path) for name, path in zip(shown, paths, strict=False)]
     # The others are only counted.
-    names = [_thing(path) if at < _SHOWN_CHANGES else "" for at, path in enumerate(paths)]
-    return abridge(names, _SHOWN_CHANGES)
+    return abridge([*names, *([""] * (len(paths) - len(names)))], _SHOWN_CHANGES)
 
 
 def _thing(path: FieldPath, text: str | None = None) -> str:

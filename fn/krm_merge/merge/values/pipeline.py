@@ -32,7 +32,7 @@ class PipelineFunction:
     @property
     def label(self) -> str:
         """How messages name it."""
-        return self.name or image_repository(self.image) or self.exec or "function without image or exec"
+        return self.name or image_repository(self.image) or self.exec or "without image or exec"
 
     @property
     def program(self) -> str:

@@ -4,7 +4,7 @@ import { Refused, ask, askAll } from "./api.js";
 import { automatic } from "./automatic.js";
 import { Batch } from "./batch.js";
 import { Card, KEYS, cardAt } from "./card.js";
-import { byId, grouped, make } from "./dom.js";
+import { byId, grouped, make, middle } from "./dom.js";
 import { find, isSelected, selected, widen } from "./find.js";
 import { alike, conflicts, load, state, update } from "./state.js";
 import { countAgain, drawTree } from "./tree.js";
@@ -61,6 +61,7 @@ const nearParts = new IntersectionObserver(
   { rootMargin: "1200px" },
 );
 
+const COMMIT = /^[0-9a-f]{40,}$/;
 const NO_CONFLICTS = "No conflicts: nothing was changed on both sides in different ways.";
 const NOTHING_FOUND = "Nothing found. Every word is looked for in file, kind, name, namespace, field, values, nature and rule; with kind: or another of these before it, in that alone.";
 
@@ -181,8 +182,8 @@ function drawAutomatic() {
 function drawHead() {
   const total = state.conflicts;
   const settled = total - state.open;
-  byId("package").textContent = state.package;
-  const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
+  byId("package").replaceChildren(middle(state.package));
+  const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []).map((ref) => (COMMIT.test(ref) ? ref.slice(0, 7) : ref));
   byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
   document.title = `${state.package}: ${state.open ? `${state.open} open` : "all settled"}`;
   const said = state.open ? `${grouped(state.open)} open · ${grouped(settled)} settled` : total > 1 ? `All ${grouped(total)} settled` : total ? "Settled" : "No conflicts";
@@ -416,13 +417,22 @@ function save() {
   const withEarlier = state.earlier !== "";
   if (withEarlier && !window.confirm(`Nothing was chosen now. ${state.earlier}. Save this?`)) return;
   void busy(async () => {
-    const { files } = await ask("/api/save", { revision: state.revision, withEarlier });
+    isSaving(true);
+    const { files } = await ask("/api/save", { revision: state.revision, withEarlier }).finally(() => isSaving(false));
     const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
     const next = state.packages.size ? " Run the campaign again: it merges the packages that this is about." : "";
     end("Saved", files.length ? `${noun}${next}` : "No file had to change.", files);
     // The server may have ended already: it does not wait for a slow browser.
     await ask("/api/close", {}).catch(() => undefined);
   });
+}
+
+/** @param {boolean} is */
+function isSaving(is) {
+  /** @type {Text} */ (byId("save").firstChild).data = is ? "Saving…" : "Save";
+  drawHead();
+  enable("save", state.canSave && !is);
+  if (is) byId("count").textContent = "Saving…";
 }
 
 function close() {
@@ -445,6 +455,7 @@ function end(title, text, files) {
   const rest = files.length > 20 ? make("p", {}, `and ${files.length - 20} more`) : null;
   const panel = make("div", { class: "end", role: "status", tabindex: "-1" }, make("h2", {}, title), make("p", {}, text), make("ul", {}, ...names), rest, make("p", {}, "You can close this page."));
   notice("");
+  byId("count").textContent = title;
   byId("tree").replaceChildren();
   byId("layout").className = "over";
   byId("cards").replaceChildren(panel);

@@ -56,6 +56,8 @@ export function load(report) {
   state.alike = new Map();
   state.bundles = report.bundles;
   update(report);
+  // As the list of files has them.
+  state.order.sort((a, b) => byFolder(record(a).file, record(b).file));
 }
 
 /**
@@ -89,6 +91,28 @@ export function update(answer, near) {
   state.conflicts = conflicts().length;
   for (const bundle of state.bundles) bundle.ids = bundle.ids.filter(isConflict);
   state.bundles = state.bundles.filter((bundle) => bundle.ids.length > 1);
+}
+
+/**
+ * The order of files: those of one folder together, in their order, before the folders in it.
+ * @param {string} a
+ * @param {string} b
+ */
+function byFolder(a, b) {
+  if (a === b) return 0;
+  const [left, right] = [chain(a), chain(b)];
+  const at = left.findIndex((one, index) => one !== right[index]);
+  if (at < 0) return left.length - right.length;
+  return right[at] === undefined ? 1 : (left[at] ?? "") < (right[at] ?? "") ? -1 : 1;
+}
+
+/**
+ * The folders of a file, each with a slash behind it, the outermost first.
+ * @param {string} file
+ */
+export function chain(file) {
+  const parts = file.split("/").slice(0, -1);
+  return parts.map((_, at) => `${parts.slice(0, at + 1).join("/")}/`);
 }
 
 /** @param {string} id */

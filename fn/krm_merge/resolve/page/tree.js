@@ -1,7 +1,7 @@
 // The folders, files and resources with conflicts: how many each has, and how many of them are open.
 
 import { byId, grouped, make, middle } from "./dom.js";
-import { conflicts, resourceOf, state } from "./state.js";
+import { chain, conflicts, resourceOf, state } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
 
@@ -32,7 +32,7 @@ export function drawTree() {
   const list = make("div", { role: "list" });
   let count = 0;
   let above = "";
-  for (const [file, names] of [...files].sort(([a], [b]) => byFolder(a, b))) {
+  for (const [file, names] of files) {
     const item = make("div", { role: "listitem" });
     const folder = file.slice(0, file.lastIndexOf("/") + 1);
     if (folder !== above) item.append(...foldersOf(folder, above));
@@ -78,15 +78,6 @@ function keysOf(one) {
 }
 
 /**
- * The folders of a file, each with a slash behind it, the outermost first.
- * @param {string} file
- */
-function chain(file) {
-  const parts = file.split("/").slice(0, -1);
-  return parts.map((_, at) => `${parts.slice(0, at + 1).join("/")}/`);
-}
-
-/**
  * The folders that are rows: one with a single folder and nothing else in it is a row with that.
  * @param {string} folder
  */
@@ -109,18 +100,6 @@ function foldersOf(folder, above) {
   const known = new Set(rowsAbove(above));
   const all = rowsAbove(folder);
   return all.flatMap((one, at) => (known.has(one) ? [] : [link(one, one.slice((all[at - 1] ?? "").length), at)]));
-}
-
-/**
- * The order of files: those of one folder together.
- * @param {string} a
- * @param {string} b
- */
-function byFolder(a, b) {
-  const [left, right] = [chain(a), chain(b)];
-  const at = left.findIndex((one, index) => one !== right[index]);
-  if (at < 0) return left.length - right.length;
-  return right[at] === undefined ? 1 : (left[at] ?? "") < (right[at] ?? "") ? -1 : 1;
 }
 
 /** @param {Row} row */
