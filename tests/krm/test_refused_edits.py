@@ -29,7 +29,7 @@ def test_an_item_whose_layout_allows_no_edit_is_refused_and_stays() -> None:
     outcome = process(edit, LIST.encode())
     assert outcome.exit_code == 1
     assert outcome.output.startswith(LIST.encode())
-    assert outcome.message == f"a.yaml: {REFUSED}"
+    assert outcome.message == f"a.yaml: ConfigMap a: {REFUSED}"
     assert b"rule: W2" in outcome.output
 
 
@@ -47,4 +47,4 @@ def test_the_patch_command_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixt
         main(["patch", "apply", str(tmp_path / "a.yaml"), str(tmp_path / "patch.yaml")])
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert f"a.yaml: {REFUSED}" in " ".join(printed.err.split())
+    assert f"a.yaml: ConfigMap a: {REFUSED}" in " ".join(printed.err.split())

@@ -100,7 +100,7 @@ def _item_bytes(item: Resource, results: Results) -> bytes:
     try:
         return item.data()
     except TextError as error:
-        results.error(f"{item.file}: {error}", file=item.file, rule="W2")
+        results.error(f"{item.file}: {item.ref}: {error}", resource=item.ref, file=item.file, rule="W2")
         return b""
     finally:
         item.forget()

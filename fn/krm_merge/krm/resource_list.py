@@ -127,7 +127,7 @@ class ResourceList:
             try:
                 data = item.data()
             except TextError as error:
-                raise ResourceError(str(error), item.file) from None
+                raise ResourceError(f"{item.ref}: {error}", item.file) from None
             # New resources begin at column 0; an indented list needs them at its own column.
             if item._dash != parts.dash:
                 data = _indent(data, parts.dash - item._dash)

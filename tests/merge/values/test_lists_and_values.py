@@ -531,7 +531,7 @@ LAYOUT = [
         config_map("  x: 1\n", metadata=FLOW.replace("[a", "[own, a")),
         config_map("  x: 1\n", metadata=FLOW.replace("[a", "[own, a")),
         "W2",
-        says="a.yaml: metadata.finalizers: cannot edit a collection in brackets with comments",
+        says="a.yaml: ConfigMap a: metadata.finalizers: cannot edit a collection in brackets with comments",
     ),
     row(
         "R5 a Kptfile of a subpackage that does not parse is not one that local removed",

@@ -165,7 +165,8 @@ def carry_out(
             return
         kptfile = resource.merged() if is_kptfile else None
     except TextError as error:
-        results.error(f"{outcome.member.file}: {error}", file=outcome.member.file, rule="W2")
+        message = f"{outcome.member.file}: {resource.ref}: {error}"
+        results.error(message, resource=resource.ref, file=outcome.member.file, rule="W2")
         return
     if kptfile is not None:
         _check_kptfile(resource, outcome, kptfile, results)
