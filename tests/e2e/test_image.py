@@ -142,7 +142,7 @@ def test_source_docker_sink(image: str, package: Path, tmp_path: Path) -> None:
 def test_doc(image: str) -> None:
     done = run("kpt", "fn", "doc", "--image", image)
     assert done.returncode == 0, done.stderr
-    assert "merges Kubernetes packages" in done.stdout + done.stderr
+    assert "updates forked Kubernetes packages" in done.stdout + done.stderr
     assert "\n  MergePackage " in done.stdout + done.stderr
 
 

@@ -184,7 +184,7 @@ def overview(width: int | None = None) -> str:
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
     topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
-        *_wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", 0, columns),
+        *_wrap(f"krm-merge {__version__}: updates forked Kubernetes packages, keeps what you changed", 0, columns),
         *_wrap("Usage: krm-merge COMMAND [OPTIONS]  (COMMAND --help lists the options)", 7, columns),
         *_wrap("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
     ]
