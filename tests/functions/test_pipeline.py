@@ -206,6 +206,78 @@ def test_functions_of_which_nothing_is_known_change_nothing(function: dict[str, 
     assert merged.has_conflicts
 
 
+LABELS = {"image": "gcr.io/kpt-fn/set-labels:v0.2", "configMap": {"team": "a"}}
+WITH_LABEL = ORIGINAL.replace("name: web\nspec", "name: web\n  labels:\n    team: a\nspec")
+
+
+@pytest.mark.parametrize(
+    ("more", "is_known"),
+    [
+        ({}, True),
+        ({"name": "labels"}, True),
+        ({"selectors": [{"kind": "Deployment"}]}, True),
+        ({"when": 'resources.exists(r, r.kind == "Service")'}, False),
+        ({"exclude": [{"resourceFileRegexp": ".*/other.yaml"}]}, False),
+        ({"selectors": [{"newField": "x"}]}, False),
+    ],
+)
+def test_a_function_that_may_not_have_run_is_not_known(more: dict[str, Any], is_known: bool) -> None:
+    _, merged = merge(ORIGINAL, None, WITH_LABEL, {**LABELS, **more})
+    assert merged.has_conflicts is not is_known
+
+
+POLICY = """\
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: web
+spec:
+  podSelector:
+    matchLabels:
+      app: web
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "original", "local"),
+    [
+        # Values that are not those of the configuration.
+        (LABELS, ORIGINAL, WITH_LABEL.replace("team: a", "team: b")),
+        (LABELS, ORIGINAL, WITH_LABEL.replace("labels", "annotations")),
+        # Places that the function does not write: it adds no label to the selector of a policy.
+        (LABELS, POLICY, POLICY + "      team: a\n"),
+        (LABELS, ORIGINAL, ORIGINAL + "  team: a\n"),
+        # Another image than the function's, and another tag.
+        *(
+            (
+                {"image": "gcr.io/kpt-fn/set-image:v0.1", "configMap": {"name": name, "newTag": "2"}},
+                ORIGINAL,
+                ORIGINAL.replace("nginx:1.25", image),
+            )
+            for name, image in (("nginx", "nginx:3"), ("apache", "nginx:2"))
+        ),
+        # A prefix where no name is.
+        (
+            {"image": "gcr.io/kpt-fn/ensure-name-substring:v0.1", "configMap": {"prepend": "dev-"}},
+            ORIGINAL,
+            ORIGINAL.replace("- name: web", "- name: dev-web"),
+        ),
+        # No setter, or another value.
+        *(
+            (
+                {"image": "gcr.io/kpt-fn/apply-setters:v0.2", "configMap": {"replicas": "5"}},
+                ORIGINAL.replace("replicas: 1", f"replicas: 1{comment}"),
+                ORIGINAL.replace("replicas: 1", f"replicas: {number}{comment}"),
+            )
+            for comment, number in (("", 5), (" # kpt-set: ${replicas}", 6), (" # kpt-set: ${other}", 5))
+        ),
+    ],
+)
+def test_an_edit_by_hand_is_never_taken_for_a_functions(function: dict[str, Any], original: str, local: str) -> None:
+    _, merged = merge(original, None, local, function)
+    assert merged.has_conflicts
+
+
 def test_no_program_runs_for_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plugin = tmp_path / "plugin"
     plugin.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")

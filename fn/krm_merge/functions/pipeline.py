@@ -1,14 +1,15 @@
-"""The edits of the functions that a package declares (rule R14): of our own kinds, and of kpt's catalog.
+"""What the functions that a package declares wrote in local (rule R14), without running any function of others.
 
-Nothing of the package runs: patches are applied in process, and a function with programs as plugins is not known.
-Functions of the catalog do what they write, not what their documents say; where released versions differ, the fields of
-all. Source: kptdev/krm-functions-catalog 76fe3817f, `functions/go`.
+A function of kpt's catalog wrote a value where its configuration gives that for the key: a label, an annotation, the
+namespace, a name with its prefix, an image, a setter's comment. Our own patches are applied in process. A function with
+a condition, or with a field or selector that kpt may not have had, is not known.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from posixpath import basename, dirname, join, normpath
@@ -16,16 +17,7 @@ from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import CONFIG_MAP
-from krm_merge.functions.edit_items import (
-    CHANGED,
-    LOCAL_CONFIG,
-    REMOVED,
-    SAME,
-    Definitions,
-    ItemEditor,
-    ItemFate,
-    annotations_of,
-)
+from krm_merge.functions.edit_items import LOCAL_CONFIG, REMOVED, Definitions, ItemEditor, annotations_of
 from krm_merge.krm import KPTFILE, Resource, ResourceList, pattern_of, value_at
 from krm_merge.merge import (
     CommentReader,
@@ -43,82 +35,198 @@ from krm_merge.text import (
     MappingNode,
     Node,
     Object,
-    Scalar,
     SequenceNode,
     Value,
-    copied,
     from_value,
     read,
     resolved,
+    same,
+    text_of,
     to_value,
     written,
 )
 
-ResourceEdit: TypeAlias = Callable[[Resource], ItemFate]
-"""Edits the text of a resource, and says what became of it."""
-
-_DEPENDS_ON = "config.kubernetes.io/depends-on"
+ValuePath: TypeAlias = tuple[str | int, ...]
 
 
-def catalog_edit(name: str, config: Object) -> ResourceEdit | None:
-    """The edits that the function of this name makes, with this functionConfig; None where they are not known."""
-    settings = config.get("data") if config.get("kind") == "ConfigMap" else config
-    if name not in _FUNCTIONS or not isinstance(settings, dict):
-        return None
-    return _FUNCTIONS[name](settings)
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A resource as a function gets it: its value, and the tree that has its comments."""
+
+    value: Object
+    root: MappingNode
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.value.get("kind"))
+
+    @property
+    def name(self) -> str:
+        """Its name, '' where it has none."""
+        return str(value_at(self.value, ("metadata", "name")) or "")
+
+    def given(self, other: Object, gives: Gives) -> Subject:
+        """The resource with what a function gives of another value of it."""
+        value = _written(self.value, other, partial(gives, self))
+        assert isinstance(value, dict)
+        return Subject(value, self.root)
 
 
-def _texts(value: Value) -> dict[str, str]:
-    """The texts of a map; functions read every scalar of their data as text."""
-    fields = value.items() if isinstance(value, dict) else ()
-    return {key: str(text) for key, text in fields if isinstance(text, str | int) and not isinstance(text, bool)}
+Gives: TypeAlias = Callable[[Subject, ValuePath, Value, Value], bool]
 
 
-def _of_value(change: Callable[[Object], None]) -> ResourceEdit:
-    """The edit of a resource by a change of its value, which is the change's own."""
+@dataclass(frozen=True, slots=True)
+class CatalogFunction:
+    """A function of kpt's catalog, by its name, with its settings."""
 
-    def edit(item: Resource) -> ItemFate:
-        before = to_value(item.root)
-        after = copied(before)
-        change(after)
-        item.change(before, after)
-        return CHANGED
+    name: str
+    settings: Object
 
-    return edit
+    def gives(self, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
+        """Whether it writes the last value over the one before it, None for none, at a path of a resource."""
+        if self.name in ("set-labels", "set-namespace") and annotations_of(subject.value).get(LOCAL_CONFIG) == "true":
+            return False
+        if self.name == "apply-setters":
+            return before is not None and self._sets(subject, path, before, now)
+        if self.name in ("set-labels", "set-annotations"):
+            return self._texts.get(str(path[-1])) == now and self._is_place(path[:-1], before)
+        if self.name == "set-namespace":
+            return self._moves(subject, path, before, now)
+        if not isinstance(before, str) or not isinstance(now, str):
+            return False
+        if self.name == "set-image":
+            return (path[-1] == "image" or self._is_listed(path)) and now == self._image(before)
+        if path == _DEPENDS_ON:
+            target, slash, before = before.rpartition("/")
+            return now == target + slash + self._named(before)
+        return now == self._named(before) and self._is_name(subject, path, before)
+
+    def names(self, subject: Subject) -> Object:
+        """Name and namespace that it may give a resource."""
+        if self.name == "set-namespace":
+            return {"name": self._namespace, "namespace": self._namespace}
+        if self.name == "ensure-name-substring":
+            return {"name": self._named(subject.name)}
+        if self.name == "apply-setters":
+            places = (("metadata", field) for field in ("name", "namespace"))
+            metadata = {str(place[1]): (value_at(subject.value, place), place) for place in places}
+            return {
+                name: self._substituted(_setter_at(subject.root, place), value)
+                for name, (value, place) in metadata.items()
+            }
+        return {}
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        """The texts of its data, of which functions read every scalar as text."""
+        inner = self.settings.get(self.name.removeprefix("set-"))
+        fields = inner if isinstance(inner, dict) else self.settings
+        return {k: str(v) for k, v in fields.items() if isinstance(v, str | int) and not isinstance(v, bool)}
+
+    def _is_place(self, holder: ValuePath, before: Value) -> bool:
+        """Whether labels or annotations are written there."""
+        kind_of_map = self.name.removeprefix("set-")
+        if holder[-2:] == ("metadata", kind_of_map) or (kind_of_map == "annotations" and self._is_listed(holder)):
+            return True
+        is_selector = holder in (("spec", "selector"), ("spec", "selector", "matchLabels"))
+        # Other selectors change, but get no label that they do not have.
+        return kind_of_map == "labels" and (is_selector or (holder[-1] == "matchLabels" and before is not None))
+
+    def _is_listed(self, path: ValuePath) -> bool:
+        """Whether the configuration adds a path: kustomize's field specs."""
+        plain = "/".join(step for step in path if isinstance(step, str))
+        specs = (
+            spec for name, specs in self.settings.items() if name.endswith(("Fields", "Specs")) for spec in _maps(specs)
+        )
+        return any(str(spec.get("path")).replace("[]", "") == plain for spec in specs)
+
+    # ---- set-namespace -------------------------------------------------------------------------------------------
+
+    @property
+    def _namespace(self) -> str | None:
+        return self._texts.get("namespace") or self._texts.get("name")
+
+    def _moves(self, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
+        matcher = self._texts.get("namespaceMatcher")
+        if path == _DEPENDS_ON:
+            # `group/namespaces/NAMESPACE/kind/name`
+            parts = str(before).split("/")
+            is_moved = len(parts) == 5 and (not matcher or parts[2] == matcher)
+            return is_moved and now == "/".join((*parts[:2], str(self._namespace), *parts[3:]))
+        if now != self._namespace or (matcher and (before or "default") != matcher):
+            return False
+        if path == ("metadata", "name"):
+            return subject.kind == "Namespace"
+        return path[-1] == "namespace" and (
+            before is not None or (path == ("metadata", "namespace") and _may_have_namespace(subject.value))
+        )
+
+    # ---- ensure-name-substring -----------------------------------------------------------------------------------
+
+    def _named(self, name: str) -> str:
+        texts = self._texts
+        mode = texts.get("editMode") or next((mode for mode in ("prepend", "append") if mode in texts), "")
+        part = texts.get("substring") or texts.get(mode, "")
+        return name if part in name else part + name if mode == "prepend" else name + part
+
+    def _is_name(self, subject: Subject, path: ValuePath, before: str) -> bool:
+        if path == ("metadata", "name"):
+            return subject.kind not in _UNNAMED
+        steps = [step for step in path if isinstance(step, str)]
+        return self._is_listed(path) or any(
+            reference.name == before
+            and reference.kind not in _UNNAMED
+            and [step for step in reference.path if isinstance(step, str)] == steps
+            for reference in references_in(subject.value)
+        )
+
+    # ---- set-image -----------------------------------------------------------------------------------------------
+
+    def _image(self, before: str) -> str:
+        texts, old = self._texts, self._texts.get("name", "")
+        if not old or image_repository(before) != old:
+            return before
+        tag, digest = texts.get("newTag"), texts.get("digest")
+        suffix = f"@{digest}" if digest else f":{tag}" if tag else before[len(old) :]
+        return (texts.get("newName") or old) + suffix
+
+    # ---- apply-setters -------------------------------------------------------------------------------------------
+
+    def _sets(self, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
+        text = _setter_at(subject.root, path)
+        if isinstance(before, list):
+            names = _SETTER.fullmatch(text)
+            return names is not None and names[1] in self._texts and same(to_value(read(self._texts[names[1]])), now)
+        new = self._substituted(text, before)
+        # The type of a plain value comes from its text.
+        return new is not None and (now == new or same(to_value(read(new)), now))
+
+    def _at(self, subject: Subject, path: tuple[str, ...]) -> str | None:
+        return self._substituted(_setter_at(subject.root, path), value_at(subject.value, path))
+
+    def _substituted(self, text: str, value: Value) -> str | None:
+        """The pattern with the setters' values; those that are not given have what the value has in their place."""
+        values, names = self._texts, _SETTER.findall(text)
+        if value is None or not any(name in values for name in names):
+            return None
+        if any(name not in values for name in names):
+            parts = _SETTER.split(text)
+            # Every second part is a name.
+            expected = "".join("(.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+            expression = pattern_of(f"(?s){expected}")
+            match = None if isinstance(expression, str) else expression.fullmatch(str(value))
+            if match is None or not all(match.groups()):
+                return None
+            values = dict(zip(names, match.groups(), strict=True)) | values
+        return _SETTER.sub(lambda name: values[name[1]], text)
 
 
-def _is_local_config(value: Object) -> bool:
-    return annotations_of(value).get(LOCAL_CONFIG) not in (None, "", "false")
-
-
-def _maps_at(value: Value, path: Iterable[str], *, create: bool = False) -> list[Object]:
-    """The maps at a path, `*` for the elements of a list; with `create` a missing one is added, but no element."""
-    maps = [value] if isinstance(value, dict) else []
-    for name in path:
-        if name.endswith("*"):
-            lists = [parent.get(name[:-1]) for parent in maps]
-            maps = [item for items in lists if isinstance(items, list) for item in items if isinstance(item, dict)]
-            continue
-        children = [parent.setdefault(name, {}) if create else parent.get(name) for parent in maps]
-        maps = [child for child in children if isinstance(child, dict)]
-    return maps
-
-
-def _holders(value: Object, fields: Value) -> Iterator[tuple[Object, str]]:
-    """The maps that hold the fields of a resource which a functionConfig adds, each with the name of the field.
-
-    kustomize's field specs: group, version and kind, of which absent ones are any, path and create.
-    """
-    group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-    here = {"group": group, "version": version, "kind": value.get("kind")}
-    for spec in fields if isinstance(fields, list) else ():
-        if not isinstance(spec, dict) or any(spec.get(name) not in (None, "", text) for name, text in here.items()):
-            continue
-        *parents, field = str(spec.get("path", "")).replace("[]", "*").split("/")
-        for holder in _maps_at(value, parents, create=bool(spec.get("create"))):
-            yield holder, field
-
-
+_CATALOG = ("apply-setters", "ensure-name-substring", "set-annotations", "set-image", "set-labels", "set-namespace")
+_DEPENDS_ON = ("metadata", "annotations", "config.kubernetes.io/depends-on")
+_UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
+_SETTER = re.compile(r"\$\{([^${}]*)\}")
+_COMMENT = "# kpt-set: "
 # fmt: off
 _CLUSTER_WIDE = frozenset((
     "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
@@ -129,268 +237,69 @@ _CLUSTER_WIDE = frozenset((
 # fmt: on
 
 
-_NAMESPACES = {
-    "APIService": ("spec", "service"),
-    "CustomResourceDefinition": ("spec", "conversion", "webhook", "clientConfig", "service"),
-    "ClusterRoleBinding": ("subjects*",),
-    "RoleBinding": ("subjects*",),
-}
-"""Where kinds name namespaces besides their own; subjects only where they have one."""
-
-
-def _set_namespace(settings: Object) -> ResourceEdit | None:
-    names = _texts(settings)
-    namespace = names.get("namespace") or names.get("name")
-    matcher = names.get("namespaceMatcher")
-    if not namespace:
-        return None
-
-    def replace(holder: Object, field: str = "namespace") -> None:
-        if not matcher or holder.get(field, "default") == matcher:
-            holder[field] = namespace
-
-    def change(value: Object) -> None:
-        if _is_local_config(value):
-            return
-        kind = str(value.get("kind"))
-        for holder in _maps_at(value, _NAMESPACES[kind]) if kind in _NAMESPACES else ():
-            if _NAMESPACES[kind] != ("subjects*",) or "namespace" in holder:
-                replace(holder)
-        for metadata in _maps_at(value, ("metadata",)):
-            if kind == "Namespace":
-                replace(metadata, "name")
-            elif "namespace" in metadata or _has_namespace(value, kind):
-                replace(metadata)
-        for notes in _maps_at(value, ("metadata", "annotations")):
-            if isinstance(reference := notes.get(_DEPENDS_ON), str):
-                notes[_DEPENDS_ON] = _moved_reference(reference, namespace, matcher)
-
-    return _of_value(change)
-
-
-def _has_namespace(value: Object, kind: str) -> bool:
+def _may_have_namespace(value: Object) -> bool:
     """Whether the resource is of a built-in kind with namespaces."""
     group = str(value.get("apiVersion", "")).rpartition("/")[0]
-    return ("." not in group or group.endswith(".k8s.io")) and kind not in _CLUSTER_WIDE
+    return ("." not in group or group.endswith(".k8s.io")) and value.get("kind") not in _CLUSTER_WIDE
 
 
-def _moved_reference(reference: str, namespace: str, matcher: str | None) -> str:
-    """A reference of `depends-on` to a resource in another namespace: one, `group/namespaces/NAMESPACE/kind/name`."""
-    parts = reference.split("/")
-    if len(parts) != 5 or parts[1] != "namespaces" or "," in reference or (matcher and parts[2] != matcher):
-        return reference
-    return "/".join((*parts[:2], namespace, *parts[3:]))
+def _setter_at(root: MappingNode, path: Iterable[str | int]) -> str:
+    """The pattern with setters in the comment of a value, '' where there is none."""
+    holder: Node = root
+    line: str | None = None
+    for step in path:
+        child: Child | None = None
+        if isinstance(holder, MappingNode):
+            child = holder.entry(str(step))
+        elif isinstance(holder, SequenceNode) and isinstance(step, int) and step < len(holder.items):
+            child = holder.items[step]
+        if child is None:
+            return ""
+        line = CommentReader().of(holder, child).line
+        holder = resolved(child.value if isinstance(child, Entry) else child)
+    return line.removeprefix(_COMMENT).strip() if line is not None and line.startswith(_COMMENT) else ""
 
 
-_TEMPLATED = ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController", "Job")
-_TEMPLATES: Mapping[str, Sequence[tuple[str, ...]]] = {
-    **dict.fromkeys(_TEMPLATED, (("spec", "template"),)),
-    "CronJob": (("spec", "jobTemplate"), ("spec", "jobTemplate", "spec", "template")),
-}
+def _written(value: Value, now: Value, gives: Callable[[ValuePath, Value, Value], bool], path: ValuePath = ()) -> Value:
+    """A value with what a function gives of another version of it."""
+    if isinstance(now, dict) and (value is None or isinstance(value, dict)):
+        before: Object = value if isinstance(value, dict) else {}
+        fields = {name: _written(before.get(name), field, gives, (*path, name)) for name, field in now.items()}
+        merged = {**before, **{name: field for name, field in fields.items() if field is not None or name in before}}
+        return merged if merged or value is not None else None
+    if same(value, now):
+        return value
+    if path and gives(path, value, now):
+        return now
+    if not isinstance(value, list) or not isinstance(now, list):
+        return value
+    names = {str(item["name"]): item for item in now if isinstance(item, dict) and "name" in item}
+    items: list[Value] = []
+    for at, item in enumerate(value):
+        other: Value = names.get(str(item["name"])) if isinstance(item, dict) and "name" in item else None
+        if other is None and len(value) == len(now):
+            other = now[at]
+        items.append(item if other is None else _written(item, other, gives, (*path, at)))
+    return items
 
 
-def _metadata_in(value: Object) -> list[Object]:
-    """The metadata of a resource and of the templates in a workload, written where it is missing."""
-    templates = _TEMPLATES.get(str(value.get("kind")), ())
-    holders = [value, *(holder for template in templates for holder in _maps_at(value, template))]
-    return [metadata for holder in holders for metadata in _maps_at(holder, ("metadata",), create=True)]
+def _gives_no_name(gives: Gives, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
+    """The same for all but the names, which are known without local."""
+    return path not in (("metadata", "name"), ("metadata", "namespace")) and gives(subject, path, before, now)
 
 
-def _update(value: Object, path: Sequence[str], fields: Mapping[str, str]) -> None:
-    """Writes fields into the maps at a path, which are added where they are missing."""
-    for holder in _maps_at(value, path, create=True):
-        holder.update(fields)
-
-
-_SELECTORS = {
-    "Service": ("spec", "selector"),
-    "ReplicationController": ("spec", "selector"),
-    **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"), ("spec", "selector", "matchLabels")),
-}
-_SPREADING = ("topologySpreadConstraints*", "labelSelector", "matchLabels")
-_OLD_SELECTORS = {
-    **dict.fromkeys(("Job", "PodDisruptionBudget"), (("spec", "selector", "matchLabels"),)),
-    "CronJob": (("spec", "jobTemplate", "spec", "selector", "matchLabels"),),
-    "StatefulSet": (("spec", "volumeClaimTemplates*", "selector", "matchLabels"),),
-    "NetworkPolicy": (
-        ("spec", "podSelector", "matchLabels"),
-        ("spec", "ingress*", "from*", "podSelector", "matchLabels"),
-        ("spec", "egress*", "to*", "podSelector", "matchLabels"),
-    ),
-}
-"""Where a label changes, and none is added."""
-
-
-def _set_labels(settings: Object) -> ResourceEdit | None:
-    labels = _texts(settings.get("labels")) or _texts(settings)
-
-    def change(value: Object) -> None:
-        if _is_local_config(value):
-            return
-        kind = str(value.get("kind"))
-        for metadata in _metadata_in(value):
-            _update(metadata, ("labels",), labels)
-        if kind == "StatefulSet":
-            for template in _maps_at(value, ("spec", "volumeClaimTemplates*")):
-                _update(template, ("metadata", "labels"), labels)
-        if kind in _SELECTORS and isinstance(value.get("spec"), dict):
-            _update(value, _SELECTORS[kind], labels)
-        selectors = [*_OLD_SELECTORS.get(kind, ())]
-        if kind in _TEMPLATED:
-            selectors.append(("spec", "template", "spec", *_SPREADING))
-        for path in selectors:
-            for holder in _maps_at(value, path):
-                holder.update({name: label for name, label in labels.items() if name in holder})
-
-    return _of_value(change) if labels else None
-
-
-def _set_annotations(settings: Object) -> ResourceEdit | None:
-    annotations = _texts(settings.get("annotations")) or _texts(settings)
-
-    def change(value: Object) -> None:
-        for metadata in _metadata_in(value):
-            _update(metadata, ("annotations",), annotations)
-        for holder, field in _holders(value, settings.get("additionalAnnotationFields", settings.get("fieldSpecs"))):
-            _update(holder, (field,), annotations)
-
-    return _of_value(change) if annotations else None
-
-
-def _set_image(settings: Object) -> ResourceEdit | None:
-    image = settings.get("image") if isinstance(settings.get("image"), dict) else settings
-    names = _texts(image)
-    old, tag, digest = names.get("name", ""), names.get("newTag"), names.get("digest")
-
-    def new_image(text: str) -> str:
-        if image_repository(text) != old:
-            return text
-        suffix = f"@{digest}" if digest else f":{tag}" if tag else text[len(old) :]
-        return (names.get("newName") or old) + suffix
-
-    def change(value: Object) -> None:
-        specs = _maps_at(value, ("spec",))
-        for spec in [*specs, *(inner for holder in specs for inner in _maps_at(holder, ("template", "spec")))]:
-            for container in (*_maps_at(spec, ("containers*",)), *_maps_at(spec, ("initContainers*",))):
-                if isinstance(text := container.get("image"), str):
-                    container["image"] = new_image(text)
-        for holder, field in _holders(value, settings.get("additionalImageFields")):
-            if isinstance(text := holder.get(field), str):
-                holder[field] = new_image(text)
-
-    return _of_value(change) if old else None
-
-
-_UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
-
-
-def _ensure_name_substring(settings: Object) -> ResourceEdit | None:
-    names = _texts(settings)
-    mode = names.get("editMode") or next((mode for mode in ("prepend", "append") if mode in names), "")
-    part = names.get("substring") or names.get(mode, "")
-
-    def with_part(name: str) -> str:
-        return name if part in name else part + name if mode == "prepend" else name + part
-
-    def change(value: Object) -> None:
-        for reference in references_in(value):
-            if reference.kind in _UNNAMED:
-                continue
-            *parents, field = reference.path
-            holder = value_at(value, parents)
-            if isinstance(holder, dict) and isinstance(field, str) and holder.get(field) == reference.name:
-                holder[field] = with_part(reference.name)
-        if value.get("kind") in _UNNAMED:
-            return
-        for metadata in _maps_at(value, ("metadata",)):
-            if isinstance(name := metadata.get("name"), str):
-                metadata["name"] = with_part(name)
-        for notes in _maps_at(value, ("metadata", "annotations")):
-            if isinstance(depends_on := notes.get(_DEPENDS_ON), str) and "," not in depends_on:
-                target, slash, name = depends_on.rpartition("/")
-                notes[_DEPENDS_ON] = target + slash + with_part(name)
-        for holder, field in _holders(value, settings.get("additionalNameFields", settings.get("fieldSpecs"))):
-            if isinstance(name := holder.get(field), str):
-                holder[field] = with_part(name)
-
-    return _of_value(change) if part and mode in ("prepend", "append") else None
-
-
-_SETTER = re.compile(r"\$\{([^${}]*)\}")
-_COMMENT = "# kpt-set: "
-
-
-def _write_setters(item: Resource, *, setters: Mapping[str, str]) -> ItemFate:
-    comments = CommentReader()
-
-    def visit(node: Node) -> None:
-        children: Iterable[Child] = ()
-        if isinstance(node, MappingNode):
-            children = node.fields.values()
-        elif isinstance(node, SequenceNode):
-            children = node.items
-        for child in children:
-            value = child.value if isinstance(child, Entry) else child
-            line = comments.of(node, child).line or ""
-            if not line.startswith(_COMMENT) or not write(child, value, line.removeprefix(_COMMENT).strip()):
-                visit(value)
-
-    def write(child: Child, value: Node, text: str) -> bool:
-        names = _SETTER.findall(text)
-        if isinstance(value, SequenceNode) and len(names) == 1 and text == f"${{{names[0]}}}" and names[0] in setters:
-            items = to_value(read(setters[names[0]]))
-            item.editor.replace(child, from_value(items if isinstance(items, list) else []))
-            return True
-        if not isinstance(value, Scalar) or not any(name in setters for name in names):
-            return False
-        if (new := _substitute(text, value.text, setters)) is not None and new != value.text:
-            # The type of a plain value comes from its text, as before.
-            plain = None if value.style else read(new)
-            item.editor.replace(child, plain if isinstance(plain, Scalar) else from_value(new))
-        return True
-
-    if _COMMENT in item.source:
-        visit(resolved(item.root))
-    return CHANGED
-
-
-def _substitute(text: str, value: str, setters: Mapping[str, str]) -> str | None:
-    """The pattern with the setters' values; those that are not given have what the value has in their place."""
-    values = dict(setters)
-    names = _SETTER.findall(text)
-    if any(name not in values for name in names):
-        parts = _SETTER.split(text)
-        # Every second part is a name.
-        expected = "".join("(.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
-        expression = pattern_of(f"(?s){expected}")
-        match = None if isinstance(expression, str) else expression.fullmatch(value)
-        if match is None or not all(match.groups()):
-            return None
-        values = dict(zip(names, match.groups(), strict=True)) | values
-    return _SETTER.sub(lambda name: values[name[1]], text)
-
-
-_FUNCTIONS: dict[str, Callable[[Object], ResourceEdit | None]] = {
-    "apply-setters": lambda settings: partial(_write_setters, setters=_texts(settings)),
-    "ensure-name-substring": _ensure_name_substring,
-    "set-annotations": _set_annotations,
-    "set-image": _set_image,
-    "set-labels": _set_labels,
-    "set-namespace": _set_namespace,
-}
-
-
-_MUTATORS = ("pipeline", "mutators")
+OwnEdit: TypeAlias = Callable[[Subject, str], "Subject | None"]
+"""Makes what one of our own functions makes of a resource in a file, None where it removes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A function of a pipeline by its name: the edits that it makes, and the resources that it is for."""
+    """A function of a pipeline by its label, and the resources that it is for."""
 
-    name: str
-    edit: ResourceEdit
-    selectors: Sequence[Object] = ()
-    exclude: Sequence[Object] = ()
+    label: str
+    function: CatalogFunction | OwnEdit
+    selectors: Sequence[Object]
+    exclude: Sequence[Object]
 
     def is_for(self, value: Object) -> bool:
         """Whether kpt gives it the resource with this value."""
@@ -418,40 +327,44 @@ class DeclaredPipeline:
     def __init__(self, functions: Mapping[str, Sequence[DeclaredFunction]]) -> None:
         """Takes the known functions of each package, in their order."""
         self._functions = functions
-        self._values: dict[MappingNode, Object | None] = {}
 
-    def rendered(self, member: Member) -> Object | None:
-        """The value of a resource after all functions for it, empty where they remove it.
+    def rendered(self, member: Member, local: Member | None) -> Object | None:
+        """The value of a resource with what functions wrote in local; without local, with names and our own patches.
 
-        None where there are none, or one of them fails.
+        Empty where a function removes it; None where none changes it, or one fails.
         """
-        # A resource is asked for twice: to match it, and to compare it.
-        if member.root not in self._values:
-            self._values[member.root] = self._rendered(member)
-        return self._values[member.root]
+        with suppress(KrmMergeError, ValueError):
+            return next(reversed([value for _, value in self.steps(member, local)]), None)
+        # The render reports it.
+        return None
 
-    def _rendered(self, member: Member) -> Object | None:
-        try:
-            return next(reversed([value for _, value in self.steps(member)]), None)
-        except (KrmMergeError, ValueError):
-            # The render reports it.
-            return None
-
-    def steps(self, member: Member) -> Iterator[tuple[str, Object]]:
+    def steps(self, member: Member, local: Member | None) -> Iterator[tuple[str, Object]]:
         """The value of a resource after each function that changes it, by the function's name; empty where it goes.
 
         Raises KrmMergeError and ValueError where a function fails.
         """
-        item = Resource.from_tree(member.root, member.place)
-        for function in self._around(member.place):
-            if not function.is_for(to_value(item.root)):
+        subject = Subject(member.value, member.root)
+        setters: Object = {}
+        for declared in self._around(member.place):
+            function = declared.function
+            if not declared.is_for(subject.value):
                 continue
-            if function.edit(item) == REMOVED:
-                yield function.name, {}
-                return
-            if item.is_changed:
-                item = Resource.from_tree(item.merged(), member.place)
-                yield function.name, to_value(item.root)
+            if not isinstance(function, CatalogFunction):
+                edited = function(subject, member.place)
+                if edited is None:
+                    yield declared.label, {}
+                    return
+            else:
+                if function.name == "apply-setters":
+                    # Several may write parts of one value.
+                    setters |= function.settings
+                    function = CatalogFunction(function.name, setters)
+                edited = subject.given({"metadata": function.names(subject)}, function.gives)
+                if local is not None:
+                    edited = edited.given(local.value, partial(_gives_no_name, function.gives))
+            if not same(subject.value, edited.value):
+                subject = edited
+                yield declared.label, subject.value
 
     def _around(self, place: str) -> Iterator[DeclaredFunction]:
         """The functions for a file; kpt renders a package before the one around it."""
@@ -473,20 +386,32 @@ def declared_pipeline(kptfiles: Sequence[Member], documents: Sequence[Document])
     return DeclaredPipeline(functions) if functions else None
 
 
+_MUTATORS = ("pipeline", "mutators")
+_FIELDS = frozenset(("image", "exec", "tag", "name", "configPath", "configMap", "selectors", "exclude"))
+_SELECTORS = frozenset(("apiVersion", "kind", "namespace", "name", "labels", "annotations"))
+
+
 def _known_functions(kptfile: MappingNode, folder: str, documents: Sequence[Document]) -> Iterator[DeclaredFunction]:
     for function in read_functions(functions_at(kptfile, _MUTATORS)):
         fields = to_value(function.node)
-        if not isinstance(fields, dict):
+        if not isinstance(fields, dict) or not fields.keys() <= _FIELDS:
+            continue
+        selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
+        if any(not selector.keys() <= _SELECTORS for selector in (*selectors, *exclude)):
             continue
         config = _config(fields, folder, documents)
+        settings = config.get("data") if config.get("kind") == CONFIG_MAP else config
         name = image_repository(function.image).rpartition("/")[2]
-        edit = catalog_edit(name, config) or _own_edit(config, folder, documents)
-        if edit is not None:
-            selectors, exclude = (_maps(fields.get(field)) for field in ("selectors", "exclude"))
+        function_of: CatalogFunction | OwnEdit | None
+        if name in _CATALOG and isinstance(settings, dict):
+            function_of = CatalogFunction(name, settings)
+        else:
+            function_of = _own_edit(config, folder, documents)
+        if function_of is not None:
             path = fields.get("configPath")
             program = name or function.exec
             label = function.name or (f"{program} ({path})" if path else program)
-            yield DeclaredFunction(label, edit, selectors, exclude)
+            yield DeclaredFunction(label, function_of, selectors, exclude)
 
 
 def _maps(value: Value) -> list[Object]:
@@ -510,7 +435,7 @@ def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
     return [member for member in members if member is not None and member.place == path]
 
 
-def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> ResourceEdit | None:
+def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> OwnEdit | None:
     """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
     kind = value_at(config, ("data", "function")) if config.get("kind") == CONFIG_MAP else config.get("kind")
     if kind not in ("PatchResources", "TransformResources"):
@@ -549,6 +474,20 @@ def _editor(
     return None if transformation is None else Transformer(transformation, definitions)
 
 
-def _edit(editor: ItemEditor[object], sources: Container[str | None], item: Resource) -> ItemFate:
-    # Patches are no resources of the package.
-    return SAME if item.kind == KPTFILE or item.file in sources else editor.edit(item)
+def _edit(editor: ItemEditor[object], sources: Container[str], subject: Subject, place: str) -> Subject | None:
+    if subject.kind == KPTFILE or place in sources:
+        # Patches are no resources of the package.
+        return subject
+    # As a document of its own: it may be part of another text.
+    item = Resource.from_tree(_document(subject.root), place)
+    item.change(to_value(item.root), subject.value)
+    item = Resource.from_tree(item.merged(), place)
+    if editor.edit(item) == REMOVED:
+        return None
+    return Subject(item.value, item.merged())
+
+
+def _document(root: MappingNode) -> MappingNode:
+    document = read(text_of(root))
+    assert isinstance(document, MappingNode)
+    return document

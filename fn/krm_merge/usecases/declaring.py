@@ -83,9 +83,9 @@ class _Package:
         self.pipeline = read_pipeline(self.kptfiles, self.documents)
         self.members = [member for document in self.documents if (member := document.member()) is not None]
 
-    def rendered(self, member: Member) -> Object:
-        """The value of a resource after the functions, empty where one removes it."""
-        value = None if self.pipeline is None else self.pipeline.rendered(member)
+    def rendered(self, member: Member, local: Member | None) -> Object:
+        """The value of a resource after the functions, as they wrote local's; empty where one removes it."""
+        value = None if self.pipeline is None else self.pipeline.rendered(member, local)
         return without_bookkeeping(member.value if value is None else value)
 
 
@@ -123,7 +123,7 @@ def declare(
     expected = {edit.local: edit.after for edit in edited if edit.local is not None}
     _prove(ours, declared, expected, path)
     for edit in edited:
-        if edit.local is None and declared.rendered(edit.original):
+        if edit.local is None and declared.rendered(edit.original, None):
             raise PackageError(f"{_name(edit.original)}: a patch that removes it does not; nothing was changed")
     return DeclaredEdits(changes, [_name(edit.original) for edit in edited], results)
 
@@ -137,7 +137,7 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
     plain = _Package("plain", Changed(local, changes))
     texts: dict[Member, str | None] = {}
     for member in ours.members:
-        before, after = plain.rendered(member), ours.rendered(member)
+        before, after = plain.rendered(member, member), ours.rendered(member, member)
         if member.place != path and not same(before, after):
             schema = Schemas(lambda: ()).of(member)
             # The change that a patch made in what functions had made of it.
@@ -173,7 +173,7 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
         if original is None or (local or original).place in configs or original.identity.name == _PACKAGE_CONTEXT:
             # Functions are configured before patches run, and kpt writes the context.
             continue
-        before, after = ours.rendered(original), {} if local is None else ours.rendered(local)
+        before, after = ours.rendered(original, local), {} if local is None else ours.rendered(local, local)
         if not before or same(before, after):
             continue
         if local is not None and (problem := _ambiguity(before, after, times[_name(local)])):
@@ -257,9 +257,9 @@ def _prove(before: _Package, after: _Package, expected: Mapping[Member, Object],
     for member in before.members:
         if member.place == path:
             continue
-        target = expected.get(member) or before.rendered(member)
+        target = expected.get(member) or before.rendered(member, member)
         now = by_place.get((member.place, member.index))
-        if not same(target, {} if now is None else after.rendered(now)):
+        if not same(target, {} if now is None else after.rendered(now, member)):
             raise PackageError(
                 f"{member.place}: {_name(member)} would not render to what it is now; name the resources that can be "
                 "declared with --resource. Nothing was changed"

@@ -121,7 +121,7 @@ def field_origins(
         if pipeline is not None and upstream is not None:
             # The render reports what fails.
             with suppress(KrmMergeError, ValueError):
-                versions += [(name, from_value(value)) for name, value in pipeline.steps(upstream)]
+                versions += [(name, from_value(value)) for name, value in pipeline.steps(upstream, member)]
         first_line = sum(document.count(b"\n") for document in local.documents[member.place][: member.index])
         lines = _Lines(partial(history, member.place), first_line)
         fields = _Fields(member, schemas.of(member), policy, lines, dates_upstream=dates_upstream)

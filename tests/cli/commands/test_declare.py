@@ -15,6 +15,8 @@ from packages.repositories import Repository, Text, config_map, kptfile
 
 __all__ = ["krm_merge"]
 
+BY_IMAGE = ("--image", "localhost/krm-merge:test")
+
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
@@ -33,10 +35,11 @@ def package(tmp_path: Path) -> Path:
 
 def test_edits_are_declared_and_taken_back(package: Path, krm_merge: Callable[..., Run]) -> None:
     before = (package / "a.yaml").read_text()
-    done = krm_merge("declare", package)
+    done = krm_merge("declare", package, *BY_IMAGE)
     assert done.stdout.splitlines() == [
         "declared in patches.yaml: ConfigMap a, ConfigMap b",
         "files: 3 changed, 1 added, 0 deleted",
+        "until it is rendered, the package has upstream's values",
         f"next: kpt fn render {package}",
     ]
     assert "slow" in (package / "a.yaml").read_text()
@@ -47,7 +50,7 @@ def test_edits_are_declared_and_taken_back(package: Path, krm_merge: Callable[..
 
 
 def test_a_dry_run_shows_what_it_would_write(package: Path, krm_merge: Callable[..., Run]) -> None:
-    done = krm_merge("declare", package, "--dry-run", "--diff", "--resource", "ConfigMap/a")
+    done = krm_merge("declare", package, *BY_IMAGE, "--dry-run", "--diff", "--resource", "ConfigMap/a")
     assert "+++ b/patches.yaml" in done.stdout
     assert "ConfigMap b" not in done.stdout
     assert done.stdout.endswith("nothing was changed: --dry-run\n")

@@ -212,7 +212,7 @@ class PackageMerger:
         local = members[2]
         # R6: upstream as kpt would fetch it.
         original, upstream = (with_attribution(member, local) for member in members[:2])
-        if pipeline is not None and original is not None and local is None and pipeline.rendered(original) == {}:
+        if pipeline is not None and original is not None and local is None and pipeline.rendered(original, None) == {}:
             # R14: a function removes it at every render.
             return ResourceOutcome("kept", original, upstream, local, [])
         if pipeline is not None and original is not None and local is not None:

@@ -23,10 +23,11 @@ from krm_merge.text import Object, TextError, Value, same
 class Pipeline(Protocol):
     """The functions that a package and those inside it declare, as far as it is known what they do."""
 
-    def rendered(self, member: Member) -> Object | None:
-        """The value of a resource after the functions of its package and those around it, empty if they remove it.
+    def rendered(self, member: Member, local: Member | None) -> Object | None:
+        """The value of a resource with what the functions of its package and those around it wrote in local.
 
-        None where none is known.
+        Without local, what they make of its name, and what our own make of it. Empty where they remove it, None where
+        none is known.
         """
         ...
 
@@ -41,7 +42,7 @@ def with_pipeline_effects(
     """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
     before, now = original.value, local.value
     # Where local is as the original, no function has written anything, and nothing has to be rendered.
-    if same(before, now) or not (rendered := pipeline.rendered(original)):
+    if same(before, now) or not (rendered := pipeline.rendered(original, local)):
         return original, upstream
     effects = _Agreed(schema).value((before, rendered, now))
     if _is_same(effects, before):

@@ -401,7 +401,8 @@ def match_resources(
             sides[at].setdefault(identity_of(member), []).append(member)
     identities = sides[0].keys() | sides[1].keys()
     local_identities = {identity_of(member) for member in local} & identities
-    rendered = {} if pipeline is None else _rendered_identities(original, pipeline, folders)
+    missing = [] if pipeline is None else [m for m in original if identity_of(m) not in local_identities]
+    rendered = {} if pipeline is None else _rendered_identities(missing, pipeline, folders)
     for member in local:
         identity = identity_of(member)
         if identity not in local_identities and not _is_nameless(member):
@@ -475,10 +476,10 @@ def _identity(member: Member, folders: Folders) -> PlacedIdentity:
 def _rendered_identities(
     original: Iterable[Member], pipeline: Pipeline, folders: Folders
 ) -> dict[PlacedIdentity, PlacedIdentity]:
-    """The original's identities by those that functions give its resources (R14)."""
+    """The identities of resources of the original by those that functions give them (R14)."""
     identities = {}
     for member in original:
-        if not _is_nameless(member) and (value := pipeline.rendered(member)):
+        if not _is_nameless(member) and (value := pipeline.rendered(member, None)):
             root = from_value(value)
             identities[_identity(replace(member, identity=identity_of(root)), folders)] = _identity(member, folders)
     return identities
