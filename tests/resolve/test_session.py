@@ -487,3 +487,11 @@ def test_the_answer_of_a_step_is_all_that_changed(first: Choice, second: Choice)
             del records[identifier]
         records |= {record.id: record for record in answer.records}
         assert records == {record.id: record for record in session.records}
+
+
+def test_functions_that_nothing_tells_apart_are_not_to_be_recognised() -> None:
+    head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\npipeline:\n  mutators:\n"
+    function = "  - image: a:v1\n    configMap: {{x: '{}'}}\n"
+    sides = [{"Kptfile": f"{head}{''.join(map(function.format, values))}".encode()} for values in ("11", "12", "13")]
+    (record,) = session_of(*sides).open
+    assert (record.nature, "recognise" in record.choices) == ("functions", False)

@@ -80,8 +80,10 @@ if TYPE_CHECKING:
     from krm_merge.merge.package.resources import with_attribution as with_attribution
     from krm_merge.merge.values.context import resource_content as resource_content
     from krm_merge.merge.values.images import image_repository as image_repository
+    from krm_merge.merge.values.pipeline import NotIdentified as NotIdentified
     from krm_merge.merge.values.pipeline import PipelineFunction as PipelineFunction
     from krm_merge.merge.values.pipeline import functions_at as functions_at
+    from krm_merge.merge.values.pipeline import match_functions as match_functions
     from krm_merge.merge.values.pipeline import read_functions as read_functions
     from krm_merge.merge.values.texts import choose_text as choose_text
     from krm_merge.merge.values.texts import merge_whole_addition as merge_whole_addition
@@ -107,7 +109,7 @@ __getattr__, __dir__ = lazy_interface(
         "definitions_in match_resources with_attribution",
         "values.context": "resource_content",
         "values.images": "image_repository",
-        "values.pipeline": "PipelineFunction functions_at read_functions",
+        "values.pipeline": "NotIdentified PipelineFunction functions_at match_functions read_functions",
         "values.texts": "choose_text merge_whole_addition merge_whole_text",
         "writing.carry_out": "carry_out",
     },

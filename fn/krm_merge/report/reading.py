@@ -28,6 +28,7 @@ from krm_merge.merge import (
     Decision,
     FileDecision,
     Nature,
+    NotIdentified,
     PackageDecisions,
     Policy,
     Resolution,
@@ -37,6 +38,7 @@ from krm_merge.merge import (
     file_content,
     fingerprint,
     in_document_order,
+    match_functions,
     node_at,
     renamed_from,
     resource_content,
@@ -259,7 +261,14 @@ def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: 
         both = (*both, "original")
     if nature == "text":
         both = (*both, *in_turn)
-    return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
+    return (*both, "value", "recognise") if nature == "functions" and _are_recognised(sides) else (*both, "value")
+
+
+def _are_recognised(sides: Mapping[SideName, Node | None]) -> bool:
+    """Whether `functionIdentity: smart` would tell the functions of all sides apart."""
+    lists = (sides[name] for name in VERSIONS)
+    items = [node.items if isinstance(node, SequenceNode) else [] for node in lists]
+    return not isinstance(match_functions(items[0], items[1], items[2], smart=True), NotIdentified)
 
 
 def _choices_of_file(decision: FileDecision, data: Mapping[SideName, bytes | None], secret: bool) -> tuple[Choice, ...]:
