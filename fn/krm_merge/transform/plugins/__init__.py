@@ -1,1 +1,1 @@
-"""Runs plugins: inline patches, Python entry points, programs within limits."""
+"""Runs plugins: inline patches, and programs within limits."""
