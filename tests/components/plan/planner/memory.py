@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
 from krm_merge.components.repository import Repository
-from krm_merge.forges.interface import Attention, Budget, CheckState, ForgeError, ForgePullRequest
+from krm_merge.forges.interface import Attention, Budget, CheckState, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import FILE, MergeConflictError, Person, Stamp, Store, TreeEntry
 
@@ -222,11 +222,6 @@ class MemoryForge:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         pull = self.hosted[repository].pulls.get(number)
         return self.hosted[repository].current(pull) if pull is not None else None
-
-    def pull_requests_in(
-        self, repositories: Sequence[str], branch: str, since: str = ""
-    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        return {repository: self.pull_requests_from(repository, branch) for repository in repositories}
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         return []
