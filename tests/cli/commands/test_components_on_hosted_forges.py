@@ -51,7 +51,7 @@ def parent(components: HostedWorld) -> HostedWorld:
 
 def test_s1_common_parent_image(parent: HostedWorld) -> None:
     """CR19, CR21, CR22, CR23, CR26, CR27, CR30, I10, C4."""
-    world = parent
+    world, head = parent, git(Path(parent.url("parent")), "rev-parse", "update").strip()
     world.go_on("parent", "child")
     assert world.branches("child") == {"main", "update/child"}
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("1")}
