@@ -133,6 +133,12 @@ LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | N
         {"s.yaml": config_map("s", "a: hunter1", "b: hunter4").replace("ConfigMap", "Secret")},
         [("lostasked", "s.yaml", "data.b")],
     ),
+    "a comment, which is no value": (
+        {"d.yaml": DEPLOYMENT + SIDECAR + TOLERATIONS},
+        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("key: a", "key: a\n        value: b")},
+        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("      - key: a", "      # about it\n      - key: a")},
+        [],
+    ),
     "a removal that both made, and an addition that both made": (
         {"c.yaml": config_map("c", "a: b", "c: d")},
         {"c.yaml": config_map("c", "a: b", "e: f")},
