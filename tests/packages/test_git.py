@@ -266,7 +266,7 @@ class TestTree:
         "commit", ["", "main", "v1", "--output=x", "0123abc", ABSENT.upper(), ABSENT + "0", "HEAD"]
     )
     def test_what_is_no_commit_id_is_refused(self, repositories: GitRepositories, tmp_path: Path, commit: str) -> None:
-        with pytest.raises(PackageError, match="no commit; correct upstreamLock"):
+        with pytest.raises(PackageError, match="is not a commit; correct upstreamLock"):
             repositories.tree(str(tmp_path), "/", commit)
 
     @pytest.mark.parametrize("address", ["", "--upload-pack=touch pwned", "-x"])
@@ -274,9 +274,9 @@ class TestTree:
         self, repositories: GitRepositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        with pytest.raises(PackageError, match="no address of a git repository"):
+        with pytest.raises(PackageError, match="is not the address of a git repository"):
             repositories.tree(address, "/", ABSENT)
-        with pytest.raises(PackageError, match="no address of a git repository"):
+        with pytest.raises(PackageError, match="is not the address of a git repository"):
             repositories.resolve(address, "/", "main")
         assert list(tmp_path.iterdir()) == []
 

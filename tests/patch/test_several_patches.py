@@ -161,6 +161,6 @@ def test_a_strategic_patch_may_remove_the_whole_object(type_: PatchType, removes
 
 def test_kubectl_removes_no_whole_object() -> None:
     of_kubectl = Modes(list_order="kubernetes")
-    with pytest.raises(PatchError, match="no deletion in kubectl; use listOrder: document"):
+    with pytest.raises(PatchError, match="is not a deletion in kubectl; use listOrder: document"):
         ParsedPatch("strategic", {"$patch": "delete"}).apply({"a": 1}, AnyShape(), of_kubectl)
     assert ParsedPatch("strategic", {"a": 2}).apply({"a": 1}, AnyShape(), of_kubectl) == {"a": 2}

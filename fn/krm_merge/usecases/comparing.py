@@ -13,6 +13,7 @@ from krm_merge.packages import File, RefusedError, Tree, git_difference, merge_t
 from krm_merge.policy import find_policy
 from krm_merge.report import ComparedPlace, Comparison, DecisionRecord, SideName, VersionName, records_of
 from krm_merge.schema import Redaction, is_secret_file
+from krm_merge.startup import replace
 from krm_merge.text import Value
 from krm_merge.usecases.merging import MergeChoices, Outcome, PackageUpdate
 
@@ -39,7 +40,8 @@ def compare_with_kpt(place: Path, update: PackageUpdate) -> Comparison:
     if kpt.refusal:
         return Comparison(package=str(place), refusal=kpt.refusal, places=_places({}, asked))
     original, ours = _original(update, outcome), outcome.tree
-    lacking, ours_lacks = (_changes_lacking(tree, original, local) for tree in (kpt.tree, ours))
+    policy = replace(_ALL_TAKEN, redactions=outcome.policy.redactions)
+    lacking, ours_lacks = (_changes_lacking(tree, original, local, policy) for tree in (kpt.tree, ours))
     lost = {subject: record for subject, record in lacking.items() if subject not in ours_lacks}
     differing = [path for path in sorted({*ours, *kpt.tree}) if ours.get(path) != kpt.tree.get(path)]
     hidden = [path for path in differing if _is_secret(path, (ours, kpt.tree), outcome.policy.redactions)]
@@ -59,11 +61,11 @@ def _original(update: PackageUpdate, outcome: Outcome) -> Tree:
     return files
 
 
-def _changes_lacking(result: Tree, original: Tree, local: Tree) -> dict[_Subject, DecisionRecord]:
+def _changes_lacking(result: Tree, original: Tree, local: Tree, policy: Policy) -> dict[_Subject, DecisionRecord]:
     """Which of local's changes a result lacks: what a merge would change that took them into it."""
-    merged = merge_trees(original, local, result, PackageMerger(_ALL_TAKEN, smart=True, of_branches=True))
+    merged = merge_trees(original, local, result, PackageMerger(policy, smart=True, of_branches=True))
     changed: dict[_Subject, DecisionRecord] = {}
-    for record in records_of([merged.decided], _ALL_TAKEN):
+    for record in records_of([merged.decided], policy):
         file, resource, path = subject = _subject(record)
         steps = parse_path(path) if path else ()
         around = (steps[:end] for end in range(len(steps)))

@@ -48,7 +48,7 @@ def test_prints_the_schema_that_the_docs_have(kind: str) -> None:
 def test_every_kind_of_ours_has_a_schema() -> None:
     """Kinds are named by models, and by constants in modules of what has none."""
     sources = [file.read_text(encoding="utf-8") for file in (ROOT / "fn" / "krm_merge").rglob("*.py")]
-    named = {kind for text in sources for kind in re.findall(r'^    kind: Literal\["(\w+)"\]$', text, re.MULTILINE)}
+    named = {kind for text in sources for kind in re.findall(r'^    kind: Literal\["(\w+)"\]', text, re.MULTILINE)}
     named |= {
         kind for text in sources for kind in re.findall(r'^(?:KIND|PULL_REQUEST): Final = "(\w+)"$', text, re.MULTILINE)
     }

@@ -328,7 +328,8 @@ def merge_folders(place: Path, *sides: Texts) -> tuple[Texts, str]:
     """The files of `krm-merge merge O U L -o M`, and what it says."""
     for name, side in zip("OUL", sides, strict=True):
         write_package(place / name, side)
-    run = krm_merge("merge", "O", "U", "L", "-o", "M", "--on-conflict", "upstream", cwd=place)
+    command = ("merge", "O", "U", "L", "-o", "M", "--on-conflict", "upstream", "--on-delete", "local")
+    run = krm_merge(*command, cwd=place)
     return {path: data.decode() for path, data in contents(place / "M").items()}, run.stdout + run.stderr
 
 

@@ -164,7 +164,7 @@ class TestInterrupted:
         write(half_done, {"notes.txt": "edited\n"})
         before = snapshot(half_done)
         done = krm_merge("update", f"{half_done}@v9")
-        why = f"{half_done}/notes.txt was changed since"
+        why = f"{half_done}/notes.txt was changed meanwhile"
         assert f"an interrupted update of {half_done} was rolled back: {why}" in done.stderr
         # Neither what was new nor what was prepared is left.
         remaining = {name: entry for name, entry in before.items() if name != "new.yaml" and ".krm-merge" not in name}

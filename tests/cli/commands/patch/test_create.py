@@ -142,7 +142,7 @@ def test_the_live_object_is_another_one(place: Place, kind: str, old: str, new: 
 def test_a_patch_that_does_not_lead_there_names_file_and_path(place: Place) -> None:
     written(place, old=OLD, new=NEW.replace("- name: log\n", "- name: web\n"))
     _, err = place.run("create", "old.yaml", "new.yaml", code=1)
-    assert err.startswith("error new.yaml: spec.template.spec.containers: no strategic merge patch leads there")
+    assert err.startswith("error new.yaml: spec.template.spec.containers: elements have the same merge key web: ")
     assert yaml.safe_load(place.run("create", "old.yaml", "new.yaml", "--type", "merge")[0])
 
 
