@@ -6,11 +6,11 @@ older versions of kpt refuse are included.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
-from krm_merge.krm import DocumentModel
+from krm_merge.krm import DocumentModel, pattern_of
 
 
 def _checked_text(value: object) -> object:
@@ -50,11 +50,30 @@ class KptfileGit(_Fields):
     directory: Text = Field(None, description="The directory of the package in the repository.")
     ref: Text = Field(None, description="A tag, branch or commit.")
 
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        missing = [name for name in ("repo", "ref") if not self._text(name).strip()]
+        if missing:
+            raise ValueError(f"has no {' and no '.join(missing)}")
+        if any(map(str.isspace, self._text("repo"))):
+            raise ValueError("repo holds a blank")
+        return self
+
+    def _text(self, name: str) -> str:
+        value = getattr(self, name)
+        return "" if value is None else str(value)
+
 
 class KptfileGitLock(KptfileGit):
     """A commit of a package in a git repository."""
 
     commit: Text = Field(None, description="The commit that was fetched.")
+
+    @model_validator(mode="after")
+    def _has_commit(self) -> Self:
+        if not self._text("commit"):
+            raise ValueError("has no commit")
+        return self
 
 
 class KptfileGenericLock(_Fields):
@@ -68,12 +87,18 @@ class KptfileGenericLock(_Fields):
 class KptfileUpstream(_Fields):
     """What the package follows."""
 
-    type: Literal["git", "generic"] | None = Field(None, description="The kind of the upstream.")
+    type: Literal["git"] | None = Field(None, description="The kind of the upstream.")
     git: KptfileGit | None = Field(None, description="The package in git.")
     updateStrategy: Literal["resource-merge", "fast-forward", "force-delete-replace", "copy-merge"] | None = Field(
         None, description="How updates change the package."
     )
     preserveExplicitNull: bool | None = Field(None, description="Whether fields that are null locally are kept.")
+
+    @model_validator(mode="after")
+    def _has_source(self) -> Self:
+        if self.type == "git" and self.git is None:
+            raise ValueError("is of the type git, and has no git")
+        return self
 
 
 class KptfileUpstreamLock(_Fields):
@@ -83,11 +108,19 @@ class KptfileUpstreamLock(_Fields):
     git: KptfileGitLock | None = Field(None, description="The commit in git.")
     generic: KptfileGenericLock | None = Field(None, description="The version in another store.")
 
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if self.git is not None and self.generic is not None:
+            raise ValueError("has both git and generic; keep one of them")
+        if self.type is not None and getattr(self, self.type) is None:
+            raise ValueError(f"is of the type {self.type}, and has no {self.type}")
+        return self
+
 
 class KptfileReadinessGate(_Fields):
     """A condition that the package waits for."""
 
-    conditionType: Text = Field(None, description="The type of the condition in `status.conditions`.")
+    conditionType: str = Field(min_length=1, description="The type of the condition in `status.conditions`.")
 
 
 class KptfileInfo(_Fields):
@@ -102,6 +135,13 @@ class KptfileInfo(_Fields):
     man: Text = Field(None, description="The path of its documentation in the package.")
     readinessGates: list[KptfileReadinessGate] | None = Field(None, description="Conditions that it waits for.")
 
+    @model_validator(mode="after")
+    def _holds_license(self) -> Self:
+        path = str(self.licenseFile or "")
+        if path.startswith("/") or ".." in path.split("/"):
+            raise ValueError("licenseFile leads out of the package")
+        return self
+
 
 class KptfileSelector(_Fields):
     """Resources by what they are; all fields that are given have to fit."""
@@ -113,6 +153,12 @@ class KptfileSelector(_Fields):
     labels: TextMap = Field(None, description="Labels that they have.")
     annotations: TextMap = Field(None, description="Annotations that they have.")
     resourceFileRegexp: Text = Field(None, description="A regular expression that the path of their file matches.")
+
+    @model_validator(mode="after")
+    def _has_expression(self) -> Self:
+        if isinstance(problem := pattern_of(str(self.resourceFileRegexp or "")), str):
+            raise ValueError(f"resourceFileRegexp: {problem}")
+        return self
 
 
 class KptfileReference(_Fields):
@@ -152,6 +198,8 @@ class KptfileFunction(_Fields):
             raise ValueError("has both image and exec; keep one of them")
         if not self.image and not self.exec:
             raise ValueError("has neither image nor exec; add the one that it runs")
+        if any(map(str.isspace, str(self.image or ""))):
+            raise ValueError("image is not the name of an image; it holds a blank")
         configs = [name for name in _CONFIGS if getattr(self, name)]
         if len(configs) > 1:
             raise ValueError(f"has both {' and '.join(configs)}; keep one of them")
@@ -175,6 +223,13 @@ class KptfileInventory(_Fields):
     inventoryID: Text = Field(None, description="Its id in the cluster.")
     labels: TextMap = Field(None, description="Its labels.")
     annotations: TextMap = Field(None, description="Its annotations.")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        missing = [name for name in ("name", "namespace", "inventoryID") if not getattr(self, name)]
+        if 0 < len(missing) < 3:
+            raise ValueError(f"has no {' and no '.join(missing)}")
+        return self
 
 
 class Kptfile(_Fields):

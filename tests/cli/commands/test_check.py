@@ -114,6 +114,23 @@ def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> Non
         (pipeline("{image: a, configPath: two.yaml}"), "configPath: two.yaml holds 2 documents"),
         (pipeline("{image: a, configPath: values.yaml}"), "configPath: values.yaml is not a Kubernetes object"),
         (pipeline("{image: a, configRef: {kind: A, name: b}}"), "configRef: the package has no A b"),
+        (pipeline("{image: A B}"), "pipeline.mutators[0]: image is not the name of an image"),
+        (pipeline("{image: a, exclude: [{resourceFileRegexp: (}]}"), "not a regular expression"),
+        (HEAD + "upstream: {type: generic}\n", "upstream.type is 'generic'"),
+        (HEAD + "upstream: {type: git}\n", "upstream: is of the type git, and has no git"),
+        (HEAD + "upstream: {git: {repo: '', ref: v1}}\n", "upstream.git: has no repo"),
+        (HEAD + "upstream: {git: {repo: https://a.b}}\n", "upstream.git: has no ref"),
+        (HEAD + "upstream: {git: {repo: https://a b, ref: v1}}\n", "upstream.git: repo holds a blank"),
+        (HEAD + "upstreamLock: {git: {repo: https://a.b, ref: v1}}\n", "upstreamLock.git: has no commit"),
+        (
+            HEAD + "upstreamLock: {git: {repo: https://a.b, ref: v1, commit: c}, generic: {}}\n",
+            "upstreamLock: has both git and generic; keep one of them",
+        ),
+        (HEAD + "upstreamLock: {type: generic}\n", "upstreamLock: is of the type generic, and has no generic"),
+        (HEAD + "inventory: {name: a, namespace: b}\n", "inventory: has no inventoryID"),
+        (HEAD + "info: {readinessGates: [{}]}\n", "info.readinessGates[0].conditionType is missing"),
+        (HEAD + "info: {licenseFile: /LICENSE}\n", "info: licenseFile leads out of the package"),
+        (HEAD + "info: {licenseFile: a/../../LICENSE}\n", "info: licenseFile leads out of the package"),
     ],
 )
 def test_a_kptfile_with_a_mistake(package: Path, kptfile: str, message: str) -> None:

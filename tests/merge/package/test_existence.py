@@ -90,6 +90,9 @@ def test_a_null_of_local_stays_where_the_kptfile_of_the_package_says_so(keeps: s
     local = {"Kptfile": f"{KPTFILE}upstream:\n  type: git\n{field}"}
     done = merge(config_map("o"), config_map("u"), local | config_map("null"))
     assert texts(done)["c.yaml"] == CONFIG_MAP.format("c", value)
+    # What was null before, upstream may change.
+    done = merge(config_map("null"), config_map("u"), local | config_map("null"))
+    assert texts(done)["c.yaml"] == CONFIG_MAP.format("c", "u")
 
 
 def test_the_policy_that_upstream_adds_has_no_choices() -> None:

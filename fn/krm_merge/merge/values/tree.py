@@ -125,8 +125,9 @@ class _Fields:
             return Verdict(sides.local, side="local")
         if _introduces_alias(sides):
             raise MixedAliasesError
-        if self._policy.keeps_nulls and is_null(sides.local):
-            # K1: the Kptfile says so.
+        was_null = is_null(sides.original) and sides.upstream is not None
+        if self._policy.keeps_nulls and is_null(sides.local) and not was_null:
+            # K1: the Kptfile says so of a null that local wrote.
             return Verdict(sides.local, side="local")
         if (
             is_around_local(path)
