@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 from benchmarks.shapes import SHAPES, package
 
 from kptfiles import resource_list
@@ -234,3 +235,26 @@ def test_all_processors_give_what_one_gives(shape: str, refused: bool, monkeypat
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].exit_code == int(refused), outcomes[0].message
     assert outcomes[0].output.count(b"\n- message: ") >= 16
+
+
+def test_what_a_pipeline_wrote_is_no_local_edit_of_versions_that_are_lists_of_objects() -> None:
+    """R14; the objects of a list are read from the text of the whole functionConfig."""
+
+    def objects(team: str, replicas: int) -> list[dict[str, Any]]:
+        head: dict[str, Any] = {"apiVersion": "kpt.dev/v1", "kind": "Kptfile"}
+        labels = {"image": "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.0", "configMap": {"team": "a"}}
+        head |= {"metadata": {"name": "p", "annotations": {PATH: "Kptfile"}}, "pipeline": {"mutators": [labels]}}
+        metadata = {"name": "web", "labels": {"team": team}, "annotations": {PATH: "d.yaml"}}
+        return [
+            head,
+            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": replicas}},
+        ]
+
+    config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "m"}}
+    config |= {"original": objects("o", 1), "upstream": objects("u", 2)}
+    head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+    stream = yaml.safe_dump(head | {"items": objects("a", 1), "functionConfig": config}, sort_keys=False)
+    outcome = process(stream.encode())
+    merged = yaml.safe_load(outcome.output)
+    assert merged["items"][1]["spec"] == {"replicas": 2}
+    assert {result["severity"] for result in merged["results"]} == {"info"}

@@ -17,7 +17,7 @@ from krm_merge.merge.lines.sequence import merge_order
 from krm_merge.merge.package.narrow import Document
 from krm_merge.schema import Schema
 from krm_merge.startup import replace
-from krm_merge.text import Object, TextError, Value, same
+from krm_merge.text import Object, TextError, Value, same, text_of
 
 
 class Pipeline(Protocol):
@@ -63,7 +63,7 @@ def carried_change(value: Object, before: Object, after: Object, schema: Schema)
 
 def _edited(member: Member, value: Object, schema: Schema) -> Member:
     """The resource with another value; what is the same keeps its text."""
-    resource = Resource.from_tree(member.root)
+    resource = Resource.from_document(text_of(member.root))
     try:
         resource.change(member.value, value, lambda path: schema.at(path).merge_keys)
         return replace(member, root=resource.merged())
