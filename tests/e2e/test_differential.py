@@ -271,7 +271,7 @@ def test_cases_that_random_packages_do_not_hold(tmp_path: Path, case: Case) -> N
     folder = tmp_path / "run"
     prepare(folder, triple)
     command("kpt", "pkg", "update", "web@v2", cwd=folder)
-    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", "--on-conflict", "upstream", cwd=folder)
+    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", *DOCUMENT[2:], cwd=folder)
     for name, expected in (("web", case.kpts), ("ours", case.merged)):
         resources = [copy.data for copies in read_package(folder / name).values() for copy in copies]
         assert [data for data in resources if data["kind"] != "Kptfile"] == expected
@@ -342,11 +342,11 @@ packages (`tests/e2e/test_differential.py`, with kpt 1.0.0-beta.56) and fails on
 krm-merge runs with `--function-identity document`, as kpt recognises functions; with its default, `smart`, what F6 and
 F7 say comes on top. The numbers are those of the [rules](rules.md).
 
-`krm-merge compare PKG@REF` finds these differences in a package of yours, with the kpt that you have
+`krm-merge compare PKG@REF` says what you would lose in a package of yours, with the kpt that you have
 ([command line](command-line.md#krm-merge-compare)).
 
 The tables are about values and the order of lists, not about comments and layout, which krm-merge keeps and kpt
-writes anew in part; `compare` looks at every byte.
+writes anew in part; `compare --diff` shows these, too.
 """
 
 

@@ -21,7 +21,7 @@ from e2e.differential.values import (
 )
 from e2e.hosts import SECONDS, Run, git, write_package
 
-DOCUMENT = ("--function-identity", "document", "--on-conflict", "upstream")
+DOCUMENT = ("--function-identity", "document", "--on-conflict", "upstream", "--on-delete", "local")
 """The options that make our update of a package comparable with kpt's."""
 """As kpt recognises functions: by name, else by image."""
 
