@@ -208,7 +208,7 @@ class FakeForge:
         """What goes wrong with a request. A fault that is not there any more has done what it does."""
         with self._choosing:
             for fault in self.faults:
-                if fault.method in ("", seen.method) and fault.path in seen.path:
+                if fault.method in ("", seen.method) and fault.path in self._by_name(seen.path):
                     if fault.done:
                         self.answer(seen)
                     self.faults.remove(fault)
@@ -255,6 +255,10 @@ class FakeForge:
         """People rename a repository, or give it to another owner."""
         self.repositories[new_name] = self.repositories.pop(name)
         self.moved[name] = new_name
+
+    def _by_name(self, path: str) -> str:
+        """A path that names a repository by its number, with its name instead."""
+        return re.sub(r"(?<=/projects/)\d+(?=/|$)", lambda number: self._numbered(number[0]), path)
 
     def _number_of(self, name: str) -> int:
         """The number of a repository, wherever it is now; 0 for none."""
