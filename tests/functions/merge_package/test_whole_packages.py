@@ -250,7 +250,7 @@ def test_what_a_pipeline_wrote_is_no_local_edit_of_versions_that_are_lists_of_ob
             {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": replicas}},
         ]
 
-    config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "m"}}
+    config: dict[str, Any] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "m"}}
     config |= {"original": objects("o", 1), "upstream": objects("u", 2)}
     head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
     stream = yaml.safe_dump(head | {"items": objects("a", 1), "functionConfig": config}, sort_keys=False)
