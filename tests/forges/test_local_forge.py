@@ -344,7 +344,8 @@ class TestRefusals:
     def test_of_what_is_no_bare_repository(
         self, forge: LocalForge, origin: Origin, tmp_path: Path, address: str
     ) -> None:
-        with pytest.raises(ForgeError, match="there is no bare git repository; make one with") as raised:
+        problem = "there is no bare git repository; make one with" if address else "an empty text is no repository"
+        with pytest.raises(ForgeError, match=problem) as raised:
             forge.pull_requests(address.format(tmp_path))
         assert "hidden" not in str(raised.value)
 

@@ -156,8 +156,10 @@ class KptfileSelector(_Fields):
 
     @model_validator(mode="after")
     def _has_expression(self) -> Self:
-        if isinstance(problem := pattern_of(str(self.resourceFileRegexp or "")), str):
-            raise ValueError(f"resourceFileRegexp: {problem}")
+        try:
+            pattern_of(str(self.resourceFileRegexp or ""))
+        except ValueError as error:
+            raise ValueError(f"resourceFileRegexp: {error}") from None
         return self
 
 
