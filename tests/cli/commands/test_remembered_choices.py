@@ -9,13 +9,19 @@ import pytest
 from cli.commands.merges import commit, deployment, git, repository
 
 
-def test_a_rebase_that_is_begun_again_is_settled_by_what_was_chosen(tmp_path: Path) -> None:
-    work = repository(tmp_path, "work")
+def diverged(place: Path) -> Path:
+    """A repository on main with two replicas, and a branch `topic` with five; both had one."""
+    work = repository(place, "work")
     commit(work, "base", web=deployment("web", 1))
     git(work, "checkout", "--quiet", "-b", "topic")
-    commit(work, "more", web=deployment("web", 5))
+    commit(work, "five", web=deployment("web", 5))
     git(work, "checkout", "--quiet", "main")
     commit(work, "two", web=deployment("web", 2))
+    return work
+
+
+def test_a_rebase_that_is_begun_again_is_settled_by_what_was_chosen(tmp_path: Path) -> None:
+    work = diverged(tmp_path)
     git(work, "checkout", "--quiet", "topic")
     assert "web.yaml" in git(work, "rebase", "main", code=1)
     assert "<<<<<<<" in (work / "web.yaml").read_text()
@@ -31,12 +37,7 @@ def test_a_rebase_that_is_begun_again_is_settled_by_what_was_chosen(tmp_path: Pa
 
 
 def test_a_mergetool_that_is_left_leaves_the_conflict(tmp_path: Path) -> None:
-    work = repository(tmp_path, "work")
-    commit(work, "base", web=deployment("web", 1))
-    git(work, "checkout", "--quiet", "-b", "topic")
-    commit(work, "five", web=deployment("web", 5))
-    git(work, "checkout", "--quiet", "main")
-    commit(work, "two", web=deployment("web", 2))
+    work = diverged(tmp_path)
     git(work, "merge", "topic", code=1)
     before = (work / "web.yaml").read_text()
     git(work, "mergetool", "--tool", "krm", "--no-prompt", stdin="q\n", code=1)
