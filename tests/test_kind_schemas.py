@@ -1,4 +1,4 @@
-"""`krm-merge schema`: JSON schemas that editors and validators read, held against the models and against kpt."""
+"""JSON schemas that editors and validators read, held against the models and against kpt."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from kind_schemas import KINDS
 
 from checkout import ROOT
 from e2e.hosts import SECONDS
-from krm_merge.cli.app import app
-from krm_merge.cli.schemas import KINDS
 from krm_merge.packages.models import Kptfile
 
 SCHEMA_LINE = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
@@ -31,15 +29,9 @@ EXAMPLES = [
 ]
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["schema", *arguments], prog_name="krm-merge")
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_prints_the_schema_that_the_docs_have(kind: str) -> None:
-    done = run(kind)
-    assert done.exit_code == 0, done.output
-    schema = json.loads(done.stdout)
+def test_the_docs_have_the_schema_of_each_kind(kind: str) -> None:
+    schema = KINDS[kind].schema()
     Draft202012Validator.check_schema(schema)
     assert schema["title"] == kind
     assert schema == json.loads((ROOT / "docs" / "schemas" / KINDS[kind].file).read_text(encoding="utf-8"))
@@ -55,26 +47,6 @@ def test_every_kind_of_ours_has_a_schema() -> None:
     assert named == set(KINDS)
     page = (ROOT / "docs" / "integrations" / "editors.md").read_text(encoding="utf-8")
     assert [kind for kind in KINDS if f"`{kind}`" not in page or f"schemas/{KINDS[kind].file}" not in page] == []
-
-
-def test_without_a_kind_lists_all() -> None:
-    done = run()
-    assert done.exit_code == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == list(KINDS)
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("kptfile", "there is no schema of kptfile; did you mean Kptfile?"),
-        ("MergePackages", "there is no schema of MergePackages; did you mean MergePackage?"),
-        ("Deployment", "there is no schema of Deployment; known are MergePackage, PatchResources, "),
-    ],
-)
-def test_an_unknown_kind_names_the_nearest(query: str, message: str) -> None:
-    done = run(query)
-    assert done.exit_code == 2
-    assert message in done.stderr
 
 
 # ---- the Kptfile ---------------------------------------------------------------------------------------------------

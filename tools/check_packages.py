@@ -60,7 +60,6 @@ def try_program(*program: str | Path, package: Path, environment: dict[str, str]
     run(*program, "names", cwd=package, environment=environment)
     if "name: set-labels\n" not in kptfile.read_text(encoding="utf-8"):
         sys.exit(f"{program[0]} named nothing")
-    run(*program, "schema", "MergePackage", cwd=package, environment=environment)
 
 
 def check_archives(folder: Path, package: Path) -> Path:

@@ -15,13 +15,13 @@ from typing import Any
 
 import yaml
 from component_crds import definitions as resource_definitions
+from kind_schemas import KINDS, JsonSchema, SchemaKind, model_schema, rewritten
 from kind_tables import inputs, of_kinds
 from kind_tables import tables as kind_tables
 from patch_tables import tables as patch_tables
 from transform_tables import tables as transform_tables
 
 from krm_merge.cli.commands.settings import IMAGE
-from krm_merge.cli.schemas import KINDS, JsonSchema, SchemaKind, model_schema, rewritten
 
 ROOT = Path(__file__).resolve().parent.parent
 NULL = {"type": "null"}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from krm_merge.cli.schemas import KINDS
+from kind_schemas import KINDS
 
 HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 EVERY_KIND = {"apiVersion", "kind", "metadata"}

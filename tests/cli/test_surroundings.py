@@ -146,7 +146,6 @@ PRINTING = [
     ["--doc"],
     ["help", "rules"],
     ["merge", "--help"],
-    ["schema", "MergePackage"],
     ["completion", "bash"],
     ["nothing"],
 ]

@@ -30,7 +30,6 @@ _SHARED_MODULES = {
     "mergetool": "git",
     "names": "check",
     "policy": "resolve",
-    "schema": "reference",
     "status": "check",
     "update": "merge",
     "why": "declare",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.decisions.decision import PackageDecisions as PackageDecisions
     from krm_merge.merge.decisions.decision import ResourceOutcome as ResourceOutcome
     from krm_merge.merge.decisions.decision import Side as Side
+    from krm_merge.merge.decisions.decision import Sides as Sides
     from krm_merge.merge.decisions.decision import same as same
     from krm_merge.merge.decisions.policy import NO_RESOLUTIONS as NO_RESOLUTIONS
     from krm_merge.merge.decisions.policy import Choice as Choice
@@ -85,16 +86,20 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.pipeline import functions_at as functions_at
     from krm_merge.merge.values.pipeline import match_functions as match_functions
     from krm_merge.merge.values.pipeline import read_functions as read_functions
+    from krm_merge.merge.values.texts import CHART_FILE as CHART_FILE
+    from krm_merge.merge.values.texts import VersionOrder as VersionOrder
     from krm_merge.merge.values.texts import choose_text as choose_text
+    from krm_merge.merge.values.texts import higher_version as higher_version
     from krm_merge.merge.values.texts import merge_whole_addition as merge_whole_addition
     from krm_merge.merge.values.texts import merge_whole_text as merge_whole_text
+    from krm_merge.merge.values.texts import version_order as version_order
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "decisions.decision": "Decision FileDecision MERGE_POLICY Member NOTHING_DECIDED "
-        "PackageDecisions ResourceOutcome Side UPSTREAM_IDENTIFIER same",
+        "PackageDecisions ResourceOutcome Side Sides UPSTREAM_IDENTIFIER same",
         "decisions.policy": "Choice Content Fit NO_RESOLUTIONS Nature OnConflict OnDelete Policy "
         "Resolution Resolutions Rule content_of file_content fingerprint without_positions",
         "decisions.report": "WinningSide in_document_order is_lost_comment lost_comments_message renamed_from report "
@@ -110,7 +115,8 @@ __getattr__, __dir__ = lazy_interface(
         "values.context": "resource_content",
         "values.images": "image_repository",
         "values.pipeline": "NotIdentified PipelineFunction functions_at match_functions read_functions",
-        "values.texts": "choose_text merge_whole_addition merge_whole_text",
+        "values.texts": "CHART_FILE VersionOrder choose_text higher_version merge_whole_addition merge_whole_text "
+        "version_order",
         "writing.carry_out": "carry_out",
     },
 )

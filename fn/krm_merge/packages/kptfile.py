@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from posixpath import normpath
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
+from krm_merge.merge import VersionOrder, version_order
 from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, is_kptfile
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen
@@ -163,8 +164,6 @@ def _text(root: MappingNode, *path: str) -> str:
 _LONGEST_NAME: Final = 200
 """Characters in front of a version; what a server lists may be of any length."""
 
-_Order: TypeAlias = tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]
-
 
 def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
     """The tags with a higher semantic version of what a ref is a version of, the highest last.
@@ -179,7 +178,7 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
     here = _Release.of(prefix + ref)
     if here is None:
         return []
-    newer: dict[_Order, str] = {}
+    newer: dict[VersionOrder, str] = {}
     # Where a version has tags of both forms, the one that is written as the ref is.
     for tag in sorted(names, key=lambda tag: (tag.startswith(prefix + ref[: here.start - len(prefix)]), tag)):
         release = _Release.of(tag)
@@ -223,13 +222,13 @@ class _Release(NamedTuple):
 
     name: str
     start: int
-    order: _Order
+    order: VersionOrder
 
     @classmethod
     def of(cls, tag: str) -> _Release | None:
         begin = tag.rfind("/") + 1
         while True:
-            if (order := _order(tag[begin:])) is not None:
+            if (order := version_order(tag[begin:])) is not None:
                 return cls(tag[: max(begin - 1, 0)], begin, order)
             begin = tag.find("-", begin) + 1
             if not begin or begin > _LONGEST_NAME:
@@ -241,20 +240,6 @@ def nearest(ref: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(ref, sorted(names), n=1)), "")
-
-
-def _order(name: str) -> _Order | None:
-    """What versions are compared by: their numbers, whether it is a release, and what comes before one."""
-    release, _, before = name.removeprefix("v").partition("+")[0].partition("-")
-    numbers = release.split(".")
-    # A number alone may be anything: a build, a year.
-    is_marked = len(numbers) > 1 or name.startswith("v")
-    if not is_marked or len(numbers) > 3 or not all(number.isascii() and number.isdigit() for number in numbers):
-        return None
-    parts = before.split(".") if before else []
-    # Numbers are lower than words, and compare as numbers (semver.org, 11).
-    marks = tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
-    return (*map(int, numbers), 0, 0)[:3], not before, marks
 
 
 CONFIG_FILE = "merge-package.yaml"

@@ -34,9 +34,11 @@ from krm_merge.merge import (
     Resolution,
     ResourceOutcome,
     Rule,
+    Sides,
     content_of,
     file_content,
     fingerprint,
+    higher_version,
     in_document_order,
     match_functions,
     node_at,
@@ -139,7 +141,7 @@ class _Reader:
         )
         of_existence = decision.rule == "F5"
         rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
-        choices = partial(_choices, decision, sides, secret)
+        choices = partial(_choices, decision, sides, secret, file)
         resource = resource_ref(subject.identity, subject.root)
         sentence = sentence_of(decision, outcome, resource, secret=secret)
         place = _Place(file, resource, format_path(decision.path), sentence, renamed_from(outcome, resource))
@@ -244,7 +246,7 @@ def resource_ref(identity: Identity, root: MappingNode) -> ResourceRef | None:
     return ResourceRef(version, identity.kind, identity.name or generate_name_of(root), identity.namespace)
 
 
-def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:
+def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool, file: str) -> tuple[Choice, ...]:
     """What may be chosen for a conflict (M2)."""
     nature = decision.nature
     if decision.side != "both" or (nature == "resource" and decision.rule != "F5"):
@@ -252,6 +254,8 @@ def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: 
     both: tuple[Choice, ...] = ("upstream", "local")
     if secret or nature in ("order", "element", "resource", "alternative"):
         return both
+    if higher_version(file, decision.path, Sides(*(sides[name] for name in VERSIONS))) is not None:
+        both = ("higher", *both)
     in_turn: tuple[Choice, ...] = ("upstream-then-local", "local-then-upstream")
     if nature == "sequence":
         return (

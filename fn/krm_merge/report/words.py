@@ -190,6 +190,7 @@ CONFLICTS: Final[tuple[tuple[Status, str], ...]] = (("open", "Open conflicts"), 
 """What reports show first."""
 
 CHOICES: Final[dict[Choice, str]] = {
+    "higher": "the higher version",
     "upstream": "upstream's",
     "local": "local's",
     "original": "the original's",

@@ -106,6 +106,7 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> 
         return "Put it back" if choice in has else "Accept that it is gone"
     upstream, local = labels.upstream.lower(), labels.local.lower()
     words: dict[Choice, str] = {
+        "higher": "Take the higher version",
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
         "local": f"Keep {local}" if "local" in has else "Leave it deleted" if "original" in has else "Leave it out",
         "original": f"Take {labels.original.lower()}",

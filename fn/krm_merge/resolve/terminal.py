@@ -24,6 +24,7 @@ from krm_merge.resolve.interface import (
 )
 
 KEYS: Final[dict[str, Choice]] = {
+    "h": "higher",
     "u": "upstream",
     "l": "local",
     "o": "original",
@@ -33,6 +34,7 @@ KEYS: Final[dict[str, Choice]] = {
     "r": "recognise",
 }
 _ACTIONS: Final[dict[Choice, str]] = {
+    "higher": "taking the higher version",
     "upstream": "taking upstream",
     "local": "taking local",
     "original": "taking the original",

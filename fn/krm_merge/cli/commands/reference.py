@@ -1,8 +1,7 @@
-"""`krm-merge help`, `krm-merge completion` and `krm-merge schema`."""
+"""`krm-merge help` and `krm-merge completion`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from difflib import get_close_matches
 
@@ -13,7 +12,6 @@ from rich.markdown import Markdown
 from rich.theme import Theme
 
 from krm_merge.cli.help_pages import COMMANDS, TOPICS, is_rule, page_of, page_of_rule
-from krm_merge.cli.schemas import KINDS
 
 _WIDEST = 100
 
@@ -88,28 +86,3 @@ def completion_command(ctx: click.Context, shell: str) -> None:
     complete = get_completion_class(shell)
     assert complete is not None
     click.echo(complete(root.command, {}, "krm-merge", _VARIABLE).source(), nl=False)
-
-
-@click.command("schema")
-@click.argument("kind", metavar="[KIND]", required=False)
-def schema_command(kind: str | None) -> None:
-    """Print the JSON schema of KIND, or list the kinds that have one.
-
-    Save it, and name the file in the first line of your YAML, so that editors complete and check fields:
-
-    \b
-        # yaml-language-server: $schema=kptfile.json
-
-    Example:  krm-merge schema Kptfile > kptfile.json
-    """
-    if kind is None:
-        width = max(map(len, KINDS))
-        for kind_schema in KINDS.values():
-            click.echo(f"{kind_schema.kind:{width}}  {kind_schema.about}")
-        return
-    if kind not in KINDS:
-        by_lower = {name.lower(): name for name in KINDS}
-        near = [by_lower[name] for name in get_close_matches(kind.lower(), by_lower, n=1)]
-        remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(KINDS)}"
-        raise click.UsageError(f"there is no schema of {kind}; {remedy}")
-    click.echo(json.dumps(KINDS[kind].schema(), indent=2, ensure_ascii=False))

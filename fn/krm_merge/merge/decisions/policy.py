@@ -69,7 +69,7 @@ def nature_of(rule: str, path: FieldPath, *, added_twice: bool, one_side: bool) 
 
 
 Choice: TypeAlias = Literal[
-    "upstream", "local", "original", "upstream-then-local", "local-then-upstream", "value", "recognise"
+    "higher", "upstream", "local", "original", "upstream-then-local", "local-then-upstream", "value", "recognise"
 ]
 
 Content: TypeAlias = "list[Value]"

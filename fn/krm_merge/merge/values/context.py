@@ -18,7 +18,7 @@ from krm_merge.merge.decisions.decision import (
 )
 from krm_merge.merge.decisions.policy import Content, Nature, Policy, Resolution, content_of, fingerprint
 from krm_merge.merge.lines.three_way import SETTER, CommentReader
-from krm_merge.merge.values.texts import choose_text, text_node, texts_of
+from krm_merge.merge.values.texts import choose_text, higher_version, text_node, texts_of
 from krm_merge.schema import Schema, Secrecy, is_bookkeeping
 from krm_merge.text import Child, Comments, MappingNode, Node, SequenceNode, from_value, resolved, value_of
 
@@ -50,7 +50,14 @@ class ChosenVerdicts:
 
     def of_value(self, path: FieldPath, sides: Sides) -> Verdict | None:
         """The verdict on a value as it was chosen for just these sides; None where nobody chose."""
-        return self.answer(_VALUES, path, sides, lambda resolution: _value(resolution, sides))
+
+        def chosen(resolution: Resolution) -> Chosen:
+            if resolution.choice != "higher":
+                return _value(resolution, sides)
+            higher = higher_version(self._file, path, sides)
+            return None if higher is None else (sides.upstream if higher == "upstream" else sides.local,)
+
+        return self.answer(_VALUES, path, sides, chosen)
 
     def of_side(self, natures: Iterable[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
         """The same where only one of the two sides can be chosen as it is."""
@@ -115,7 +122,11 @@ def _is_in_place(resolution: Resolution, node: Node | None, sides: Sides) -> boo
 
 def _value(resolution: Resolution, sides: Sides) -> Chosen:
     choice = resolution.choice
-    if choice == "recognise" or (resolution.nature == "sequence" and choice in ("original", "value")):
+    if (
+        choice == "higher"
+        or choice == "recognise"
+        or (resolution.nature == "sequence" and choice in ("original", "value"))
+    ):
         return None
     if choice == "value":
         node = from_value(resolution.value)
@@ -233,6 +244,8 @@ class MergeContext:
         did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
         if rule == "V5":
             did += " to another kind of value"
+        if (higher := higher_version(self.file, path, sides)) is not None:
+            did += f"; {higher}'s version is the higher"
         what = "value" if node is not None else "removal" if sides.original is not None else "lack of it"
         outcome = f"{winner}'s {what} is kept"
         explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", outcome)

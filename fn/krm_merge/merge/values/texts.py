@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from posixpath import basename
+from typing import TypeAlias
 
-from krm_merge.merge.decisions.decision import Sides
+from krm_merge.krm import FieldPath
+from krm_merge.merge.decisions.decision import Side, Sides
 from krm_merge.merge.lines.three_way import ChosenSide, MergedText, Winner, merge_added_text, merge_text
 from krm_merge.merge.values.soundness import documents_of, is_sound_text, loses_json
 from krm_merge.text import Node, Scalar
@@ -63,3 +66,36 @@ def text_node(text: str, sides: Sides) -> Node:
 def has_lines(text: str) -> bool:
     """Whether a text has more than one line."""
     return "\n" in text.rstrip("\n")
+
+
+VersionOrder: TypeAlias = tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]
+
+
+def version_order(name: str) -> VersionOrder | None:
+    """What semantic versions compare by: their numbers, whether it is a release, and what comes before one.
+
+    None where it is no version.
+    """
+    release, _, before = name.removeprefix("v").partition("+")[0].partition("-")
+    numbers = release.split(".")
+    # A number alone may be anything: a build, a year.
+    is_marked = len(numbers) > 1 or name.startswith("v")
+    if not is_marked or len(numbers) > 3 or not all(number.isascii() and number.isdigit() for number in numbers):
+        return None
+    parts = before.split(".") if before else []
+    # Numbers are lower than words, and compare as numbers (semver.org, 11).
+    marks = tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
+    return (*map(int, numbers), 0, 0)[:3], not before, marks
+
+
+CHART_FILE = "Chart.yaml"
+
+
+def higher_version(file: str, path: FieldPath, sides: Sides) -> Side | None:
+    """V4: the side whose version of a Helm chart is the higher, where both raised it to different ones."""
+    if basename(file) != CHART_FILE or path != ("version",):
+        return None
+    before, theirs, ours = (version_order(node.text) if isinstance(node, Scalar) else None for node in sides.nodes)
+    if theirs is None or ours is None or theirs == ours or (before is not None and before >= min(theirs, ours)):
+        return None
+    return "upstream" if theirs > ours else "local"

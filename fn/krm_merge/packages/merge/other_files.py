@@ -431,7 +431,7 @@ def _files_of_choice(
     path: str, original: File | None, upstream: File | None, local: File | None, choice: Choice
 ) -> Iterator[File | None]:
     """The file under a choice; nothing where the choice does not fit this file."""
-    if choice == "original" or choice == "value" or choice == "recognise":
+    if choice == "higher" or choice == "original" or choice == "value" or choice == "recognise":
         return
     if upstream is not None and local is not None and original is not None:
         texts = _texts(original, upstream, local)

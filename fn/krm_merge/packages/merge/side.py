@@ -15,6 +15,7 @@ from typing import NamedTuple
 from krm_merge.krm import KPTFILE, KPTFILE_GROUP, Resource, flaw_of, identity_of
 from krm_merge.merge import (
     BLUEPRINT,
+    CHART_FILE,
     CONFIG_CONNECTOR,
     MERGE_COMMENT,
     UPSTREAM_IDENTIFIER,
@@ -232,7 +233,7 @@ def newly_broken_files(original: Tree, local: Tree) -> Iterator[tuple[str, Flaw]
     for path, flaw in broken_files(local, edited):
         was_broken = path in original and yaml_flaw(original[path].data) is not None
         chart, folder, _ = f"/{path}".partition(_TEMPLATES)
-        is_template = bool(folder) and f"{chart}/Chart.yaml"[1:] in local
+        is_template = bool(folder) and f"{chart}/{CHART_FILE}"[1:] in local
         if not (was_broken or is_template or local[path].data in as_fetched):
             yield path, flaw
 

@@ -9,6 +9,7 @@ import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
 
 /** @type {Record<string, string>} */
 export const KEYS = {
+  higher: "h",
   upstream: "u",
   local: "l",
   original: "o",
@@ -104,7 +105,7 @@ export class Card {
   outcome() {
     const one = this.record;
     const by = one.settledBy ?? "";
-    const named = { value: "your own value", recognise: "recognised", ...lower(state.labels) };
+    const named = { higher: "the higher version", value: "your own value", recognise: "recognised", ...lower(state.labels) };
     const chosen = one.chosen ? (/** @type {any} */ (named)[one.chosen] ?? "both") : "as merged";
     return by.startsWith("rule") ? `${chosen}, always` : chosen;
   }
