@@ -225,40 +225,11 @@ def test_eval_with_a_functionconfig_of_the_package_leaves_it_there(make: Make) -
     assert package.read("merge.yaml") == config()
 
 
-def tag(text: str, side: str) -> str:
-    return text.replace("metadata:\n", f"metadata:\n  annotations:\n    config.kubernetes.io/merge-source: {side}\n", 1)
-
-
-def test_eval_with_tagged_documents_in_the_kptfile(make: Make) -> None:
-    sides = (tag(LOCAL, "dest"), tag(ORIGINAL, "original"), tag(UPSTREAM, "updated"))
-    package = make({"Kptfile": "---\n".join(sides), "resources/other.yaml": OTHER})
-    succeed(package.eval())
-    assert contents(package.folder) == {"Kptfile": MERGED.encode(), "resources/other.yaml": OTHER.encode()}
-
-
-@pytest.mark.parametrize(
-    ("original", "updated"),
-    [("update/original.yaml", "update/updated.yaml"), ("original/Kptfile", "updated/Kptfile")],
-    ids=["files", "folders"],
-)
-def test_eval_with_tagged_items_takes_their_files_away(make: Make, original: str, updated: str) -> None:
-    package = make(
-        {
-            "Kptfile": LOCAL,
-            original: tag(ORIGINAL, "original"),
-            updated: tag(UPSTREAM, "updated"),
-            "resources/other.yaml": OTHER,
-        }
-    )
-    succeed(package.eval())
-    assert contents(package.folder) == {"Kptfile": MERGED.encode(), "resources/other.yaml": OTHER.encode()}
-
-
 def test_eval_without_configuration_names_the_forms(package: Package) -> None:
     before = contents(package.folder)
     done = package.eval()
     assert done.returncode == 1
-    assert all(word in done.stderr for word in ("original", "upstream", "merge-source"))
+    assert all(word in done.stderr for word in ("original", "upstream", "MergePackage"))
     assert contents(package.folder) == before
 
 
@@ -422,35 +393,6 @@ def declaration() -> str:
 CAT = "    # as it is\n    - exec: cat\n"
 CAT_PLAIN = "    - exec: cat\n"
 CAT_NEW = "    - exec: cat -u # new\n"
-
-
-def test_render_merges_the_package_that_declares_it(make: Make) -> None:
-    package = make(
-        {
-            "Kptfile": pipeline(CAT, declaration(), info="old"),
-            "merge.yaml": config(pipeline(CAT_PLAIN, info="old"), pipeline(CAT_PLAIN, CAT_NEW, info="new")),
-            "other.yaml": OTHER,
-        }
-    )
-    before = contents(package.folder)
-    succeed(package.render())
-    after = contents(package.folder)
-    assert without_record(after.pop("Kptfile").decode()) == pipeline(CAT, declaration(), CAT_NEW, info="new")
-    del before["Kptfile"]
-    assert after == before
-
-
-def test_a_second_render_changes_nothing(make: Make) -> None:
-    package = make(
-        {
-            "Kptfile": pipeline(declaration(), info="old"),
-            "merge.yaml": config(pipeline(info="old"), pipeline(CAT_NEW, info="new")),
-        }
-    )
-    succeed(package.render())
-    before = contents(package.folder)
-    succeed(package.render())
-    assert contents(package.folder) == before
 
 
 def place(text: str, path: str) -> str:

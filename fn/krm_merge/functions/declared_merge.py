@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from posixpath import normpath
 
-from krm_merge.functions.merge_sides import PackageSides, fields_of, has_tagged_items
+from krm_merge.functions.merge_sides import PackageSides, fields_of
 from krm_merge.functions.places import place_of_item
 from krm_merge.krm import KPTFILE, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceList
 from krm_merge.packages import (
@@ -126,8 +126,7 @@ def is_made(declaration: PipelineMerge, resource_list: ResourceList) -> bool:
             file=KPTFILE,
         )
         return True
-    # Items that are sides are of no functionConfig.
-    if has_tagged_items(resource_list) or not declaration.is_made(kptfile):
+    if not declaration.is_made(kptfile):
         return False
     resource_list.results.info(
         f"{KPTFILE}: {declaration.file} was merged before, as the condition {CONDITION} says; nothing to do",
@@ -145,11 +144,11 @@ def record_merge(declaration: PipelineMerge, resource_list: ResourceList, change
         resource_list.results.error(f"{KPTFILE}: no record of the merge: {problem}", file=KPTFILE, rule="K7")
 
 
-def own_kptfile(resource_list: ResourceList, package: str | None, place: str = KPTFILE) -> Resource | None:
-    """The item that is the Kptfile at a place of the package with this path."""
+def own_kptfile(resource_list: ResourceList, package: str | None) -> Resource | None:
+    """The item that is the Kptfile of the package with this path."""
     for item in resource_list.items:
         is_kptfile = KPTFILE.encode() in item.slice.data and item.kind == KPTFILE
-        if is_kptfile and (place_of_item(item, package)[0] or KPTFILE) == place:
+        if is_kptfile and (place_of_item(item, package)[0] or KPTFILE) == KPTFILE:
             return item
     return None
 

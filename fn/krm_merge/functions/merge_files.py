@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from posixpath import join, relpath
 
-from krm_merge.functions.merge_sides import MERGE_SOURCE, ItemsOfSide, PackageSides
+from krm_merge.functions.merge_sides import ItemsOfSide, PackageSides
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of_item, plain_place, set_place
 from krm_merge.krm import ID_ANNOTATIONS, Resource, ResourceList, identity_of
 from krm_merge.merge import Document, FileDecision, Member, Policy, ResourceOutcome, follows_upstream_move, report_files
@@ -113,11 +112,9 @@ class PackageFiles:
         return DocumentFiles(map(self._place_of_item, self._list.items))
 
     def _place_of_item(self, item: Resource) -> tuple[str, DocumentOfFile]:
-        """Where an item is, from the folder of the local package."""
-        folder = self._sides.folder
+        """Where an item is."""
         path, index = place_of_item(item, self._sides.root_package)
         path = path or default_place(item.identity)
-        path = relpath(path, folder) if path.startswith(f"{folder}/") else path
         return path, DocumentOfFile(index, item.data(), item.column, item)
 
     # ---- carrying out ----------------------------------------------------------------------------------------------
@@ -136,11 +133,11 @@ class PackageFiles:
                 continue
             if follows_upstream_move(outcome, self._list.results):
                 free = free or FreeIndexes(self._list, sides.root_package)
-                self._place(sides.resource(local), upstream.place, free.take(join(sides.folder, upstream.place)))
+                self._place(sides.resource(local), upstream.place, free.take(upstream.place))
 
     def _place(self, item: Resource, path: str, index: int) -> None:
         item.settle(item.data())
-        set_place(item, join(self._sides.folder, path), index, self._sides.root_package)
+        set_place(item, path, index, self._sides.root_package)
 
     def _write(self, path: str, file: File, documents: Sequence[DocumentOfFile]) -> None:
         """Gives the items of a file its texts, and adds items for those that have none."""
@@ -154,7 +151,7 @@ class PackageFiles:
             root = read(text.decode())
             assert isinstance(root, MappingNode)
             member = Member(path, identity_of(root), root, path)
-            items.append(new_resource(member, join(self._sides.folder, path), index))
+            items.append(new_resource(member, path, index))
 
 
 def _files_of(side: ItemsOfSide) -> DocumentFiles:
@@ -169,7 +166,7 @@ def _files_of(side: ItemsOfSide) -> DocumentFiles:
 
 
 def _place_of(document: Document) -> tuple[str, int]:
-    if MERGE_SOURCE.encode() not in document.data and (place := plain_place(document.data)) is not None:
+    if (place := plain_place(document.data)) is not None:
         return place
     member = document.member()
     return (member.place, member.index) if member is not None else ("", 0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
-from posixpath import join
 from typing import TYPE_CHECKING, Final
 
 from krm_merge.errors import KrmMergeError
@@ -17,7 +16,6 @@ from krm_merge.functions.merge_sides import (
     MergeSettings,
     PackageSides,
     fields_of,
-    has_tagged_items,
     read_settings,
     read_sides,
 )
@@ -70,13 +68,13 @@ class DocumentIndexes:
         added = group_by_key((outcome.member.place, outcome) for outcome in outcomes if outcome.fate == "added")
         gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
         for place, new in added.items():
-            if self._free.is_known(join(sides.folder, place)):
+            if self._free.is_known(place):
                 self._place(place, new, outcomes, gone)
 
     def of(self, outcome: ResourceOutcome) -> int:
         """The index of an added item."""
         index = self._placed.get(id(outcome))
-        return self._free.take(join(self._sides.folder, outcome.member.place)) if index is None else index
+        return self._free.take(outcome.member.place) if index is None else index
 
     def _place(
         self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
@@ -155,7 +153,7 @@ def write_outcomes(
                 resource_list.results.add(result)
             continue
         if outcome.fate == "added" and indexes is not None:
-            resource = new_resource(member, join(sides.folder, member.place), indexes.of(outcome))
+            resource = new_resource(member, member.place, indexes.of(outcome))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted" and not refused:
             resource_list.items.remove(resource)
@@ -320,7 +318,7 @@ def _count_unchosen(decided: PackageDecisions, policy: Policy) -> int:
 def _follow_upstream(resource_list: ResourceList, sides: PackageSides, lock: Lock) -> None:
     from krm_merge.functions.declared_merge import follow_upstream, own_kptfile
 
-    kptfile = own_kptfile(resource_list, sides.root_package, join(sides.folder, KPTFILE))
+    kptfile = own_kptfile(resource_list, sides.root_package)
     problem = "is not among the items" if kptfile is None else follow_upstream(kptfile, lock)
     if problem:
         resource_list.results.warning(f"{KPTFILE}: {problem}", file=KPTFILE, rule="K2")
@@ -329,7 +327,7 @@ def _follow_upstream(resource_list: ResourceList, sides: PackageSides, lock: Loc
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     config = resource_list.function_config
     holder, is_config_map = (None, True) if config is None else fields_of(config)
-    if not is_config_map or (holder is not None and holder.fields) or has_tagged_items(resource_list):
+    if not is_config_map or (holder is not None and holder.fields):
         return False
     if resource_list.items:
         resource_list.results.error(f"functionConfig: nothing to merge; {FORMS}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from posixpath import basename, relpath
+from posixpath import basename
 from typing import TYPE_CHECKING
 
 from krm_merge.functions import API_VERSION, CONFIG_MAP
-from krm_merge.functions.places import default_place, from_own_folder, place_of, root_package
+from krm_merge.functions.places import default_place, place_of, root_package
 from krm_merge.krm import (
     KPTFILE,
     KPTFILE_GROUP,
@@ -26,7 +26,6 @@ from krm_merge.krm import (
     identity_of,
 )
 from krm_merge.merge import Document, Folders, ListKeys, Member, Policy, ResourceOutcome, Rule
-from krm_merge.safe_text import quoted
 from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
@@ -161,16 +160,13 @@ def _shallow(name: str, node: Node) -> Value:
     return to_value(node)
 
 
-MERGE_SOURCE = "config.kubernetes.io/merge-source"
 _MAY_BE_KPTFILE = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
 _API_VERSION = pattern(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
 _KIND = pattern(rb"^kind: *\w+\r?$", re.MULTILINE)
-_TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
 
 FORMS = (
-    "give original and upstream as fields of a MergePackage functionConfig, as data of a ConfigMap "
-    '(kpt fn eval -- original="$(cat A)" upstream="$(cat B)"), '
-    f"or as items with the annotation {MERGE_SOURCE}: original | updated | dest"
+    "give original and upstream as fields of a MergePackage functionConfig, or as data of a ConfigMap "
+    '(kpt fn eval -- original="$(cat A)" upstream="$(cat B)")'
 )
 
 
@@ -210,10 +206,7 @@ class ItemsOfSide:
 
 
 class PackageSides:
-    """The three versions.
-
-    `folder` is the local package's folder, if the items hold other packages, too.
-    """
+    """The three versions."""
 
     def __init__(self, root_package: str | None) -> None:
         """Nothing read yet."""
@@ -221,7 +214,6 @@ class PackageSides:
         self.upstream = ItemsOfSide()
         self.local = ItemsOfSide()
         self.resources: dict[int, Resource] = {}
-        self.folder = ""
         self.root_package = root_package
 
     def __iter__(self) -> Iterator[ItemsOfSide]:
@@ -261,16 +253,11 @@ class PackageSides:
 
 
 def read_sides(resource_list: ResourceList, settings: MergeSettings) -> PackageSides | None:
-    """Reads the Kptfiles of all three sides; tagged items are removed from the list.
+    """Reads the Kptfiles of all three sides.
 
     Reports every error to the results; with errors, including those of the settings, returns None.
     """
     return _Reader(resource_list).read(settings)
-
-
-def has_tagged_items(resource_list: ResourceList) -> bool:
-    """Whether some items say which side they come from."""
-    return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
 
 
 class _Reader:
@@ -281,59 +268,18 @@ class _Reader:
 
     def read(self, settings: MergeSettings) -> PackageSides | None:
         sides = self._sides
-        tagged = self._take_tagged()
         for name, side, node in (
             ("original", sides.original, settings.original),
             ("upstream", sides.upstream, settings.upstream),
         ):
             if node is not None:
                 self._read_package(name, side, node)
-            elif name not in tagged and not any((r.path or "").endswith(name) for r in self._results.errors):
+            elif not any((r.path or "").endswith(name) for r in self._results.errors):
                 self._results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
-        self._read_local(in_any_file="local" in tagged)
+        self._read_local()
         if not self._results.errors:
             self._check()
         return None if self._results.errors else sides
-
-    # ---- items that say which side they come from ----------------------------------------------------------------
-
-    def _take_tagged(self) -> set[str]:
-        """Removes the items of other sides from the list, and the tags from local's items."""
-        members_by_side: dict[str, list[Member]] = {}
-        local_items = []
-        for item in self._list.items:
-            side = self._tag(item) if MERGE_SOURCE.encode() in item.slice.data else ""
-            if side in ("", "local"):
-                local_items.append(item)
-            if side == "local":
-                item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
-                # Read again without it: upstream's additions cannot refer to removed text.
-                item.settle(item.data())
-            if side:
-                members_by_side.setdefault(side, [])
-            if side in ("original", "upstream"):
-                members_by_side[side].append(
-                    self._member(item.root, place_of(item.annotations, self._sides.root_package))
-                )
-        self._list.items[:] = local_items
-        for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
-            members = members_by_side.get(name, [])
-            version.kptfile_members += [member for member in members if _is_kptfile(member.identity)]
-            folder = from_own_folder(version.kptfile_members)
-            others = [member for member in members if not _is_kptfile(member.identity)]
-            version.others += [_read_already(_in_folder(member, folder)) for member in others]
-        return set(members_by_side)
-
-    def _tag(self, item: Resource) -> str:
-        try:
-            tag = item.annotations.get(MERGE_SOURCE)
-        except ResourceError as error:
-            self._results.error(str(error), file=error.file)
-            return ""
-        if tag is not None and tag not in _TAGS:
-            problem = f"the annotation {MERGE_SOURCE} is {quoted(tag)}; original, updated or dest is expected"
-            self._results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
-        return _TAGS.get(tag or "", "")
 
     # ---- original and upstream as text or objects ----------------------------------------------------------------
 
@@ -372,28 +318,26 @@ class _Reader:
 
     # ---- the items -----------------------------------------------------------------------------------------------
 
-    def _read_local(self, *, in_any_file: bool) -> None:
+    def _read_local(self) -> None:
         sides = self._sides
         others: list[Resource] = []
         for item in self._list.items:
             # Untouched items are never parsed.
-            if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
+            if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item):
                 others.append(item)
             elif (member := self._local_member(item)) is not None:
                 sides.local.kptfile_members.append(member)
-        if in_any_file:
-            sides.folder = from_own_folder(sides.local.kptfile_members)
         if sides.has_whole_packages:
             sides.local.others = [
                 Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
             ]
 
-    def _is_local_kptfile(self, item: Resource, in_any_file: bool) -> bool:
+    def _is_local_kptfile(self, item: Resource) -> bool:
         try:
             if item.kind != KPTFILE:
                 return False
             place = place_of(item.annotations, self._sides.root_package) or KPTFILE
-            return identity_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
+            return identity_of(item.root).group == KPTFILE_GROUP and basename(place) == KPTFILE
         except ResourceError as error:
             if error.file is None or basename(error.file) == KPTFILE:
                 self._results.error(str(error), file=error.file)
@@ -409,7 +353,7 @@ class _Reader:
             self._results.error(f"{place or 'an item'}: {flaw}", file=place)
             return None
         self._sides.resources[id(item.root)] = item
-        return _in_folder(self._member(item.root, place), self._sides.folder)
+        return self._member(item.root, place)
 
     @staticmethod
     def _member(root: MappingNode, place: str | None) -> Member:
@@ -473,21 +417,9 @@ def _lines(node: Node) -> tuple[bytes, int]:
     return (" " * column + root.source.text[root.start : root.end]).encode(), column
 
 
-def _read_already(member: Member) -> Document:
-    data, column = _lines(member.root)
-    return Document("", data, lambda: member, column)
-
-
 def _is_kptfile(identity: Identity) -> bool:
     """Whether a resource is a Kptfile, independent of its file name."""
     return identity.kind == KPTFILE and identity.group == KPTFILE_GROUP
-
-
-def _in_folder(member: Member, folder: str) -> Member:
-    """A member with its path relative to the folder of its side."""
-    if not folder or not member.place.startswith(f"{folder}/"):
-        return member
-    return replace(member, place=relpath(member.place, folder))
 
 
 def _relocate_member(member: Member, moves: Mapping[str, str]) -> Member:

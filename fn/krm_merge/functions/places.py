@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from posixpath import dirname, join, normpath, relpath
+from posixpath import join, normpath, relpath
 
 from krm_merge.krm import (
     INDEX,
-    KPTFILE,
     LEGACY_INDEX,
     LEGACY_PATH,
     PACKAGE_PATH,
@@ -19,7 +18,7 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import Member
 from krm_merge.schema import is_bookkeeping
-from krm_merge.startup import pattern, replace
+from krm_merge.startup import pattern
 from krm_merge.text import text_of
 
 _PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
@@ -55,15 +54,6 @@ def root_package(resource_list: ResourceList) -> str | None:
             except ResourceError:
                 continue  # reported when the item has to be read
     return min((path for path in paths if path), key=lambda path: (len(path), path), default=None)
-
-
-def from_own_folder(kptfiles: list[Member]) -> str:
-    """Places the Kptfiles of a side of tagged items from the folder of the outermost one, which is returned."""
-    folders = [dirname(member.file) for member in kptfiles]
-    outermost = min(folders, key=lambda folder: (folder.count("/") + bool(folder), folder), default="")
-    for at, (member, folder) in enumerate(zip(kptfiles, folders, strict=True)):
-        kptfiles[at] = replace(member, place=normpath(join(relpath(folder or ".", outermost or "."), KPTFILE)))
-    return outermost
 
 
 class FreeIndexes:

@@ -22,7 +22,6 @@ from krm_merge.text.reading.reader import read
 ROOT = "/pkg"
 PATH = "internal.config.kubernetes.io/path"
 PACKAGE_PATH = "internal.config.kubernetes.io/package-path"
-SOURCE = "config.kubernetes.io/merge-source"
 ORIGINAL = {"info": {"site": "old", "description": "d"}}
 UPSTREAM = {"info": {"site": "new", "description": "d"}}
 LOCAL = {"info": {"site": "old", "description": "mine"}}
@@ -32,7 +31,7 @@ Value = dict[str, Any]
 
 def kptfile(body: Value, name: str = "pkg", **annotations: str) -> Value:
     """A Kptfile; annotations by `path`, `package`, `source`."""
-    long = {"path": PATH, "package": PACKAGE_PATH, "source": SOURCE}
+    long = {"path": PATH, "package": PACKAGE_PATH}
     metadata: Value = {"name": name}
     if annotations:
         metadata["annotations"] = {long[key]: value for key, value in annotations.items()}
@@ -107,49 +106,6 @@ def test_forms_of_the_function_config(config: Value) -> None:
     done = Done(request([kptfile(LOCAL, path="Kptfile")], config))
     assert (done.exit_code, done.body()) == (0, MERGED)
     assert done.output["functionConfig"] == config
-
-
-TAGGED = [
-    {"original": "Kptfile", "updated": "Kptfile", "dest": "Kptfile"},
-    {"original": "original/Kptfile", "updated": "updated/Kptfile", "dest": "Kptfile"},
-    {"original": ".original/Kptfile", "updated": ".updated/Kptfile", "dest": "Kptfile"},
-]
-
-
-@pytest.mark.parametrize("paths", TAGGED)
-@pytest.mark.parametrize("config", [None, {"apiVersion": "v1", "kind": "ConfigMap", "data": {}}])
-def test_tagged_items(paths: dict[str, str], config: Value | None) -> None:
-    bodies = {"original": ORIGINAL, "updated": UPSTREAM, "dest": LOCAL}
-    items = [kptfile(body, path=paths[tag], source=tag) for tag, body in bodies.items()]
-    done = Done(request([*items, {"apiVersion": "v1", "kind": "Other"}], config))
-    assert (done.exit_code, done.body()) == (0, MERGED), done.results
-    assert [item["kind"] for item in done.items] == ["Kptfile", "Other"]
-    assert SOURCE not in done.items[0]["metadata"]["annotations"]
-
-
-def test_tagged_items_in_flow_style() -> None:
-    """Upstream adds a field behind the tag, which is removed."""
-    head = "- apiVersion: kpt.dev/v1\n  kind: Kptfile\n"
-    tagged = "  metadata: {{name: shop, annotations: {{" + PATH + ": Kptfile, " + SOURCE + ": {}}}}}\n"
-    sides = [head + tagged.format(side) for side in ("original", "updated, team: red", "dest")]
-    outcome = process(f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{''.join(sides)}".encode())
-    assert outcome.exit_code == 0, outcome.message
-    (line,) = [line for line in outcome.output.decode().splitlines() if "metadata:" in line]
-    assert line == f"  metadata: {{name: shop, annotations: {{{PATH}: Kptfile, team: red}}}}"
-
-
-def test_an_unknown_tag_is_refused() -> None:
-    items = [kptfile(LOCAL, path="Kptfile", source="mine")]
-    done = Done(request(items, FORMS["texts"]))
-    assert done.exit_code == 1
-    assert done.items == items
-    assert any("merge-source is mine" in message for message in done.messages("error"))
-
-
-def test_a_side_that_is_missing_beside_tagged_items() -> None:
-    done = Done(request([kptfile(LOCAL, path="Kptfile"), kptfile(ORIGINAL, path="o/Kptfile", source="original")]))
-    assert done.exit_code == 1
-    assert any("upstream is missing" in message for message in done.messages("error"))
 
 
 def test_packages_of_a_render_are_told_apart_by_their_folders() -> None:
@@ -380,15 +336,6 @@ def test_a_broken_item_beside_a_package_of_a_render() -> None:
     assert more in outcome.output
 
 
-def test_a_broken_item_with_a_tag_is_refused() -> None:
-    data = request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"])
-    more = (BROKEN % (SOURCE, "updated")).encode()
-    outcome = process(data.replace(b"functionConfig:", more + b"functionConfig:"))
-    assert outcome.exit_code == 1
-    assert "the key x is there twice" in outcome.message
-    assert more in outcome.output
-
-
 @pytest.mark.parametrize("document", ["a: b", "kind: X", "apiVersion: v1", "- a", "text"])
 @pytest.mark.parametrize("side", ["original", "upstream"])
 def test_documents_that_are_no_objects_are_refused(document: str, side: str) -> None:
@@ -480,17 +427,3 @@ def test_long_values_are_cut_in_the_message_and_stand_whole_in_the_tags() -> Non
     assert result.message == f"a: m (upstream {'x' * 59}…)"
     assert result.tags["upstream"] == "x" * 61
     assert result.current is None
-
-
-@pytest.mark.parametrize("upstream", ["{%s: updated, team: b}", "{team: b, %s: updated}"])
-@pytest.mark.parametrize("local", ["{%s: dest}", "{%s: dest, own: c}", "{own: c, %s: dest}", "\n    %s: dest"])
-def test_an_annotation_of_upstream_beside_the_tag(upstream: str, local: str) -> None:
-    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    item = "- apiVersion: kpt.dev/v1\n  kind: Kptfile\n  metadata:\n    name: p\n    annotations: "
-    all_annotations = ("{%s: original}", upstream, local.replace("\n    ", "\n      "))
-    items = [f"{item}{annotations % SOURCE}\n" for annotations in all_annotations]
-    outcome = process((head + "".join(items)).encode())
-    assert outcome.exit_code == 0, outcome.message
-    [merged] = yaml.safe_load(outcome.output)["items"]
-    own_annotation = {"own": "c"} if "own" in local else {}
-    assert merged["metadata"]["annotations"] == {"team": "b", **own_annotation}

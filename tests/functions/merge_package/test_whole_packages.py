@@ -112,29 +112,6 @@ def test_annotations_without_a_value_are_none(empty: str) -> None:
     assert values == {"x.yaml#x": "b", "configmap_n.yaml#n": "b"}
 
 
-def test_tagged_items_are_placed_from_the_folder_of_their_side() -> None:
-    tag = "config.kubernetes.io/merge-source"
-    items = [
-        text
-        for side, value in (("original", "a"), ("updated", "b"), ("dest", "a"))
-        for text in (
-            kptfile(f"{side}/Kptfile", **{tag: side}),
-            kptfile(f"{side}/sub/Kptfile", **{tag: side}),
-            *([config_map("x", "root", f"{side}/x.yaml", **{tag: side})] if side != "updated" else []),
-            config_map("x", value, f"{side}/sub/x.yaml", **{tag: side}),
-            *([config_map("n", "n", f"{side}/n.yaml", **{tag: side})] if side == "updated" else []),
-        )
-    ]
-    data = resource_list(items, "", "").decode()
-    outcome = process(data[: data.index("functionConfig:")].encode())
-    assert outcome.exit_code == 0, outcome.message
-    root = read(outcome.output.decode())
-    assert isinstance(root, MappingNode)
-    items_: Any = to_value(root.get("items"))
-    values = {i["metadata"]["annotations"][PATH]: i["data"]["a"] for i in items_ if i["kind"] == "ConfigMap"}
-    assert values == {"dest/sub/x.yaml": "b", "dest/n.yaml": "n"}
-
-
 def test_under_render_an_added_document_takes_the_next_index_of_its_file() -> None:
     root, sub = {"package": "/p"}, {"package": "/p/sub"}
     local = [kptfile(**root), kptfile("Kptfile", **sub), config_map("x", "a", "x.yaml", **sub)]
