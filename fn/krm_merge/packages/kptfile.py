@@ -6,7 +6,7 @@ As tags of packages often are, versions may be shorter than semantic ones: `v1.2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from posixpath import normpath
@@ -96,6 +96,12 @@ class KptfileText:
             return (self._bom + resource.text()).encode()
         except (KeyError, TextError) as error:
             raise PackageError(f"{self.file}: {error}") from None
+
+    def without_render_status(self) -> bytes:
+        """The text without the record of `kpt fn render`, which is of the content before."""
+        resource = Resource.from_tree(self._root)
+        _drop_from_status(resource, ["Rendered"], "renderStatus")
+        return (self._bom + resource.text()).encode()
 
 
 def follow_version(kptfile: Resource, ref: str, lock: Lock, strategy: str | None = None) -> None:
@@ -362,26 +368,38 @@ def remove_function(package: Tree, path: str = CONFIG_FILE) -> Changes:
     """
     changes: dict[str, File | None] = {path: None} if path in package else {}
     kptfile = _kptfile(package[KPTFILE])
-    emptied = [("pipeline", field) for field in _drop_function(kptfile, path)]
-    emptied += [("status", "conditions")] if _drop_records(kptfile, path) else []
-    for field in emptied:
-        file = changes[KPTFILE] = changes.get(KPTFILE) or _kptfile_of(kptfile, package)
+    fields = _drop_function(kptfile, path)
+    types = {record.type for record in merge_records(kptfile.value) if record.file == path}
+    _drop_from_status(kptfile, types)
+    if fields or types:
+        changes[KPTFILE] = _kptfile_of(kptfile, package)
+    for field in fields:
+        file = changes[KPTFILE]
+        assert file is not None
         shorter = _kptfile(file)
-        holder, items = field_at(shorter.root, field[0]), field_at(shorter.root, *field)
-        if isinstance(holder, MappingNode) and isinstance(items, SequenceNode) and not items.items:
-            shorter.remove(".".join(field) if len(holder.entries) > 1 else field[0])
+        pipeline, functions = field_at(shorter.root, "pipeline"), field_at(shorter.root, "pipeline", field)
+        if isinstance(pipeline, MappingNode) and isinstance(functions, SequenceNode) and not functions.items:
+            shorter.remove(f"pipeline.{field}" if len(pipeline.entries) > 1 else "pipeline")
             # A comment of the list is somebody's.
             if shorter.text().count("#") == kptfile.text().count("#"):
                 changes[KPTFILE] = _kptfile_of(shorter, package)
     return changes
 
 
-def _drop_records(kptfile: Resource, path: str) -> bool:
-    """Takes the records of the merge with this functionConfig out of the status; whether there was one."""
-    types = {record.type for record in merge_records(kptfile.value) if record.file == path}
-    for kind in types:
-        kptfile.remove(f"status.conditions[type={kind}]")
-    return bool(types)
+def _drop_from_status(kptfile: Resource, types: Collection[str], *fields: str) -> None:
+    """Takes the conditions of these types and these fields out of the status; what is empty then goes, too."""
+    before = kptfile.value
+    status = before.get("status")
+    if not isinstance(status, dict):
+        return
+    conditions = status.get("conditions")
+    rest = {name: value for name, value in status.items() if name not in fields}
+    if isinstance(conditions, list):
+        rest["conditions"] = [c for c in conditions if not isinstance(c, dict) or c.get("type") not in types]
+        if conditions and not rest["conditions"]:
+            del rest["conditions"]
+    after = before | {"status": rest} if rest or not status else {k: v for k, v in before.items() if k != "status"}
+    kptfile.change(before, after, lambda path: ("type",) if path == ("status", "conditions") else ())
 
 
 def _drop_function(kptfile: Resource, path: str) -> list[str]:

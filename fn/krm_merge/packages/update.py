@@ -13,6 +13,7 @@ from krm_merge.limits import SUBPACKAGES
 from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
 from krm_merge.packages.files.tree import (
     Changed,
+    Changes,
     File,
     PackageError,
     RefusedError,
@@ -35,15 +36,35 @@ _SHOWN = 10
 
 
 def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
-    """The three-way merge of all resources and files."""
-    return merge_trees(original, upstream, local, merge, notes_origin=True)
+    """The three-way merge of all resources and files, but for packages inside that say they are replaced."""
+    replaced = _replaced_packages(original, upstream, local)
+    before, theirs, ours = (_without(side, replaced) for side in (original, upstream, local))
+    merged = merge_trees(before, theirs, ours, merge, notes_origin=True)
+    if not replaced:
+        return merged
+    before, theirs, ours = (
+        {path: side[path] for path in side if path.startswith(replaced)} for side in (original, upstream, local)
+    )
+    return _replace(merged, before, theirs, ours, merge, [path for path in ours if path not in theirs])
+
+
+def _replaced_packages(original: Tree, upstream: Tree, local: Tree) -> tuple[str, ...]:
+    """The folders of the packages inside with an upstream of their own whose strategy is force-delete-replace."""
+    kptfiles = (path for path in local if is_kptfile(path) and path != KPTFILE and path in upstream)
+    following = ((path, upstream_of(local[path].data)) for path in kptfiles if path in original)
+    return tuple(f"{dirname(path)}/" for path, own in following if own and own.strategy == "force-delete-replace")
 
 
 def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
-    """Takes upstream's files for a package without local changes; refuses any other package."""
-    changed = local_changes(original, without_own_packages(original, local))
+    """Takes upstream's files for a package without local changes; refuses any other package.
+
+    Packages inside that follow an upstream of their own may have changes, and decide on them by themselves.
+    """
+    nested = (*own_packages({}, original), *own_packages({}, local))
+    changed = local_changes(_without(original, nested), _without(local, nested))
     if not changed:
-        return resource_merge(original, upstream, local, merge)
+        merged = resource_merge(original, upstream, local, merge)
+        return replace(merged, changes=_without_render_status(local, merged.changes))
     results = Results()
     results.error(
         f"local changes in {abridge(changed, _SHOWN)}; fast-forward takes none, update with --strategy "
@@ -53,17 +74,26 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
     return MergedTree({}, results)
 
 
+def _without_render_status(local: Tree, changes: Changes) -> Changes:
+    kptfile = Changed(local, changes).get(KPTFILE)
+    if kptfile is None or b"status" not in kptfile.data:
+        return changes
+    data = KptfileText(kptfile.data, KPTFILE).without_render_status()
+    return changes if data == kptfile.data else {**changes, KPTFILE: replace(kptfile, data=data)}
+
+
 def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
     rest = without_own_packages(original, local)
-    return _replace(original, upstream, local, merge, [path for path in rest if path not in upstream])
+    merged = _merge_kptfiles(original, upstream, local, merge)
+    return _replace(merged, original, upstream, local, merge, [path for path in rest if path not in upstream])
 
 
 def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
     rest = without_own_packages(original, local)
     gone = [path for path in original if path not in upstream and path in rest]
-    return _replace(original, upstream, local, merge, gone)
+    return _replace(_merge_kptfiles(original, upstream, local, merge), original, upstream, local, merge, gone)
 
 
 BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTree]]] = dict(
@@ -71,8 +101,15 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTr
 )
 
 
-def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
-    merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
+def _merge_kptfiles(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
+    before, theirs, ours = ({KPTFILE: side[KPTFILE]} if KPTFILE in side else {} for side in (original, upstream, local))
+    return merge_trees(before, theirs, ours, merge)
+
+
+def _replace(
+    merged: MergedTree, original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]
+) -> MergedTree:
+    """Puts upstream's files in place of local's, beside what was `merged`; `gone` are deleted."""
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
     nested, attribution = own_packages(original, local), attribution_in(local)
     for path, file in upstream.items():
@@ -105,18 +142,17 @@ def _replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, 
 
 def without_own_packages(original: Tree, local: Tree) -> Tree:
     """Local's files, without the packages inside that follow an upstream of their own."""
-    nested = own_packages(original, local)
-    return {path: local[path] for path in local if not path.startswith(nested)} if nested else local
+    return _without(local, own_packages(original, local))
+
+
+def _without(tree: Tree, folders: tuple[str, ...]) -> Tree:
+    return {path: tree[path] for path in tree if not path.startswith(folders)} if folders else tree
 
 
 def own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
     """The folders of the packages inside that follow an upstream of their own, which the original has not."""
     inside = (path for path in local if is_kptfile(path) and path != KPTFILE and path not in original)
     return tuple(f"{dirname(path)}/" for path in inside if upstream_of(local[path].data) is not None)
-
-
-def _only_kptfile(tree: Tree) -> Tree:
-    return {KPTFILE: tree[KPTFILE]} if KPTFILE in tree else {}
 
 
 class Repositories(Protocol):

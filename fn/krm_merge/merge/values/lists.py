@@ -214,6 +214,7 @@ def _elements(
         return Verdict(None)
     assert isinstance(base, SequenceNode)
     lost: set[int] = set()
+    taken: set[int] = set()
     decisions: list[Decision] = []
     for place in contested:
         # M2: one side's elements are taken, as nobody knows the place of others.
@@ -221,6 +222,7 @@ def _elements(
         verdict = chosen_side or _contest(context, path, place.sides, "L2")
         decisions += context.decided(verdict, path, place.sides)
         chosen = {item.canonical for item in items_of(verdict.node)}
+        taken |= {id(node) for node in items_of(verdict.node)}
         lost |= {id(node) for node in (*place.upstream, *place.local) if node.canonical not in chosen}
     element_sides = [_sides_of(items, element) for element in elements]
     # Most elements of a long list are the same on all sides: they are settled first, for speed.
@@ -229,6 +231,8 @@ def _elements(
         if at_sides.are_same()
         else Verdict(None, "L3", "both")
         if lost and at_sides.original is None and {id(node) for node in at_sides.present} <= lost
+        else Verdict(node, "L2", "both")
+        if at_sides.original is not None and (node := _taken_alone(at_sides, taken)) is not None
         else _element(context, decide, (*path, element.step), at_sides)
         for element, at_sides in zip(elements, element_sides, strict=True)
     ]
@@ -270,6 +274,12 @@ def _elements(
             step = (*path, elements[at].step)
             decisions += context.decided(_as_move(verdict, edits), step, element_sides[at], edits, comments)
     return Verdict(base, side="local" if base is sides.local else "upstream", decisions=decisions)
+
+
+def _taken_alone(sides: Sides, taken: set[int]) -> Node | None:
+    """The element of a side whose place was taken as a whole, where the other side removed it."""
+    nodes = [node for node in sides.nodes[1:] if node is not None]
+    return nodes[0] if len(nodes) == 1 and id(nodes[0]) in taken else None
 
 
 def _element(context: MergeContext, decide: Decided, path: FieldPath, sides: Sides) -> Verdict:
