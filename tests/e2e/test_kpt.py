@@ -193,20 +193,9 @@ def test_eval_with_a_functionconfig_file(package: Package) -> None:
     assert package.read("resources/other.yaml") == OTHER
 
 
-def test_eval_with_arguments(package: Package) -> None:
-    succeed(package.eval("--", f"original={ORIGINAL}", f"upstream={UPSTREAM}"))
-    assert package.read() == MERGED
-
-
 def test_eval_with_arguments_and_a_policy(package: Package) -> None:
     succeed(package.eval("--", f"original={ORIGINAL}", f"upstream={UPSTREAM}", "onConflict=local"))
     assert package.read() == MERGED.replace('replicas: "4"', 'replicas: "5" # measured')
-
-
-def test_eval_with_a_config_map_file(package: Package) -> None:
-    data = f"  original: |\n{indent(ORIGINAL, 4)}  upstream: |\n{indent(UPSTREAM, 4)}"
-    succeed(package.eval(function_config=f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: merge\ndata:\n{data}"))
-    assert package.read() == MERGED
 
 
 def test_eval_with_whole_objects(package: Package) -> None:
