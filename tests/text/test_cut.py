@@ -16,7 +16,7 @@ from krm_merge.text.cut import Slice, cut_items
 from krm_merge.text.reading.nodes import TextError
 
 SEEDS = st.integers(0, 2**48)
-MANY = 10_000
+MANY = 2_000
 
 
 def list_of(items: str, tail: str = "") -> bytes:

@@ -1,4 +1,4 @@
-"""Generated packages in three versions, with disjoint edits or with any."""
+"""Generated packages in three versions, with disjoint edits."""
 
 from __future__ import annotations
 
@@ -9,18 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from e2e.differential.allowed import (
-    keys_of,
-)
-from e2e.differential.values import (
-    NULL,
-    Data,
-    Files,
-    Path_,
-)
+from e2e.differential.values import Data, Files, Path_
 from generated import packages as generated
 from generated.kptfiles import text as as_text
 
+KEYED = {"containers", "initContainers", "volumes", "env", "ports", "parts", "readinessGates", "mutators", "validators"}
 FIXED = {"apiVersion", "kind", "name", "protocol", "port", "containerPort", "type", "conditionType"}
 
 
@@ -29,7 +22,7 @@ def scalars(value: Any, path: Path_, pairs: list[tuple[Data, str]]) -> list[tupl
     for name, item in value.items():
         if isinstance(item, dict):
             scalars(item, (*path, name), pairs)
-        elif isinstance(item, list) and keys_of((*path, name)):
+        elif isinstance(item, list) and name in KEYED:
             for element in item:
                 scalars(element, (*path, name, "*"), pairs)
         elif not isinstance(item, list) and name not in FIXED:
@@ -87,40 +80,6 @@ def function(rng: random.Random, image: str) -> Data:
     return result
 
 
-def edit_kptfile(rng: random.Random, data: Data) -> None:
-    """One edit of a kind that people make."""
-    kind = rng.randrange(7)
-    mutators: list[Data] = data.get("pipeline", {}).get("mutators", [])
-    if kind == 0:
-        data["info"]["description"] = rng.choice(generated.WORDS)
-    elif kind == 1:
-        kinds: list[tuple[str, Any]] = [("keywords", "w"), ("readinessGates", {"conditionType": "D"})]
-        name, fresh = rng.choice(kinds)
-        values: list[Any] = data["info"][name]
-        if fresh not in values:
-            values.insert(rng.randint(0, len(values)), fresh)
-        elif len(values) > 1:
-            values.pop(rng.randrange(len(values)))
-    elif kind == 2:
-        data["metadata"][rng.choice(["labels", "annotations"])] = generated.words(rng)
-    elif kind == 3:
-        free = [image for image in IMAGES if not any(image in function["image"] for function in mutators)]
-        if free:
-            mutators = data.setdefault("pipeline", {}).setdefault("mutators", [])
-            mutators.insert(rng.randint(0, len(mutators)), function(rng, rng.choice(free)))
-    elif mutators and kind == 4:
-        mutators.pop(rng.randrange(len(mutators)))
-        if not mutators:
-            del data["pipeline"]
-    elif mutators and kind == 5:
-        mutators.insert(rng.randrange(len(mutators)), mutators.pop(rng.randrange(len(mutators))))
-    elif mutators:
-        changed = rng.choice(mutators)
-        image = changed["image"].partition(":")[0]
-        changed.clear()
-        changed.update(function(rng, image))
-
-
 def tidy(resource: Data) -> Data:
     """Ports have one key field of their own, and a name that follows from the key."""
     for name, other, ports in ports_of(resource):
@@ -146,76 +105,7 @@ def ports_of(resource: Data) -> Iterator[tuple[str, str, list[Data]]]:
             yield "containerPort", "port", each["ports"]
 
 
-def rename(package: list[Data], group: int) -> list[Data]:
-    for resource in package:
-        resource["metadata"]["name"] = f"g{group}-{resource['metadata']['name']}"
-    return [tidy(resource) for resource in package]
-
-
-def any_edits(seed: int) -> Triple:
-    """Groups of resources and subpackages with edits of all kinds on both sides."""
-    rng = random.Random(seed)
-    triple = Triple()
-    root = HEAD | {"metadata": {"name": "pkg"}}
-    triple.put("Kptfile", 0, [[root]] * 3, 0)
-    triple.put("crd.yaml", 0, [[generated.CRD]] * 3, 0)
-    for group in range(GROUPS):
-        sides = any_group(rng, group)
-        names = [f"g{group}.yaml"] * 3
-        if rng.random() < 0.12:
-            names[rng.choice([1, 2])] = f"g{group}-moved.yaml"
-        triple.put("", rng.randrange(2**32), sides, rng.choice([0, 0.25]), names)
-    for number in range(GROUPS // 2):
-        original = kptfile(rng)
-        edited = [original, copy.deepcopy(original), copy.deepcopy(original)]
-        for side in edited[1:]:
-            for _ in range(rng.randint(0, 4)):
-                edit_kptfile(rng, side)
-        triple.put(f"sub{number}/Kptfile", rng.randrange(2**32), [[side] for side in edited], 0)
-    return triple
-
-
-def any_group(rng: random.Random, group: int) -> list[list[Data]]:
-    original = [r for r in generated.package(rng) if r["kind"] != "CustomResourceDefinition"]
-    sides = [original, *(generated.edit_package(rng, original, rng.randint(0, 5)) for _ in range(2))]
-    sides = [rename(copy.deepcopy(side), group) for side in sides]
-    if rng.random() < 0.3:
-        rewrite(rng, sides)
-    for side in sides[1:]:
-        for resource in side:
-            if rng.random() < 0.1 and resource.get("data"):
-                resource["data"][rng.choice([*resource["data"]])] = NULL
-            if rng.random() < 0.05 and isinstance(resource.get("spec", {}).get("replicas"), int):
-                resource["spec"]["replicas"] = str(resource["spec"]["replicas"])
-    return sides
-
-
 OPEN = {"labels", "annotations", "data", "selector", "configMap"}
-
-
-def rewrite(rng: random.Random, sides: list[list[Data]]) -> None:
-    """Both change the same text or list in other places."""
-    by_name = [{resource["metadata"]["name"]: resource for resource in side} for side in sides]
-    for name in sorted(by_name[0].keys() & by_name[1].keys() & by_name[2].keys()):
-        o, u, loc = (side[name] for side in by_name)
-        if "script" in u.get("data", {}) and "script" in loc.get("data", {}):
-            o["data"]["script"] = generated.SCRIPTS[0]
-            u["data"]["script"], loc["data"]["script"] = rng.sample(generated.SCRIPTS[1:], 2)
-        elif u.get("rules") and loc.get("rules"):
-            u["rules"].insert(0, generated.rule(rng))
-            loc["rules"].append(generated.rule(rng))
-        elif o["kind"] == "Deployment":
-            pods = [side.get("spec", {}).get("template", {}).get("spec", {}) for side in (o, u, loc)]
-            if all("volumes" in pod for pod in pods):
-                for pod in pods:
-                    pod["volumes"].insert(0, {"name": "v0", "configMap": {"name": "c"}})
-                pods[rng.choice([1, 1, 2])]["volumes"].pop(0)
-        for side in (o, u, loc):
-            side["metadata"]["finalizers"] = ["a.io/x", "b.io/y"]
-        u["metadata"]["finalizers"].insert(rng.choice([0, 1]), "u.io/u")
-        loc["metadata"]["finalizers"].append("l.io/l")
-        if (removed := rng.choice([o, u, loc])) is not o:
-            del removed["metadata"]["finalizers"]
 
 
 SINGLE = {
@@ -231,7 +121,7 @@ def mappings(value: Any, path: Path_, pairs: list[tuple[Data, Path_]]) -> list[t
     for name, item in value.items():
         if isinstance(item, dict):
             mappings(item, (*path, name), pairs)
-        elif isinstance(item, list) and keys_of((*path, name)):
+        elif isinstance(item, list) and name in KEYED:
             for element in item:
                 mappings(element, (*path, name, "*"), pairs)
     return pairs

@@ -23,24 +23,17 @@ from e2e.hosts import SECONDS, Run, git, write_package
 
 DOCUMENT = ("--function-identity", "document", "--on-conflict", "upstream", "--on-delete", "local")
 """The options that make our update of a package comparable with kpt's."""
-"""As kpt recognises functions: by name, else by image."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The packages of one seed: original, upstream, local, kpt's result, ours."""
+    """The packages of one seed: local, kpt's result, ours."""
 
     seed: int
-    original: Contents
-    upstream: Contents
     local: Contents
     kpt: Contents
     ours: Contents
     locks: tuple[Any, Any]
-
-    @property
-    def sides(self) -> tuple[Contents, Contents, Contents, Contents, Contents]:
-        return self.original, self.upstream, self.local, self.kpt, self.ours
 
 
 def command(*words: str | Path, cwd: Path, code: int = 0) -> Run:
@@ -60,8 +53,7 @@ def command(*words: str | Path, cwd: Path, code: int = 0) -> Run:
 
 
 def prepare(folder: Path, triple: Triple) -> None:
-    """Repositories with two versions, fetched by kpt; the folders `web` and `ours` are local's package, `v1` and `v2`
-    upstream's."""
+    """Repositories with two versions, fetched by kpt; the folders `web` and `ours` are local's package."""
     folder.mkdir()
     source = folder / "source"
     for version, files in (("v1", triple.original), ("v2", triple.upstream)):
@@ -72,7 +64,6 @@ def prepare(folder: Path, triple: Triple) -> None:
         git(source, "add", "-A")
         git(source, "commit", "-q", "-m", version)
         git(source, "tag", version)
-        write_package(folder / version, files)
     git(folder, "clone", "-q", "--bare", "source", "repo.git")
     command("kpt", "pkg", "get", f"file://{folder}/repo.git/dir@v1", "web", cwd=folder)
     web = folder / "web"
@@ -95,8 +86,6 @@ def update(folder: Path, seed: int, triple: Triple) -> Outcome:
     locks = [yaml.safe_load((folder / at / "Kptfile").read_text(encoding="utf-8")) for at in ("web", "ours")]
     return Outcome(
         seed,
-        read_package(folder / "v1"),
-        read_package(folder / "v2"),
         local,
         read_package(web),
         read_package(folder / "ours"),

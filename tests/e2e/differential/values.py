@@ -5,46 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 Data = dict[str, Any]
 Path_ = tuple[str, ...]
 Files = dict[str, str]
-
-
-class Absent:
-    def __repr__(self) -> str:
-        return "absent"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-class Null:
-    """How a null comes into generated text."""
-
-    def __str__(self) -> str:
-        return "null"
-
-
-ABSENT: Final = Absent()
-NULL: Final = Null()
 Identity = tuple[str, str]
 """Kind and name; of a Kptfile its folder."""
 
 
 class Copy(NamedTuple):
-    """One copy of a resource: its file, its values, the generated comments in it."""
+    """One copy of a resource: its file and its values."""
 
     file: str
     data: Any
-    comments: list[str]
 
 
 Contents = dict[Identity, list[Copy]]
-COMMENT = re.compile(r"# (?:about|note) \d+$", re.MULTILINE)
 OF_THE_HOST = re.compile(r"internal\.kpt\.dev/upstream-identifier|(internal\.)?config\.kubernetes\.io/.*")
 EMPTIED = re.compile(r":(?: #.*)?\n(\{\}|\[\])\n")
 """kpt writes what is left of an emptied mapping or list with a comment to the start of the next line: no YAML."""
@@ -94,7 +73,7 @@ def read_package(folder: Path) -> Contents:
                 if name == "Kptfile":
                     data = {k: v for k, v in data.items() if k not in ("upstream", "upstreamLock")}
                 data["metadata"] = {k: v for k, v in data["metadata"].items() if k != "name"}
-            contents.setdefault(identity, []).append(Copy(name, data, COMMENT.findall(document)))
+            contents.setdefault(identity, []).append(Copy(name, data))
     return contents
 
 
@@ -105,11 +84,3 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, list) and isinstance(second, list):
         return len(first) == len(second) and all(map(same, first, second))
     return type(first) is type(second) and bool(first == second)
-
-
-def child(value: Any, name: str) -> Any:
-    return value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
-
-
-def fields_of(*values: Any) -> list[str]:
-    return list(dict.fromkeys(name for value in values if isinstance(value, dict) for name in value))

@@ -43,15 +43,15 @@ def everything() -> str:
 
 
 def test_the_same_bytes_come_out_each_time() -> None:
-    """Twenty runs, in processes that hash names differently."""
+    """In processes that hash names differently, twice in each."""
     module = "transform.engine.test_order_and_units"
-    program = f"from {module} import everything; [print(everything()) for _ in range(5)]"
+    program = f"from {module} import everything; [print(everything()) for _ in range(2)]"
     outputs: set[str] = {everything()}
-    for seed in ("0", "1", "2", "3"):
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
         lines = done.stdout.decode().splitlines()
-        assert len(lines) == 5
+        assert len(lines) == 2
         outputs.update(lines)
     assert len(outputs) == 1
 

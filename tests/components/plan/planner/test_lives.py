@@ -7,7 +7,7 @@ import pytest
 from components.plan.planner.life import live
 from effort import SEED
 
-LIVES = 150
+LIVES = 150 if SEED else 60
 PORTION = 30
 
 
