@@ -249,7 +249,7 @@ def test_a_file_is_compared_with_a_directory_in_any_layout(place: Path, capfd: p
         "      + 1",
         "d.yaml",
         "  ConfigMap d",
-        "    added, as upstream has it",
+        "    added",
     ]
     assert call(["diff", "deploy", "v1.yaml"]) == 0
     assert capfd.readouterr().out.splitlines() == [
@@ -259,7 +259,7 @@ def test_a_file_is_compared_with_a_directory_in_any_layout(place: Path, capfd: p
         "      - 1",
         "d.yaml",
         "  ConfigMap d",
-        "    deleted, as upstream deleted it",
+        "    deleted",
     ]
 
 

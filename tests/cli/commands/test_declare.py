@@ -49,6 +49,16 @@ def test_edits_are_declared_and_taken_back(package: Path, krm_merge: Callable[..
     assert not (package / "patches.yaml").exists()
 
 
+def test_what_was_rendered_is_taken_back(package: Path, krm_merge: Callable[..., Run]) -> None:
+    krm_merge("declare", package, *BY_IMAGE)
+    for name, values in (("a", {"mode": "fast"}), ("b", {"x": "z"})):
+        (package / f"{name}.yaml").write_text(config_map(name, **values))
+    done = krm_merge("declare", package, "--undo", "--allow-dirty")
+    assert done.stdout.splitlines()[0] == "removed patches.yaml: the files have what it declares already"
+    assert "+ " not in git(package, "diff", "--unified=0", "--", "a.yaml", "b.yaml")
+    assert not (package / "patches.yaml").exists()
+
+
 def test_a_dry_run_shows_what_it_would_write(package: Path, krm_merge: Callable[..., Run]) -> None:
     done = krm_merge("declare", package, *BY_IMAGE, "--dry-run", "--diff", "--resource", "ConfigMap/a")
     assert "+++ b/patches.yaml" in done.stdout

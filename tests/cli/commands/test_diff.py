@@ -125,7 +125,7 @@ def test_git_shows_differences_with_it(place: Path) -> None:
     git(repository, "add", "--intent-to-add", "new.yaml")
     output = git(repository, "diff")
     assert "    spec.replicas: 1 -> 3" in output
-    assert "  Service s\n    added, as upstream has it" in output
+    assert "  Service s\n    added\n" in output
     assert "    spec.replicas: 1 -> 3" in git(repository, "difftool", "-y", "-x", program, "--", "web.yaml")
 
 

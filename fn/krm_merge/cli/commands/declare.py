@@ -101,12 +101,16 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
             journal.commit(done.changes, local)
     if options.quiet:
         return
-    if not done.resources:
+    names = abridge(done.resources, _SHOWN)
+    if options.undo:
+        is_rendered = f"removed {options.path}: the files have what it declares already"
+        say(f"edits of the files again, of {options.path}: {names}" if names else is_rendered, on_stdout=True)
+    elif names:
+        say(f"declared in {options.path}: {names}", on_stdout=True)
+    else:
         chosen = "the resources of --resource have" if options.resources else "resources of upstream have"
-        say("nothing is declared" if options.undo else f"{chosen} no local changes", on_stdout=True)
+        say(f"{chosen} no local changes", on_stdout=True)
         return
-    did = "edits of the files again, of" if options.undo else "declared in"
-    say(f"{did} {options.path}: {abridge(done.resources, _SHOWN)}", on_stdout=True)
     numbers = summary(local, done.changes, done.results)
     say(f"{numbers}; nothing was changed: --dry-run" if options.dry_run else numbers, on_stdout=True)
     if not options.dry_run:

@@ -47,7 +47,9 @@ def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
         yield harmless_line(f"{indent}{place}{old} -> {new}")
         return
     secret = " (a secret value)" if record.is_redacted else ""
-    yield harmless_line(f"{indent}{place}{record.message}{secret}", _style_of(record))
+    # Which of the two is upstream does not matter here.
+    message = record.message.partition(", as upstream ")[0]
+    yield harmless_line(f"{indent}{place}{message}{secret}", _style_of(record))
     if isinstance(before, str) and isinstance(after, str):
         yield from _text_lines(before, after, indent)
     elif old != new:
