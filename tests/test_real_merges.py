@@ -30,63 +30,6 @@ def changes(original: str, upstream: str, local: str) -> set[str]:
 # ---- the judges ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("first", "other", "same"),
-    [
-        ("a: 1\nb: 2\n", "b: 2 # two\na: 1\n", True),
-        ("a: [x, y]\n", "a: [y, x]\n", False),
-        ("a: 1\n", "a: '1'\n", False),
-        ("a: ~\n", "a:\n", True),
-        ("{{ if }}\na: 1\n", "{{ if }}\n\na: 1  \n", True),
-        ("{{ if }}\na: 1\n", "{{ if }}\na: 2\n", False),
-        ("a: &x {b: 1}\nc: *x\n", "a: {b: 1}\nc: {b: 1}\n", True),
-        ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", "a: {b: 1}\nc: {b: 1, d: 2}\n", True),
-    ],
-)
-def test_files_are_the_same_by_their_values(first: str, other: str, same: bool) -> None:
-    assert judges.is_same(first.encode(), other.encode()) is same
-
-
-def test_every_change_of_one_side_alone_counts() -> None:
-    original = "image: a:1\nreplicas: 1\nenv:\n- {name: X, value: a}\nargs: [p, q]\nrun: |\n  one\n  two\n"
-    upstream = original.replace("a:1", "a:2").replace("two", "second").replace("replicas: 1", "replicas: 2")
-    local = original.replace("value: a", "value: b").replace("[p, q]", "[p]").replace("replicas: 1", "replicas: 3")
-    assert changes(original, upstream, local) == {
-        "- .image: a:1",
-        "+ .image: a:2",
-        "- .run|: two",
-        "+ .run|: second",
-        "- .env[X].value: a",
-        "+ .env[X].value: b",
-        "- .args[q]: q",
-    }
-
-
-def test_what_both_sides_changed_differently_is_for_the_people() -> None:
-    assert changes("bases: ['g?ref=1']\n", "bases: ['g?ref=2']\n", "bases: ['g?ref=3']\n") == set()
-    assert changes("run: |\n  a\n  b\n", "run: |\n  a\n  x\n", "run: |\n  a\n  y\n") == set()
-
-
-def test_changes_that_a_result_lacks_are_found() -> None:
-    case = triple("a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 2\n", "a: 2\nb: 2\n")
-    assert judges.missing_changes(case, b"a: 2\nb: 2\n") == []
-    assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["- .b: !int 1", "+ .b: !int 2"]
-
-
-def test_a_resource_is_the_same_where_another_of_its_kind_comes() -> None:
-    def resource(name: str, value: int) -> str:
-        return f"---\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: {value}}}\n"
-
-    first, other = resource("one", 1), resource("two", 1)
-    case = triple(first, resource("one", 2), first + other, resource("one", 2))
-    both = (resource("one", 2) + other).encode()
-    assert judges.lost_changes(case, both) == []
-    assert [str(change) for change in judges.lost_changes(case, (first + other).encode())] == [
-        "- ConfigMap one.data.a: !int 1",
-        "+ ConfigMap one.data.a: !int 2",
-    ]
-
-
 NAMED = "- {{name: {}, kind: x}}"
 VERB = "- {{group: a, kind: x, verbs: {}}}"
 
@@ -133,23 +76,6 @@ def test_faults_that_no_side_had_are_found(
     original, upstream, local, people = (f"{text}\n" for text in sides)
     faults = judge(triple(original, upstream, local, people), f"{result}\n".encode())
     assert [fault.removeprefix(": ") for fault in faults] == expected
-
-
-def test_a_repeated_key_is_not_sound_unless_a_side_has_it() -> None:
-    case = triple("a: 1\n", "a: 1\nb: 1\n", "b: 2\na: 1\n", "a: 1\n")
-    assert judges.is_sound(case, b"b: 2\na: 1\n")
-    assert not judges.is_sound(case, b"b: 2\na: 1\nb: 1\n")
-    assert not judges.is_sound(case, b"b: 2\na: |\n  c: 1\n  d: 1\n  c: 2\n")
-    assert not judges.is_sound(case, b"a: [\n")
-    assert judges.is_sound(triple("a: 1\na: 2\n", "", "", ""), b"a: 1\na: 2\n")
-
-
-def test_an_answer_is_reached_by_choosing_sides() -> None:
-    marked = b"a: 0\n<<<<<<< local\nb: 1\n=======\nc: 1\n>>>>>>> upstream\n"
-    for answer, reached in ((b"a: 0\nb: 1\n", True), (b"a: 0\nb: 1\nc: 1\n", True), (b"a: 0\nb: 2\n", False)):
-        assert judges.is_reached(marked, answer) is reached
-    with_original = marked.replace(b"=======", b"||||||| original\nd: 1\n=======")
-    assert judges.is_reached(with_original, b"a: 0\nc: 1\n")
 
 
 # ---- the programs, and what is counted -------------------------------------------------------------------------------
@@ -209,15 +135,6 @@ def with_status(people: str) -> Judged:
 def test_a_merge_in_the_ledger_gets_worse_or_better(before: str, people: str, worse: bool, better: bool) -> None:
     compared = ledger.compare([ledger.Line(RECIPE, before)], [with_status(people)])
     assert (bool(compared.worse), bool(compared.better)) == (worse, better)
-
-
-def test_the_ledger_is_read_as_it_is_written(tmp_path: Path) -> None:
-    lines = [ledger.Line(RECIPE, "right")]
-    ledger.write(lines, tmp_path / "ledger.tsv")
-    assert ledger.read(tmp_path / "ledger.tsv") == lines
-    (tmp_path / "ledger.tsv").write_text("grade\nfine\tacme/shop\tmerge\ta\tb\tclean\tp\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="'fine' is not a grade; expected one of fault"):
-        ledger.read(tmp_path / "ledger.tsv")
 
 
 def test_the_ledger_names_200_merges_with_their_licenses() -> None:

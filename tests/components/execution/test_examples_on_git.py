@@ -313,26 +313,6 @@ def test_s2_one_group(olm: World) -> None:
     assert olm.files("bundle", "main") == {CSV: manifest(operands("789d"))}
 
 
-def test_s2_three_groups(olm: World) -> None:
-    """CR32: three branches are three pull requests, and each waits for its own alone."""
-    # Step 6.
-    new = operands("123")
-    for name, letter in zip(new, "123", strict=True):
-        propose(olm, name, f"change-{name}", letter)
-    olm.go_on(*OPERANDS, "bundle")
-    for number, name in enumerate(new, 1):
-        brings(olm, f"change-{name}/bundle", operands(), **{name: new[name]})
-        assert state_of_bundle(olm, number) == (True, {name: "open"})
-
-    before = olm.heads()["bundle.git"].splitlines()
-    olm.merge_and_build("op2", "op2", 1, "8", "squash")
-    olm.go_on(*OPERANDS, "bundle")
-    brings(olm, "change-op2/bundle", operands(), op2=operands("a8")["op2"])
-    assert [state_of_bundle(olm, number)[0] for number in (1, 2, 3)] == [True, False, True]
-    moved = set(before) - set(olm.heads()["bundle.git"].splitlines())
-    assert [line.split()[0] for line in moved] == ["refs/heads/change-op2/bundle"]
-
-
 def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) -> None:
     """I5, CR26, CR31: if a person has the branch in the bundle's repository, the planned one has the other spelling."""
     # Step 7.

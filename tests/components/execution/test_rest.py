@@ -9,8 +9,7 @@ import pytest
 from components.world import World, digest
 
 
-@pytest.mark.parametrize("revision", ["", "main"])
-@pytest.mark.parametrize("outcome", ["True", "False"])
+@pytest.mark.parametrize(("revision", "outcome"), [("", "True"), ("main", "False")])
 def test_another_push_after_a_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str, outcome: str
 ) -> None:

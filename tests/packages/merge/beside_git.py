@@ -131,16 +131,6 @@ def _laws_of_one_side(sides: Triple, policy: Winner) -> Iterator[Failure]:
             yield Failure(f"{law[0]}: a warning", message.file, message.message)
 
 
-def of_law(kind: str, sides: Triple) -> Triple:
-    """The sides that a failure is about."""
-    original, upstream, local = sides
-    if kind.startswith("A:"):
-        return original, upstream, original
-    if kind.startswith("B:"):
-        return original, original, local
-    return (original, local, local) if kind.startswith("C:") else sides
-
-
 def _faults(sides: Triple, merged: Merged) -> Iterator[Failure]:
     """What parses on every side parses after the merge, and repeats no key."""
     for path, text in merged.files.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
+from effort import scaled
 from krm_merge.transform import Ignored, Operation, Patch, Response, Runner, Settlement
 from krm_merge.transform.protocol import Pointer
 from transform.engine.plugins import Says, losses, run, wants, words_of
 
 NAMES: Final = ("p", "q", "r")
-PAIRS: Final = int(os.environ.get("PAIRS", "1000"))
+PAIRS: Final = scaled(4000)
 MISSING: Final = "nothing is here"
 
 
